@@ -1,0 +1,1 @@
+"""tfkit: deep learning for TensorFlow alone."""

@@ -1,0 +1,54 @@
+"""Names of dtypes: everything public speaks of dtypes as strings (`"float32"`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit import config
+
+_PYTHON_TYPES = {bool: "bool", int: "int32", str: "string"}
+FLOAT_DTYPES = frozenset(("bfloat16", "float16", "float32", "float64"))
+INTEGER_DTYPES = frozenset(
+    ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+)
+
+
+def standardize_dtype(dtype: Any) -> str:
+    """The name of a dtype given as a string, a Python type, a NumPy or a TensorFlow dtype.
+
+    `None` and `float` give the default float type.
+
+    Raises:
+        ValueError: when `dtype` names no dtype.
+    """
+    if dtype is None or dtype is float:
+        return config.floatx()
+    if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
+        return _PYTHON_TYPES[dtype]
+    if dtype == "int":
+        return "int32"
+    if dtype == "float":
+        return config.floatx()
+    try:
+        return tf.as_dtype(getattr(dtype, "base_dtype", dtype)).name
+    except TypeError:
+        pass
+    try:
+        return tf.as_dtype(np.dtype(dtype)).name
+    except TypeError:
+        raise ValueError(
+            f'Invalid dtype. Expected a name such as "float32" or "int64". Received: {dtype!r}'
+        ) from None
+
+
+def is_float(dtype: Any) -> bool:
+    """Whether `dtype` is a floating-point type."""
+    return standardize_dtype(dtype) in FLOAT_DTYPES
+
+
+def is_int(dtype: Any) -> bool:
+    """Whether `dtype` is an integer type, signed or not."""
+    return standardize_dtype(dtype) in INTEGER_DTYPES

@@ -1,0 +1,328 @@
+"""Which classes and functions a configuration may name, and objects to configurations and back.
+
+A configuration is data. It can name only what stands in one of three tables: tfkit's own public
+objects, what the program registered with `register_keras_serializable`, and what the caller passes as
+`custom_objects`. Nothing is ever imported by a name that comes from a file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.names import to_snake_case
+
+_builtins: dict[str, dict[str, Any]] = {}
+_builtin_kinds: dict[Any, str] = {}
+_registered: dict[str, Any] = {}
+_registered_names: dict[Any, str] = {}
+
+
+# --- Tables -----------------------------------------------------------------------------------------
+
+
+def register_builtins(
+    kind: str, objects: Iterable[Any], aliases: dict[str, Any] | None = None
+) -> None:
+    """Enters tfkit's own public objects under their names.
+
+    Args:
+        kind: the public module, without its root: `"layers"`, `"optimizers.schedules"`.
+        objects: classes and functions; each is found by its name and by that name in snake case.
+        aliases: further names, such as `{"mse": mean_squared_error}`.
+    """
+    table = _builtins.setdefault(kind, {})
+    for item in objects:
+        table.setdefault(to_snake_case(item.__name__), item)
+        table[item.__name__] = item
+        _builtin_kinds.setdefault(item, kind)
+    table.update(aliases or {})
+
+
+def is_builtin(item: Any) -> bool:
+    """Whether `item` is one of tfkit's own public classes or functions."""
+    return item in _builtin_kinds
+
+
+def register_keras_serializable(
+    package: str = "Custom", name: str | None = None
+) -> Callable[[Any], Any]:
+    """Decorator that lets files name a class or function of yours.
+
+    Args:
+        package: a name for the family of your objects; the entry is `package>name`.
+        name: the name in the file; the name of the class or function unless given.
+
+    Raises:
+        ValueError: for a class without `get_config`.
+
+    Example:
+        >>> @register_keras_serializable("my_project")
+        ... def doubled(x):
+        ...     return 2 * x
+        >>> get_registered_name(doubled)
+        'my_project>doubled'
+    """
+
+    def register(item: Any) -> Any:
+        if inspect.isclass(item) and not hasattr(item, "get_config"):
+            raise ValueError(
+                f"Cannot register class {item.__name__}: it has no `get_config()` method. "
+                "Define one that gives its constructor's arguments as a dict."
+            )
+        registered_name = f"{package}>{name or item.__name__}"
+        _registered[registered_name] = item
+        _registered_names[item] = registered_name
+        return item
+
+    return register
+
+
+def get_registered_name(item: Any) -> str:
+    """The registered name of a class or function; its plain name where it is not registered."""
+    return _registered_names.get(item, item.__name__)
+
+
+def get_registered_object(
+    name: str,
+    custom_objects: dict[str, Any] | None = None,
+    module_objects: dict[str, Any] | None = None,
+) -> Any:
+    """The class or function registered as `name`, or `None`.
+
+    Args:
+        name: `package>name`, or a key of one of the dicts.
+        custom_objects: looked at after the objects of the scope and before the registry.
+        module_objects: looked at last.
+    """
+    for table in (_custom_objects, custom_objects or {}, _registered, module_objects or {}):
+        if name in table:
+            return table[name]
+    return None
+
+
+_custom_objects: dict[str, Any] = {}
+
+
+def get_custom_objects() -> dict[str, Any]:
+    """The dict of custom objects in force; what is put into it can be named in configurations."""
+    return _custom_objects
+
+
+@contextlib.contextmanager
+def custom_object_scope(objects: dict[str, Any]) -> Iterator[None]:
+    """Within the `with` block configurations may also name `objects`, a dict from name to object."""
+    before = dict(_custom_objects)
+    _custom_objects.update(objects)
+    try:
+        yield
+    finally:
+        _custom_objects.clear()
+        _custom_objects.update(before)
+
+
+# --- Identifiers ------------------------------------------------------------------------------------
+
+
+def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = None) -> Any:
+    """The object that an identifier stands for, as every `get()` of the public modules answers.
+
+    Args:
+        identifier: `None`, a name, a configuration, a class (which is called without arguments), or
+            the object itself.
+        kind: the public module whose names apply, such as `"initializers"`.
+        custom_objects: further names.
+
+    Raises:
+        ValueError: for a name that is not known and for anything that is not callable.
+    """
+    if identifier is None:
+        return None
+    found = identifier
+    if isinstance(identifier, dict):
+        found = deserialize_keras_object(identifier, custom_objects, kind=kind)
+    elif isinstance(identifier, str):
+        table = _builtins.get(kind, {})
+        found = get_registered_object(identifier, custom_objects, table)
+        if found is None:
+            raise ValueError(
+                f"Unknown name in tfkit.{kind}: {identifier!r}.{_suggestion(identifier, table)} "
+                "Pass the object itself, or register your own with "
+                "`@tfkit.saving.register_keras_serializable()`."
+            )
+    if inspect.isclass(found):
+        found = found()
+    if not callable(found) and not hasattr(found, "get_config"):
+        raise ValueError(
+            f"Could not interpret an identifier of tfkit.{kind}. Expected a name, a configuration "
+            f"or an object. Received: {identifier!r}"
+        )
+    return found
+
+
+def _suggestion(name: str, table: dict[str, Any]) -> str:
+    close = difflib.get_close_matches(name, table, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+# --- Objects and configurations -----------------------------------------------------------------------
+
+
+def serialize_keras_object(obj: Any) -> Any:
+    """A configuration of `obj`: numbers, strings, lists, tuples and dicts with string keys.
+
+    An object becomes `{"module", "class_name", "config", "registered_name"}`, its `config` from
+    `get_config()`; a function becomes its name.
+
+    Raises:
+        TypeError: for an object without `get_config()`, and for a lambda.
+    """
+    if obj is None or isinstance(obj, (bool, int, float, str)):
+        return obj
+    if isinstance(obj, (list, tuple)):
+        items = [serialize_keras_object(item) for item in obj]
+        return tuple(items) if isinstance(obj, tuple) else items
+    if isinstance(obj, dict):
+        return {key: serialize_keras_object(value) for key, value in obj.items()}
+    if isinstance(obj, np.generic):
+        return obj.item()
+    if isinstance(obj, tf.TensorShape):
+        return None if obj.rank is None else tuple(obj)
+    if isinstance(obj, (tf.DType, np.dtype)):
+        return obj.name
+    if isinstance(obj, (np.ndarray, tf.Tensor, tf.Variable)):
+        value = np.asarray(obj)
+        kind = "__numpy__" if isinstance(obj, np.ndarray) else "__tensor__"
+        return {
+            "class_name": kind,
+            "config": {"value": value.tolist(), "dtype": value.dtype.name},
+        }
+    if isinstance(obj, slice):
+        parts = [serialize_keras_object(part) for part in (obj.start, obj.stop, obj.step)]
+        return {"class_name": "__slice__", "config": parts}
+    if obj is Ellipsis:
+        return {"class_name": "__ellipsis__", "config": {}}
+    if inspect.isfunction(obj) or inspect.isbuiltin(obj):
+        return _serialize_function(obj)
+    if hasattr(obj, "get_config") and not inspect.isclass(obj):
+        return _serialize_instance(obj)
+    raise TypeError(
+        f"Cannot put {obj!r} (of type {type(obj).__name__}) into a configuration. Expected a number, "
+        "a string, an array, a registered function, an object with `get_config()`, or a nest of these."
+    )
+
+
+def _serialize_function(function: Any) -> dict[str, Any]:
+    if function.__name__ == "<lambda>" and function not in _registered_names:
+        raise TypeError(
+            "Cannot put a lambda into a configuration: it has no name. Define a function with "
+            "`def`, and decorate it with `@tfkit.saving.register_keras_serializable()`."
+        )
+    return {
+        "module": "builtins",
+        "class_name": "function",
+        "config": get_registered_name(function),
+        "registered_name": "function",
+    }
+
+
+def _serialize_instance(obj: Any) -> dict[str, Any]:
+    cls = type(obj)
+    kind = _builtin_kinds.get(cls)
+    if kind is not None:
+        module = "keras" if kind == "" else f"keras.{kind}"
+        registered_name = None
+    else:
+        module = cls.__module__
+        registered_name = get_registered_name(cls)
+    config = {
+        "module": module,
+        "class_name": cls.__name__,
+        "config": serialize_keras_object(obj.get_config()),
+        "registered_name": registered_name,
+    }
+    build_config = obj.get_build_config() if hasattr(obj, "get_build_config") else None
+    if build_config is not None:
+        config["build_config"] = serialize_keras_object(build_config)
+    return config
+
+
+def deserialize_keras_object(
+    config: Any, custom_objects: dict[str, Any] | None = None, kind: str | None = None
+) -> Any:
+    """The object that a configuration describes: the inverse of `serialize_keras_object`.
+
+    Args:
+        config: a configuration, as data.
+        custom_objects: names that the configuration may use besides tfkit's own and registered ones.
+        kind: if given, only tfkit's own objects of this public module may be named, and custom ones.
+
+    Raises:
+        ValueError: for a name that is not registered; no code of the object has run then.
+    """
+    if custom_objects:
+        with custom_object_scope(custom_objects):
+            return deserialize_keras_object(config, kind=kind)
+    if isinstance(config, (list, tuple)):
+        items = [deserialize_keras_object(item) for item in config]
+        return tuple(items) if isinstance(config, tuple) else items
+    if not isinstance(config, dict):
+        return config
+    if "class_name" not in config or "config" not in config:
+        return {key: deserialize_keras_object(value) for key, value in config.items()}
+    class_name, inner = config["class_name"], config["config"]
+    if class_name in ("__numpy__", "__tensor__"):
+        value = np.asarray(inner["value"], inner["dtype"])
+        return value if class_name == "__numpy__" else tf.constant(value)
+    if class_name == "__slice__":
+        return slice(*(deserialize_keras_object(part) for part in inner))
+    if class_name == "__ellipsis__":
+        return ...
+    if class_name == "function":
+        return _find(inner, None, kind, config)
+    cls = _find(class_name, config.get("registered_name"), kind, config)
+    if not inspect.isclass(cls) or not hasattr(cls, "from_config"):
+        raise ValueError(
+            f"{class_name!r} in a configuration names {cls!r}, which is no class with `from_config()`."
+        )
+    instance = cls.from_config(inner)
+    if config.get("build_config") and hasattr(instance, "build_from_config"):
+        instance.build_from_config(config["build_config"])
+    return instance
+
+
+def _find(name: Any, registered_name: Any, kind: str | None, config: dict[str, Any]) -> Any:
+    """The class or function that a configuration names, from the tables and nowhere else."""
+    for candidate in (registered_name, name):
+        if isinstance(candidate, str):
+            found = get_registered_object(candidate)
+            if found is not None:
+                return found
+    module = config.get("module") or ""
+    if isinstance(name, str):
+        for builtin_kind in [kind] if kind is not None else _kinds_of(module):
+            found = _builtins.get(builtin_kind, {}).get(name)
+            if found is not None:
+                return found
+    raise ValueError(
+        f"A configuration names {name!r}"
+        + (f" of module {module!r}" if module else "")
+        + f", which is not registered{f' as {registered_name!r}' if registered_name else ''}. "
+        "If you trust it, decorate the class or function with "
+        "`@tfkit.saving.register_keras_serializable()` before loading, or pass "
+        f"`custom_objects={{{str(name)!r}: ...}}`."
+    )
+
+
+def _kinds_of(module: str) -> list[str]:
+    """The public modules to search for a name: the one that is given, or all of them."""
+    root, _, kind = module.partition(".")
+    if root not in ("", "builtins", "keras", "tfkit"):
+        return []
+    return [kind] if kind in _builtins else list(_builtins)

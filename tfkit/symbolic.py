@@ -1,0 +1,223 @@
+"""Symbolic tensors: the shape and dtype of a value that does not exist yet, and where it comes from.
+
+A function marked `@symbolic_op` computes when it is given values. Given a `KerasTensor` among its
+arguments it computes nothing: the call is noted down in a `Node`, and the result is again a
+`KerasTensor`. The nodes between inputs and outputs are a functional model.
+
+Shapes and dtypes of results are not written down anywhere: the function runs once on placeholders in
+a scratch graph, and TensorFlow's own shape inference answers.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import tensorflow as tf
+
+from tfkit import masking
+from tfkit.dtypes import standardize_dtype
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class KerasTensor:
+    """Stands for a tensor while a functional model is being described.
+
+    Args:
+        shape: tuple of sizes, `None` where a size is not known.
+        dtype: name of the dtype, `"float32"` unless given.
+        sparse: whether it stands for a `tf.SparseTensor`.
+        ragged: whether it stands for a `tf.RaggedTensor`.
+        name: a label for people.
+    """
+
+    def __init__(
+        self,
+        shape: Any,
+        dtype: Any = "float32",
+        sparse: bool = False,
+        ragged: bool = False,
+        record_history: bool = True,
+        name: str | None = None,
+    ) -> None:
+        del record_history  # Part of Keras's signature; the node is set by whoever records one.
+        self.shape = None if shape is None else tuple(shape)
+        self.dtype = standardize_dtype(dtype)
+        self.sparse = bool(sparse)
+        self.ragged = bool(ragged)
+        self.name = name or "keras_tensor"
+        self.node: Node | None = None
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"<KerasTensor shape={self.shape}, dtype={self.dtype}, name={self.name}>"
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError(
+            f"{self!r} has no values yet and cannot be iterated over. "
+            "Use `ops.unstack(x, axis=0)`, or put the loop into a Layer's `call()`."
+        )
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"{self!r} has no values yet and cannot decide an `if` or a `while`. "
+            "Use `ops.where` or `ops.cond`, or put the branch into a Layer's `call()`."
+        )
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise ValueError(
+            f"{self!r} has no values yet and cannot become a NumPy array. "
+            "Use functions of `tfkit.ops` or of TensorFlow on it, or put the code into a Layer's `call()`."
+        )
+
+    def __len__(self) -> int:
+        raise TypeError(f"{self!r} has no length. Use `x.shape[0]`.")
+
+    __hash__ = object.__hash__
+
+
+class Node:
+    """One recorded call: `operation(*args, **kwargs)` gave `outputs`.
+
+    Args:
+        operation: the layer or the function that was called.
+        args: its positional arguments, symbolic tensors among them.
+        kwargs: its keyword arguments.
+        outputs: the nest of `KerasTensor`s that it gave; each gets this node as its origin.
+    """
+
+    def __init__(
+        self, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: Any
+    ) -> None:
+        self.operation = operation
+        self.args = args
+        self.kwargs = kwargs
+        self.outputs = outputs
+        for output in tf.nest.flatten(outputs):
+            if isinstance(output, KerasTensor):
+                output.node = self
+
+    @property
+    def input_tensors(self) -> list[KerasTensor]:
+        """The symbolic tensors among the arguments, in order."""
+        return symbolic_leaves((self.args, self.kwargs))
+
+    @property
+    def output_tensors(self) -> list[KerasTensor]:
+        """The symbolic tensors among the outputs, in order."""
+        return symbolic_leaves(self.outputs)
+
+
+def is_keras_tensor(value: Any) -> bool:
+    """Whether `value` is a symbolic tensor."""
+    return isinstance(value, KerasTensor)
+
+
+def symbolic_leaves(structure: Any) -> list[KerasTensor]:
+    """The symbolic tensors in a nest, in order."""
+    return [leaf for leaf in tf.nest.flatten(structure) if isinstance(leaf, KerasTensor)]
+
+
+def any_symbolic(args: Any, kwargs: dict[str, Any]) -> bool:
+    """Whether a symbolic tensor stands among the arguments of a call, at any depth."""
+    return any(map(_holds_symbolic, args)) or any(map(_holds_symbolic, kwargs.values()))
+
+
+def _holds_symbolic(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_symbolic, value))
+    if isinstance(value, dict):
+        return any(map(_holds_symbolic, value.values()))
+    return isinstance(value, KerasTensor)
+
+
+def trace(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """What `function(*args, **kwargs)` would give, as symbolic tensors.
+
+    Runs `function` once in a scratch graph, with a placeholder for each symbolic tensor.
+    """
+    graph = tf.__internal__.FuncGraph("symbolic")
+    with graph.as_default():
+        args, kwargs = tf.nest.map_structure(_placeholder, (args, kwargs))
+        results = function(*args, **kwargs)
+        return tf.nest.map_structure(_specification, results)
+
+
+def _placeholder(leaf: Any) -> Any:
+    if not isinstance(leaf, KerasTensor):
+        return leaf
+    if leaf.sparse:
+        value = tf.compat.v1.sparse_placeholder(leaf.dtype, leaf.shape)
+    elif leaf.ragged:
+        ragged_rank = sum(size is None for size in leaf.shape[1:]) or 1
+        value = tf.compat.v1.ragged.placeholder(
+            leaf.dtype, ragged_rank, leaf.shape[1 + ragged_rank :]
+        )
+    else:
+        value = tf.compat.v1.placeholder(leaf.dtype, leaf.shape)
+    mask = masking.get_mask(leaf)
+    if mask is not None:
+        masking.set_mask(value, _placeholder(mask))
+    return value
+
+
+def _specification(leaf: Any) -> Any:
+    if not tf.is_tensor(leaf):
+        return leaf
+    shape = None if leaf.shape.rank is None else tuple(leaf.shape)
+    result = KerasTensor(
+        shape,
+        leaf.dtype,
+        sparse=isinstance(leaf, tf.SparseTensor),
+        ragged=isinstance(leaf, tf.RaggedTensor),
+    )
+    mask = masking.get_mask(leaf)
+    if mask is not None:
+        masking.set_mask(result, _specification(mask))
+    return result
+
+
+def record(operation: Any, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """Notes down a call of `operation` and gives its symbolic results; `function` is what is traced."""
+    outputs = trace(function, args, kwargs)
+    Node(operation, tuple(args), dict(kwargs), outputs)
+    return outputs
+
+
+def symbolic_op(function: Function) -> Function:
+    """Lets a function of tensors take symbolic tensors as well."""
+
+    @functools.wraps(function)
+    def op(*args: Any, **kwargs: Any) -> Any:
+        if any_symbolic(args, kwargs):
+            return record(op, function, args, kwargs)
+        return function(*args, **kwargs)
+
+    return op  # type: ignore[return-value]
+
+
+class _TensorFlowFunctions(tf.__internal__.dispatch.GlobalOpDispatcher):
+    """Lets plain `tf.*` functions take symbolic tensors too."""
+
+    def handle(self, op: Any, args: Any, kwargs: Any) -> Any:
+        if any_symbolic(args, kwargs):
+            return record(op, op, args, kwargs)
+        return self.NOT_SUPPORTED
+
+
+_TensorFlowFunctions().register()
+
+
+def define_operators(operators: dict[str, Callable[..., Any]]) -> None:
+    """Gives `KerasTensor` its operators, as the public ops of the same meaning: `{"__add__": add}`.
+
+    The ops stand above this file and are handed down once, when they are imported.
+    """
+    for name, operator in operators.items():
+        setattr(KerasTensor, name, operator)
