@@ -1,0 +1,1 @@
+from tfkit.metrics.base import Metric as Metric
