@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import config
+from tfkit import settings
 from tfkit.metrics.reduction import FunctionMetric
 from tfkit.metrics.weighting import match_ranks
 
@@ -15,7 +15,7 @@ def accuracy(y_true: Any, y_pred: Any) -> Any:
     """1 where a prediction equals its target, else 0; shape of the two."""
     y_pred = tf.convert_to_tensor(y_pred)
     y_true, y_pred = match_ranks(tf.cast(y_true, y_pred.dtype), y_pred)
-    return tf.cast(tf.equal(y_true, y_pred), config.floatx())
+    return tf.cast(tf.equal(y_true, y_pred), settings.floatx())
 
 
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
@@ -34,7 +34,7 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
     if y_pred.dtype != tf.float64:
         y_pred = tf.cast(y_pred, tf.float32)
     y_pred = tf.cast(y_pred > tf.cast(threshold, y_pred.dtype), y_true.dtype)
-    return tf.cast(tf.equal(y_true, y_pred), config.floatx())
+    return tf.cast(tf.equal(y_true, y_pred), settings.floatx())
 
 
 def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
@@ -52,7 +52,7 @@ def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
     predicted = tf.argmax(y_pred, axis=-1)
     if target.shape.rank == y_pred.shape.rank:
         predicted = tf.expand_dims(predicted, -1)
-    return tf.cast(tf.equal(target, predicted), config.floatx())
+    return tf.cast(tf.equal(target, predicted), settings.floatx())
 
 
 def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
@@ -74,7 +74,7 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
     matches = tf.equal(tf.cast(y_true, index_dtype), predicted)
     if matches.shape.rank > 1 and matches.shape[-1] == 1:
         matches = tf.squeeze(matches, -1)
-    return tf.cast(matches, config.floatx())
+    return tf.cast(matches, settings.floatx())
 
 
 def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
@@ -114,7 +114,7 @@ def sparse_top_k_categorical_accuracy(
         matches = tf.reduce_any(tf.equal(targets[:, tf.newaxis], y_pred[:, :k]), axis=1)
     else:
         matches = tf.math.in_top_k(targets, tf.cast(y_pred, tf.float32), k)
-    return tf.reshape(tf.cast(matches, config.floatx()), tf.shape(y_true))
+    return tf.reshape(tf.cast(matches, settings.floatx()), tf.shape(y_true))
 
 
 class Accuracy(FunctionMetric):

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import config
+from tfkit import settings
 from tfkit.metrics.reduction import FunctionMetric
 from tfkit.metrics.weighting import float_pair
 
@@ -58,7 +58,7 @@ def concordance_correlation(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
         + tf.math.reduce_variance(y_pred, axis=axis, keepdims=True)
         + tf.square(mean_true - mean_pred)
     )
-    return tf.reduce_mean(2 * covariance / (spread + config.epsilon()), axis=axis)
+    return tf.reduce_mean(2 * covariance / (spread + settings.epsilon()), axis=axis)
 
 
 class PearsonCorrelation(FunctionMetric):

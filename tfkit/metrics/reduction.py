@@ -122,7 +122,9 @@ class MeanMetricWrapper(Mean):
         self._fn = fn
         self._fn_kwargs = kwargs
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(  # type: ignore[override]
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None
+    ) -> None:
         """Adds the values of the function for a batch."""
         values = self._fn(y_true, y_pred, **self._fn_kwargs)
         weights = mask_weights(sample_weight, masking.get_mask(y_pred), self.dtype)

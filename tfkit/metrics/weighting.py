@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import config
+from tfkit import settings
 
 
 def match_ranks(a: Any, b: Any, expand_rank_1: bool = True) -> tuple[Any, Any]:
@@ -28,7 +28,7 @@ def float_pair(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     """Targets and predictions as float tensors of the dtype of the predictions, with one rank."""
     y_pred = tf.convert_to_tensor(y_pred)
     if not y_pred.dtype.is_floating:
-        y_pred = tf.cast(y_pred, config.floatx())
+        y_pred = tf.cast(y_pred, settings.floatx())
     return match_ranks(tf.cast(y_true, y_pred.dtype), y_pred)
 
 
