@@ -130,8 +130,7 @@ class _Trace:
     def takes(self, shapes: list[tf.TensorShape]) -> bool:
         """Whether tensors of these shapes fit."""
         return all(
-            mine.is_compatible_with(given)
-            for mine, given in zip(self._shapes, shapes, strict=True)
+            mine.is_compatible_with(given) for mine, given in zip(self._shapes, shapes, strict=True)
         )
 
     def run(self, tensors: list[tf.Tensor], state: LayerState) -> Any:
@@ -153,7 +152,12 @@ def _describe(value: Any, tensors: list[tf.Tensor]) -> Any:
     if isinstance(value, tf.Tensor):
         tensors.append(value)
         mask = get_mask(value)
-        return (tf.Tensor, value.dtype, value.shape.rank, mask is not None and _describe(mask, tensors))
+        return (
+            tf.Tensor,
+            value.dtype,
+            value.shape.rank,
+            mask is not None and _describe(mask, tensors),
+        )
     if isinstance(value, _PRIMITIVES):
         return (type(value), value)
     if type(value) in (list, tuple):

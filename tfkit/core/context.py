@@ -22,9 +22,7 @@ class CallFrame:
 
     __slots__ = ("autocast_dtype", "layer", "parent", "record", "training")
 
-    def __init__(
-        self, layer: Any, training: Any = None, autocast_dtype: str | None = None
-    ) -> None:
+    def __init__(self, layer: Any, training: Any = None, autocast_dtype: str | None = None) -> None:
         self.layer = layer
         self.training = training
         self.autocast_dtype = autocast_dtype

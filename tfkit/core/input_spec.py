@@ -89,7 +89,9 @@ class InputSpec:
             return f"expected dtype={self.dtype}, found dtype={standardize_dtype(value.dtype)}"
         for axis, size in self.axes.items():
             if size is not None and shape[axis] not in (size, None):
-                return f"expected axis {axis} of input shape to have value {size}, found {shape[axis]}"
+                return (
+                    f"expected axis {axis} of input shape to have value {size}, found {shape[axis]}"
+                )
         if self.shape is not None and not self._same_sizes(shape):
             return f"expected shape={self.shape}, found shape={shape}"
         return None
@@ -120,7 +122,7 @@ def check_inputs(layer: Any, inputs: Any) -> None:
         missing = [name for name in names if name not in inputs]
         if missing:
             raise ValueError(
-                f'Missing data for input "{missing[0]}" of layer \'{layer.path}\'. You passed a dict with '
+                f"Missing data for input \"{missing[0]}\" of layer '{layer.path}'. You passed a dict with "
                 f"keys {list(inputs)}. Expected the keys: {names}"
             )
         inputs = [inputs[name] for name in names]

@@ -278,12 +278,20 @@ class Layer(tf.Module):
                 f"`name` must be passed as a keyword argument. Received: add_weight('{shape}', ...). "
                 f"Use: add_weight(shape=..., name='{shape}')."
             )
-        roles = regularizers.get(regularizer), constraints.get(constraint)
+        regularizer, constraint = regularizers.get(regularizer), constraints.get(constraint)
         mixed = autocast and self.autocast and self._dtype_policy.is_mixed
         weight = make_weight(
-            shape, initializer, dtype or self.variable_dtype, trainable, mixed, aggregation, name, self
+            self,
+            name,
+            shape,
+            initializer,
+            dtype or self.variable_dtype,
+            trainable=trainable,
+            mixed=mixed,
+            constraint=constraint,
+            aggregation=aggregation,
         )
-        weight.regularizer, weight.constraint = roles
+        weight.regularizer = regularizer
         weight.overwrite_with_gradient = overwrite_with_gradient
         weight.label, weight.made = name, tracking.tick()
         weight.path = f"{self.path}/{name}"
@@ -337,7 +345,9 @@ class Layer(tf.Module):
     @property
     def non_trainable_weights(self) -> list[tf.Variable]:
         """The weights that training leaves alone."""
-        return [weight for weight, trained in tracking.variables_of(self, seeds=False) if not trained]
+        return [
+            weight for weight, trained in tracking.variables_of(self, seeds=False) if not trained
+        ]
 
     @property
     def variables(self) -> list[tf.Variable]:
@@ -352,7 +362,9 @@ class Layer(tf.Module):
     @property
     def non_trainable_variables(self) -> list[tf.Variable]:
         """The variables that training does not change by gradients, seed states included."""
-        return [variable for variable, trained in tracking.variables_of(self, seeds=True) if not trained]
+        return [
+            variable for variable, trained in tracking.variables_of(self, seeds=True) if not trained
+        ]
 
     @property
     def metrics(self) -> list[Metric]:

@@ -21,26 +21,28 @@ _AGGREGATIONS = {
 
 
 def make_weight(
+    owner: Any,
+    name: str,
     shape: Any,
     initializer: Any,
     dtype: Any,
     trainable: bool,
     mixed: bool,
+    constraint: Any,
     aggregation: str | None,
-    name: str,
-    owner: Any,
 ) -> tf.Variable:
     """A new variable, made outside of any trace that may be under way.
 
     Args:
+        owner: the layer, for messages.
+        name: a label.
         shape: sizes, all known.
         initializer: as `initializers.get` takes it; `None` is Glorot uniform for floats, else zeros.
         dtype: dtype of the variable.
         trainable: whether gradients train it.
         mixed: whether it is to be read in the caller's compute dtype.
+        constraint: function that the variable goes through after each update, or `None`.
         aggregation: how a distribution strategy combines the values of replicas.
-        name: a label.
-        owner: the layer, for messages.
     """
     dtype = standardize_dtype(dtype)
     if aggregation not in _AGGREGATIONS:
@@ -68,6 +70,7 @@ def make_weight(
             trainable=trainable,
             dtype=dtype,
             name=_graph_name(name),
+            constraint=constraint,
             aggregation=_AGGREGATIONS[aggregation],
         )
 
@@ -104,4 +107,6 @@ def _checked_shape(shape: Any, name: str, owner: Any) -> tuple[int, ...]:
 
 def _graph_name(name: str) -> str:
     """`name` without what TensorFlow does not take in the name of an operation."""
-    return "".join(c if c.isalnum() or c in "_./-" else "_" for c in name).lstrip("_./-") or "weight"
+    return (
+        "".join(c if c.isalnum() or c in "_./-" else "_" for c in name).lstrip("_./-") or "weight"
+    )

@@ -1,0 +1,5 @@
+import tensorflow as tf
+
+
+class Optimizer(tf.Module):
+    pass
