@@ -1,24 +1,24 @@
 from tfkit import registry
-from tfkit.losses.hinge import categorical_hinge as categorical_hinge
-from tfkit.losses.hinge import hinge as hinge
-from tfkit.losses.hinge import squared_hinge as squared_hinge
-from tfkit.losses.probabilistic import binary_crossentropy as binary_crossentropy
-from tfkit.losses.probabilistic import binary_focal_crossentropy as binary_focal_crossentropy
-from tfkit.losses.probabilistic import categorical_crossentropy as categorical_crossentropy
-from tfkit.losses.probabilistic import (
+from tfkit.losses import binary_crossentropy as binary_crossentropy
+from tfkit.losses import binary_focal_crossentropy as binary_focal_crossentropy
+from tfkit.losses import categorical_crossentropy as categorical_crossentropy
+from tfkit.losses import (
     categorical_focal_crossentropy as categorical_focal_crossentropy,
 )
-from tfkit.losses.probabilistic import kl_divergence as kl_divergence
-from tfkit.losses.probabilistic import poisson as poisson
-from tfkit.losses.probabilistic import (
+from tfkit.losses import categorical_hinge as categorical_hinge
+from tfkit.losses import hinge as hinge
+from tfkit.losses import huber as huber
+from tfkit.losses import kl_divergence as kl_divergence
+from tfkit.losses import log_cosh as log_cosh
+from tfkit.losses import mean_absolute_error as mean_absolute_error
+from tfkit.losses import mean_absolute_percentage_error as mean_absolute_percentage_error
+from tfkit.losses import mean_squared_error as mean_squared_error
+from tfkit.losses import mean_squared_logarithmic_error as mean_squared_logarithmic_error
+from tfkit.losses import poisson as poisson
+from tfkit.losses import (
     sparse_categorical_crossentropy as sparse_categorical_crossentropy,
 )
-from tfkit.losses.regression import huber as huber
-from tfkit.losses.regression import log_cosh as log_cosh
-from tfkit.losses.regression import mean_absolute_error as mean_absolute_error
-from tfkit.losses.regression import mean_absolute_percentage_error as mean_absolute_percentage_error
-from tfkit.losses.regression import mean_squared_error as mean_squared_error
-from tfkit.losses.regression import mean_squared_logarithmic_error as mean_squared_logarithmic_error
+from tfkit.losses import squared_hinge as squared_hinge
 from tfkit.metrics.accuracy import Accuracy as Accuracy
 from tfkit.metrics.accuracy import BinaryAccuracy as BinaryAccuracy
 from tfkit.metrics.accuracy import CategoricalAccuracy as CategoricalAccuracy

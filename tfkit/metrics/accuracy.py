@@ -7,14 +7,14 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit import settings
+from tfkit.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.metrics.reduction import FunctionMetric
-from tfkit.metrics.weighting import match_ranks
 
 
 def accuracy(y_true: Any, y_pred: Any) -> Any:
     """1 where a prediction equals its target, else 0; shape of the two."""
     y_pred = tf.convert_to_tensor(y_pred)
-    y_true, y_pred = match_ranks(tf.cast(y_true, y_pred.dtype), y_pred)
+    y_true, y_pred = squeeze_or_expand_to_same_rank(tf.cast(y_true, y_pred.dtype), y_pred)
     return tf.cast(tf.equal(y_true, y_pred), settings.floatx())
 
 
@@ -30,7 +30,9 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
         >>> binary_accuracy([[1], [1], [0], [0]], [[1.0], [0.4], [0.6], [0.0]]).numpy().ravel()
         array([1., 0., 0., 1.], dtype=float32)
     """
-    y_true, y_pred = match_ranks(tf.convert_to_tensor(y_true), tf.convert_to_tensor(y_pred))
+    y_true, y_pred = squeeze_or_expand_to_same_rank(
+        tf.convert_to_tensor(y_true), tf.convert_to_tensor(y_pred)
+    )
     if y_pred.dtype != tf.float64:
         y_pred = tf.cast(y_pred, tf.float32)
     y_pred = tf.cast(y_pred > tf.cast(threshold, y_pred.dtype), y_true.dtype)

@@ -9,8 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit import settings
+from tfkit.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.metrics.base import Metric
-from tfkit.metrics.weighting import match_ranks
 
 # The prediction of a class that is not among the top k, and the threshold that all others pass.
 NOT_IN_TOP_K = -1e10
@@ -52,7 +52,7 @@ def confusion_counts(
         ValueError: for shapes that do not go together.
     """
     dtype = settings.floatx()
-    y_pred, y_true = match_ranks(tf.cast(y_pred, dtype), tf.cast(y_true, dtype))
+    y_pred, y_true = squeeze_or_expand_to_same_rank(tf.cast(y_pred, dtype), tf.cast(y_true, dtype))
     if not y_pred.shape.is_compatible_with(y_true.shape):
         raise ValueError(
             "Targets and predictions must have one shape. "
@@ -60,7 +60,9 @@ def confusion_counts(
         )
     if sample_weight is not None:
         sample_weight = tf.expand_dims(tf.cast(sample_weight, dtype), -1)
-        _, sample_weight = match_ranks(y_true, sample_weight, expand_rank_1=False)
+        _, sample_weight = squeeze_or_expand_to_same_rank(
+            y_true, sample_weight, expand_rank_1=False
+        )
     if top_k is not None:
         y_pred = _keep_top_k(y_pred, top_k)
     if class_id is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfkit.losses.hinge import categorical_hinge, hinge, squared_hinge
+from tfkit.losses import categorical_hinge, hinge, squared_hinge
 from tfkit.metrics.reduction import FunctionMetric
 
 

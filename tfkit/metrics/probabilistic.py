@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfkit.losses.probabilistic import (
+from tfkit.losses import (
     binary_crossentropy,
     categorical_crossentropy,
     kl_divergence,

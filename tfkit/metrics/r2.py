@@ -7,8 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.metrics.base import Metric
-from tfkit.metrics.weighting import match_ranks
 
 _AGGREGATIONS = (None, "uniform_average", "variance_weighted_average")
 
@@ -72,7 +72,9 @@ class R2Score(Metric):
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Adds the weighted sums of a batch."""
-        y_true, y_pred = match_ranks(tf.cast(y_true, self.dtype), tf.cast(y_pred, self.dtype))
+        y_true, y_pred = squeeze_or_expand_to_same_rank(
+            tf.cast(y_true, self.dtype), tf.cast(y_pred, self.dtype)
+        )
         if not self._built:
             self._build(y_true.shape, y_pred.shape)
         weights = tf.cast(1 if sample_weight is None else sample_weight, self.dtype)

@@ -7,15 +7,15 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit import settings
-from tfkit.losses.regression import (
+from tfkit.losses import (
     log_cosh,
     mean_absolute_error,
     mean_absolute_percentage_error,
     mean_squared_error,
     mean_squared_logarithmic_error,
 )
+from tfkit.losses.tensors import as_tensors_of_same_rank, squeeze_or_expand_to_same_rank
 from tfkit.metrics.reduction import FunctionMetric, Mean
-from tfkit.metrics.weighting import float_pair, match_ranks
 
 
 class MeanSquaredError(FunctionMetric):
@@ -57,7 +57,9 @@ class RootMeanSquaredError(Mean):
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> None:
         """Adds the squared errors of a batch."""
-        y_true, y_pred = match_ranks(tf.cast(y_true, self.dtype), tf.cast(y_pred, self.dtype))
+        y_true, y_pred = squeeze_or_expand_to_same_rank(
+            tf.cast(y_true, self.dtype), tf.cast(y_pred, self.dtype)
+        )
         super().update_state(tf.square(y_pred - y_true), sample_weight=sample_weight)
 
     def result(self) -> Any:
@@ -138,7 +140,7 @@ def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
     Returns:
         The shape without `axis`.
     """
-    y_true, y_pred = float_pair(y_true, y_pred)
+    y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     epsilon = settings.epsilon() ** 2
     y_true = tf.math.l2_normalize(y_true, axis=axis, epsilon=epsilon)
     y_pred = tf.math.l2_normalize(y_pred, axis=axis, epsilon=epsilon)
