@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import masking, registry
+from tfkit import losses, masking, registry
 from tfkit.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.metrics.base import Metric
 
@@ -132,6 +132,8 @@ class MeanMetricWrapper(Mean):
         super().__init__(name=name, dtype=dtype)
         self._fn = fn
         self._fn_kwargs = kwargs
+        if isinstance(fn, losses.Loss) or any(fn is item for item in vars(losses).values()):
+            self._direction = "down"
 
     def update_state(  # type: ignore[override]
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
