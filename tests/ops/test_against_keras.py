@@ -20,7 +20,8 @@ def identifier(case):
         str(np.shape(a)).replace(" ", "") if isinstance(a, np.ndarray) else type(a).__name__
         for a in args
     )
-    return f"{name}-{shapes}-{'-'.join(f'{k}={v}' if np.ndim(v) == 0 else k for k, v in kwargs.items())}"
+    options = "-".join(f"{k}={v}" if np.ndim(v) == 0 else k for k, v in kwargs.items())
+    return f"{name}-{shapes}-{options}"
 
 
 def flatten(result):
@@ -185,10 +186,13 @@ def test_every_op_of_keras_is_here():
     assert sorted(missing) == []
 
 
+NOT_HERE = {"elastic_transform"}  # Draws random numbers; those stand above this room.
+
+
 @pytest.mark.parametrize("name", ["nn", "numpy", "linalg", "image"])
 def test_faces_hold_what_keras_has(name):
     theirs = {n for n in dir(getattr(keras.ops, name)) if not n.startswith("_")}
-    assert sorted(theirs - set(dir(getattr(ops, name)))) == []
+    assert sorted(theirs - set(dir(getattr(ops, name))) - NOT_HERE) == []
 
 
 SIGNATURE_DIFFERS = {

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from tfkit.ops import image as image
 from tfkit.ops import linalg as linalg
 from tfkit.ops import nn as nn
 from tfkit.ops import numpy as numpy
@@ -679,6 +680,21 @@ register_builtins(
         while_loop,
         zeros,
         zeros_like,
+        image.affine_transform,
+        image.crop_images,
+        image.extract_patches,
+        image.extract_patches_3d,
+        image.gaussian_blur,
+        image.hsv_to_rgb,
+        image.map_coordinates,
+        image.pad_images,
+        image.perspective_transform,
+        image.resize,
+        image.rgb_to_grayscale,
+        image.rgb_to_hsv,
+        image.scale_and_translate,
+        image.sobel_edges,
+        image.ssim,
     ],
     {
         "absolute": abs,

@@ -120,9 +120,7 @@ def scan(
     if not callable(f):
         raise TypeError(f"`f` should be a callable. Received: f={f}")
     if not isinstance(unroll, bool) and (not isinstance(unroll, int) or unroll < 1):
-        raise ValueError(
-            f"`unroll` must be an integer >= 1 or a bool. Received: unroll={unroll}"
-        )
+        raise ValueError(f"`unroll` must be an integer >= 1 or a bool. Received: unroll={unroll}")
     if xs is None and length is None:
         raise ValueError("Got no `xs` to scan over and `length` not provided.")
     init = tf.nest.map_structure(as_tensor, init)
