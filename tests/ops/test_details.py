@@ -1,4 +1,4 @@
-"""What the table against Keras cannot say: control flow, layouts, errors, differences on purpose."""
+"""What the table cannot say: control flow, layouts, errors, differences from Keras on purpose."""
 
 import keras
 import numpy as np
@@ -126,13 +126,10 @@ def test_gradients():
 def test_channels_first(name, args, kwargs, batch):
     x = F(2, 8, 6, 3)
     last = getattr(ops, name)(x, *args, **kwargs)
-    first = getattr(ops, name)(
-        x.transpose(0, 3, 1, 2), *args, **kwargs, data_format="channels_first"
-    )
+    kwargs = {**kwargs, "data_format": "channels_first"}
+    first = getattr(ops, name)(x.transpose(0, 3, 1, 2), *args, **kwargs)
     np.testing.assert_allclose(tf.transpose(first, [0, 2, 3, 1]), last, rtol=1e-4, atol=1e-5)
-    symbolic = getattr(ops, name)(
-        KerasTensor((batch, 3, 8, 6)), *args, **kwargs, data_format="channels_first"
-    )
+    symbolic = getattr(ops, name)(KerasTensor((batch, 3, 8, 6)), *args, **kwargs)
     assert symbolic.shape == (batch, *first.shape[1:])
 
 
@@ -180,7 +177,7 @@ def test_crossentropy_warns_of_probabilities_called_logits():
         ops.binary_crossentropy([[1.0]], ops.sigmoid(tf.constant([[2.0]])), from_logits=True)
 
 
-# --- Where tfkit differs from Keras on purpose ------------------------------------------------------
+# --- Where tfkit differs from Keras on purpose ----------------------------------------------------
 
 
 def test_sparsemax_is_the_one_of_the_paper():

@@ -176,6 +176,16 @@ def test_what_ops_accept(x):
                 np.testing.assert_array_equal(a, b)
 
 
+def test_python_floats_keep_their_digits_in_float64():
+    x = tf.constant([1.0], "float64")
+    assert ops.add(x, 0.1).numpy()[0] == 1.0 + 0.1
+    assert ops.full((1,), 0.1, "float64").numpy()[0] == 0.1
+    assert ops.full_like(x, 0.1).numpy()[0] == 0.1
+    assert ops.convert_to_tensor(0.1, "float64").numpy() == 0.1
+    assert ops.linspace(0.1, 1.0, 2, dtype="float64").numpy()[0] == 0.1
+    assert ops.maximum(0.1, x - 1).numpy()[0] == 0.1
+
+
 def test_fast_path_adds_no_operation():
     @tf.function
     def add(a, b):

@@ -17,6 +17,8 @@ from tfkit.symbolic import symbolic_op
 @symbolic_op
 def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
     """`true_fn()` where the scalar `pred` is true, else `false_fn()`."""
+    if isinstance(pred, bool):  # Nothing is left to decide while the program runs.
+        return true_fn() if pred else false_fn()
     return tf.cond(tf.cast(pred, tf.bool), true_fn, false_fn)
 
 

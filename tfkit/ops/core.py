@@ -10,7 +10,7 @@ import tensorflow as tf
 from tensorflow.compiler.tf2xla.python.xla import dynamic_update_slice
 
 from tfkit.dtypes import standardize_dtype
-from tfkit.ops.promotion import as_tensor
+from tfkit.ops.promotion import as_tensor, to_dtype
 from tfkit.ops.shaping import static_or_dynamic_shape
 from tfkit.symbolic import is_keras_tensor, symbolic_op
 
@@ -90,9 +90,7 @@ def convert_to_tensor(
     if dtype is None:
         return as_tensor(x)
     dtype = tf.as_dtype(standardize_dtype(dtype))
-    if not tf.is_tensor(x) and dtype.is_floating:
-        return tf.convert_to_tensor(x, dtype)  # Python floats at once, without float32 in between.
-    return tf.cast(as_tensor(x), dtype)
+    return to_dtype(x, dtype)
 
 
 @symbolic_op

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.ops.promotion import to_float
+from tfkit.ops.promotion import to_dtype, to_float
 from tfkit.ops.reductions import Axis
 from tfkit.ops.shaping import moveaxis, static_or_dynamic_shape
 from tfkit.symbolic import symbolic_op
@@ -39,7 +39,7 @@ def _quantile(x: Any, q: Any, axis: Axis, method: str, keepdims: bool, skip_nan:
     if method not in _METHODS:
         raise ValueError(f"`method` must be one of {_METHODS}. Received: method={method!r}")
     x, axes = _folded_axes_last(to_float(x), axis)
-    q = tf.cast(q, tf.float64)
+    q = to_dtype(q, tf.float64)
     missing = tf.math.is_nan(x)
     # NaN goes to the end, behind the elements that count.
     ordered = tf.sort(tf.where(missing, tf.constant(float("inf"), x.dtype), x))
@@ -96,7 +96,7 @@ def nanquantile(
 
 
 def _share(percent: Any) -> Any:
-    return tf.cast(percent, tf.float64) / 100.0
+    return to_dtype(percent, tf.float64) / 100.0
 
 
 @symbolic_op
