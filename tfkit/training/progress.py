@@ -1,4 +1,4 @@
-"""The progress bar: a live line in a terminal or notebook, one plain line an epoch anywhere else."""
+"""The progress bar: a live line in a terminal or notebook, a plain line an epoch elsewhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from absl import logging
 _BOLD, _GREEN, _GREY, _RESET = "\x1b[1m", "\x1b[32m", "\x1b[37m", "\x1b[0m"
 
 
-# --- Where messages go ------------------------------------------------------------------------------
+# --- Where messages go ---------------------------------------------------------------------------
 
 
 @dataclasses.dataclass
@@ -63,7 +63,7 @@ def print_message(message: str, line_break: bool = True) -> None:
     sys.stdout.flush()
 
 
-# --- The bar ----------------------------------------------------------------------------------------
+# --- The bar -------------------------------------------------------------------------------------
 
 
 class Progbar:

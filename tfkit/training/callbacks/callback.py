@@ -10,13 +10,14 @@ Logs = dict[str, Any]
 class Callback:
     """Base class of callbacks: override the hooks that you need.
 
-    `fit`, `evaluate` and `predict` run many steps in one compiled program. Overriding a hook that is
-    called for each batch makes them return to Python after every step, which is slower for small
-    models; `SparseCallback` has hooks that are called between programs.
+    `fit`, `evaluate` and `predict` run many steps in one compiled program. Overriding a hook that
+    is called for each batch makes them return to Python after every step, which is slower for
+    small models; `SparseCallback` has hooks that are called between programs.
 
     Attributes:
         model: the model that is trained, evaluated or asked for predictions.
-        params: dict with `"verbose"`, `"epochs"` and `"steps"`, the number of steps an epoch or `None`.
+        params: dict with `"verbose"`, `"epochs"` and `"steps"`, the number of steps an epoch has,
+            or `None`.
 
     Example:
         ```python

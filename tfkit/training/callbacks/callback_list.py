@@ -23,9 +23,9 @@ class CallbackList(Callback):
     """Several callbacks as one.
 
     A loop that runs many steps in one program asks `needs_train_batches` first. If a callback needs
-    every batch, it calls `on_train_batch_begin` and `on_train_batch_end` around single steps. If none
-    does, it runs at most `chunk_limit(next_batch_index)` steps and then calls `on_steps_end`. Calling
-    both for one step would tell a callback twice.
+    every batch, it calls `on_train_batch_begin` and `on_train_batch_end` around single steps. If
+    none does, it runs at most `chunk_limit(next_batch_index)` steps and then calls `on_steps_end`.
+    Calling both for one step would tell a callback twice.
 
     Args:
         callbacks: a callback, or a nest of them.
@@ -133,7 +133,7 @@ class CallbackList(Callback):
         num_steps: int,
         logs: Logs | Callable[[], Logs] | None = None,
     ) -> None:
-        """Tells that a chunk of steps ended, of training or of the evaluation or prediction running.
+        """Tells that a chunk of steps ended, of whatever runs: training, evaluation, prediction.
 
         Args:
             last_batch_index: index of the last batch of the chunk.
@@ -142,7 +142,7 @@ class CallbackList(Callback):
                 a callback wants them.
         """
         sparse = self._sparse()
-        wanted = any([callback.wants_logs(num_steps) for callback in sparse])
+        wanted = any(callback.wants_logs(num_steps) for callback in sparse)
         fetched = None
         if wanted and logs is not None:
             fetched = _plain_logs(logs() if callable(logs) else logs)
@@ -236,7 +236,7 @@ class CallbackList(Callback):
 
 
 def _overrides(callback: Any, hook: str) -> bool:
-    """Whether `callback` has a hook of its own (`LambdaCallback` keeps its hooks on the instance)."""
+    """Whether `callback` has a hook of its own (`LambdaCallback` keeps them on the instance)."""
     if hook in vars(callback):
         return True
     function = getattr(type(callback), hook, None)

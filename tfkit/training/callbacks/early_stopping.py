@@ -24,8 +24,8 @@ class EarlyStopping(MonitorCallback):
         start_from_epoch: epochs before this one are not looked at.
 
     Raises:
-        ValueError: in training, with `mode="auto"`, for a result that is neither a loss nor a metric
-            that knows its direction.
+        ValueError: in training, with `mode="auto"`, for a result that is neither the loss nor a
+            metric that knows its direction.
 
     Example:
         ```python

@@ -44,7 +44,8 @@ class LearningRateScheduler(Callback):
         verbose: `1` says what it sets.
 
     Raises:
-        ValueError: in training, where the optimizer has no learning rate or `schedule` gives no float.
+        ValueError: in training, where the optimizer has no learning rate or `schedule` gives no
+            float.
 
     Example:
         ```python
@@ -110,7 +111,7 @@ class ReduceLROnPlateau(MonitorCallback):
 
     Raises:
         ValueError: for a factor of 1 or more; in training, with `mode="auto"`, for a result that is
-            neither a loss nor a metric that knows its direction.
+            neither the loss nor a metric that knows its direction.
 
     Example:
         ```python
@@ -178,7 +179,7 @@ class ReduceLROnPlateau(MonitorCallback):
         return self.cooldown_counter > 0
 
     def _reduce(self, epoch: int) -> bool:
-        """Lowers the learning rates that are not at their lowest, and tells whether there were any."""
+        """Lowers the learning rates above `min_lr`, and tells whether there were any."""
         reduced = False
         for name, optimizer in named_optimizers(self.model.optimizer).items():
             old_rate = _rate(optimizer)

@@ -21,8 +21,8 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
 
     Args:
         filepath: where to. It may name `{epoch}` and `{batch}`, which count from 1, and any result,
-            with a format: `"{epoch:02d}-{val_loss:.2f}.keras"`. It ends in `.keras`, `.h5` or `.hdf5`
-            for a model, in `.weights.h5` for weights. Folders are made.
+            with a format: `"{epoch:02d}-{val_loss:.2f}.keras"`. It ends in `.keras`, `.h5` or
+            `.hdf5` for a model, in `.weights.h5` for weights. Folders are made.
         monitor: name of the result that tells which model is the best.
         verbose: `1` says when it acts.
         save_best_only: whether only a model that is better than those before is saved.
@@ -33,7 +33,8 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
 
     Raises:
         ValueError: for another ending of `filepath` or another `save_freq`; in training, with
-            `mode="auto"`, for a result that is neither a loss nor a metric that knows its direction.
+            `mode="auto"`, for a result that is neither the loss nor a metric that knows its
+            direction.
         KeyError: in training, where `filepath` names a result that there is not.
 
     Example:
@@ -137,7 +138,7 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         current = logs.get(self.monitor)
         if current is None or np.ndim(current) > 0:
             warnings.warn(
-                f"ModelCheckpoint with save_best_only=True saves every time: {self.monitor!r} is no "
+                f"ModelCheckpoint saves although save_best_only=True: {self.monitor!r} is no "
                 f"number among the results ({', '.join(logs)}).",
                 stacklevel=4,
             )

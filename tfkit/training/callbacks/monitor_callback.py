@@ -32,8 +32,8 @@ class MonitorCallback(Callback):
         super().__init__()
         if mode not in ("auto", "min", "max"):
             warnings.warn(
-                f"{type(self).__name__} takes an unknown mode for 'auto'. Expected 'auto', 'min' or "
-                f"'max'. Received: mode={mode!r}",
+                f"{type(self).__name__} takes an unknown mode for 'auto'. Expected 'auto', 'min' "
+                f"or 'max'. Received: mode={mode!r}",
                 stacklevel=3,
             )
             mode = "auto"
@@ -68,8 +68,8 @@ class MonitorCallback(Callback):
         if name == "loss":
             return "min"
         raise ValueError(
-            f"{type(self).__name__} cannot know whether more or less of {self.monitor!r} is better. "
-            "Pass `mode='max'` or `mode='min'`. Received: mode='auto'"
+            f"{type(self).__name__} cannot know whether more or less of {self.monitor!r} is "
+            "better. Pass `mode='max'` or `mode='min'`. Received: mode='auto'"
         )
 
 

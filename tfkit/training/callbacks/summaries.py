@@ -1,7 +1,7 @@
 """What TensorBoard reads: scalars, histograms and images as records of an event file.
 
-TensorFlow's own `tf.summary.scalar` needs the `tensorboard` package, which TensorFlow no longer brings;
-the records themselves are plain tensors with the name of the plugin that shows them.
+TensorFlow's own `tf.summary.scalar` needs the `tensorboard` package, which TensorFlow no longer
+brings; the records themselves are plain tensors with the name of the plugin that shows them.
 """
 
 from __future__ import annotations

@@ -37,15 +37,15 @@ class TensorBoard(SparseCallback):
         write_steps_per_second: whether to write how many steps a second are trained.
         update_freq: `"epoch"`, `"batch"`, or a number of batches between two records of the running
             results. Training returns to Python that often.
-        profile_batch: batch to profile, or the first and the last of several; they count from 1, over
-            all epochs. 0 for none.
+        profile_batch: batch to profile, or the first and the last of several; they count from 1,
+            over all epochs. 0 for none.
         embeddings_freq: epochs between two records of the weights of embedding layers; 0 for none.
         embeddings_metadata: file with a label for each row of an embedding, or a dict from the name
             of a layer to such a file.
 
     Raises:
-        ValueError: for a number or a pair that makes no sense; for metadata of a layer that the model
-            does not have.
+        ValueError: for a number or a pair that makes no sense; for metadata of a layer that the
+            model does not have.
 
     Example:
         ```python
@@ -73,8 +73,8 @@ class TensorBoard(SparseCallback):
             )
         if embeddings_metadata and not embeddings_freq:
             raise ValueError(
-                "`embeddings_metadata` belongs to recorded embeddings. Pass `embeddings_freq=1` too. "
-                "Received: embeddings_freq=0"
+                "`embeddings_metadata` belongs to recorded embeddings. Pass `embeddings_freq=1` "
+                "too. Received: embeddings_freq=0"
             )
         self.log_dir = os.fspath(log_dir)
         self.histogram_freq = histogram_freq
@@ -86,6 +86,7 @@ class TensorBoard(SparseCallback):
         self.embeddings_metadata = embeddings_metadata
         self._first_profiled, self._last_profiled = _profiled_steps(profile_batch)
         self._profiling = False
+        self._in_fit = False
         self._steps = 0  # training steps of this `fit`, over all epochs
         self._epoch_start = (0, 0.0)  # (steps, time)
         self._chunk_start = 0.0
@@ -120,6 +121,7 @@ class TensorBoard(SparseCallback):
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Starts counting steps."""
+        self._in_fit = True
         self._steps = 0
         self._record_summaries("train")
         self._profile()
@@ -173,6 +175,7 @@ class TensorBoard(SparseCallback):
 
     def on_train_end(self, logs: Logs | None = None) -> None:
         """Ends a profile that still runs."""
+        self._in_fit = False
         self._recording.close()
         if self._profiling:
             self._end_profile(self._steps)
@@ -189,7 +192,10 @@ class TensorBoard(SparseCallback):
             with self._writer("validation").as_default():
                 for name, value in (logs or {}).items():
                     write_scalar(f"evaluation_{name}_vs_iterations", value, optimizer.iterations)
-        self._record_summaries("train")
+        if self._in_fit:
+            self._record_summaries("train")
+        else:
+            self._recording.close()
         self._flush()
 
     # --- Writers --------------------------------------------------------------------------------
@@ -209,7 +215,7 @@ class TensorBoard(SparseCallback):
     def _record_summaries(self, folder: str) -> None:
         """Lets `tf.summary` calls in the model write to `folder`, every `update_freq` steps."""
         self._recording.close()
-        if self.update_freq is None:
+        if self.update_freq is None or self.model.optimizer is None:
             return
         freq, iterations = self.update_freq, self.model.optimizer.iterations
         # A tensor, not a number: the condition is part of the compiled program.
@@ -308,14 +314,14 @@ def _profiled_steps(profile_batch: int | str | tuple[int, int]) -> tuple[int, in
     first, last = parts[0], parts[-1]
     if len(parts) > 2 or first < 0 or last < first or (first == 0 and last != 0):
         raise ValueError(
-            "`profile_batch` must be 0, the number of a batch, or the first and the last of several. "
-            f"Received: profile_batch={profile_batch!r}"
+            "`profile_batch` must be 0, the number of a batch, or the first and the last of "
+            f"several. Received: profile_batch={profile_batch!r}"
         )
     return first, last
 
 
 def _as_images(weight: np.ndarray) -> np.ndarray | None:
-    """A weight as images of shape `(images, height, width, channels)`, where it has a form for that."""
+    """A weight as images `(images, height, width, channels)`, where it has a form for that."""
     if weight.ndim == 1:
         images = weight[None, :, None, None]
     elif weight.ndim == 2:

@@ -12,8 +12,8 @@ from tfkit.training.progress import print_message
 class TerminateOnNaN(SparseCallback):
     """Ends training when the loss is NaN or infinite.
 
-    It looks at the running loss whenever training returns to Python, which is at least once an epoch.
-    The running loss is a mean, so it stays NaN or infinite once a step was.
+    It looks at the running loss whenever training returns to Python, at least once an epoch. The
+    running loss is a mean, so it stays NaN or infinite once that of a step was.
 
     Args:
         raise_error: raises `RuntimeError` rather than asking the model to stop.
