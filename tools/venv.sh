@@ -26,7 +26,7 @@ print(hashlib.sha256(pathlib.Path("pyproject.toml").read_bytes()).hexdigest())')
     [[ -f $stamp && $(<"$stamp") == "$digest" ]] && return 0
   done
   echo "Installing tfkit[$extra] into .venv (minutes the first time)" >&2
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input -e ".[$extra]" ||
+  .venv/bin/python -m pip install -qq --disable-pip-version-check --no-input -e ".[$extra]" ||
     return 1
   echo "$digest" >".venv/installed-$extra"
 }
