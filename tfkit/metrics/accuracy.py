@@ -6,16 +6,16 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import config
+from tfkit import settings
+from tfkit.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.metrics.reduction import FunctionMetric
-from tfkit.metrics.weighting import match_ranks
 
 
 def accuracy(y_true: Any, y_pred: Any) -> Any:
     """1 where a prediction equals its target, else 0; shape of the two."""
     y_pred = tf.convert_to_tensor(y_pred)
-    y_true, y_pred = match_ranks(tf.cast(y_true, y_pred.dtype), y_pred)
-    return tf.cast(tf.equal(y_true, y_pred), config.floatx())
+    y_true, y_pred = squeeze_or_expand_to_same_rank(tf.cast(y_true, y_pred.dtype), y_pred)
+    return tf.cast(tf.equal(y_true, y_pred), settings.floatx())
 
 
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
@@ -30,11 +30,13 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
         >>> binary_accuracy([[1], [1], [0], [0]], [[1.0], [0.4], [0.6], [0.0]]).numpy().ravel()
         array([1., 0., 0., 1.], dtype=float32)
     """
-    y_true, y_pred = match_ranks(tf.convert_to_tensor(y_true), tf.convert_to_tensor(y_pred))
+    y_true, y_pred = squeeze_or_expand_to_same_rank(
+        tf.convert_to_tensor(y_true), tf.convert_to_tensor(y_pred)
+    )
     if y_pred.dtype != tf.float64:
         y_pred = tf.cast(y_pred, tf.float32)
     y_pred = tf.cast(y_pred > tf.cast(threshold, y_pred.dtype), y_true.dtype)
-    return tf.cast(tf.equal(y_true, y_pred), config.floatx())
+    return tf.cast(tf.equal(y_true, y_pred), settings.floatx())
 
 
 def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
@@ -52,7 +54,7 @@ def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
     predicted = tf.argmax(y_pred, axis=-1)
     if target.shape.rank == y_pred.shape.rank:
         predicted = tf.expand_dims(predicted, -1)
-    return tf.cast(tf.equal(target, predicted), config.floatx())
+    return tf.cast(tf.equal(target, predicted), settings.floatx())
 
 
 def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
@@ -74,7 +76,7 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
     matches = tf.equal(tf.cast(y_true, index_dtype), predicted)
     if matches.shape.rank > 1 and matches.shape[-1] == 1:
         matches = tf.squeeze(matches, -1)
-    return tf.cast(matches, config.floatx())
+    return tf.cast(matches, settings.floatx())
 
 
 def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
@@ -114,7 +116,7 @@ def sparse_top_k_categorical_accuracy(
         matches = tf.reduce_any(tf.equal(targets[:, tf.newaxis], y_pred[:, :k]), axis=1)
     else:
         matches = tf.math.in_top_k(targets, tf.cast(y_pred, tf.float32), k)
-    return tf.reshape(tf.cast(matches, config.floatx()), tf.shape(y_true))
+    return tf.reshape(tf.cast(matches, settings.floatx()), tf.shape(y_true))
 
 
 class Accuracy(FunctionMetric):

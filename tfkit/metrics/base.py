@@ -1,4 +1,4 @@
-"""What every metric is: variables that are updated batch by batch, and a result computed from them."""
+"""What every metric is: variables updated batch by batch, and a result computed from them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import registry
+from tfkit import dtype_policies, initializers, settings
 from tfkit.dtypes import standardize_dtype
 from tfkit.names import auto_name
 
@@ -56,10 +56,7 @@ class Metric(tf.Module):
     def __init__(self, dtype: Any = None, name: str | None = None) -> None:
         super().__init__()  # A tf.Module's name must be an identifier; a metric's need not be.
         self._name = name or auto_name(type(self).__name__)
-        policy = getattr(dtype, "compute_dtype", dtype)
-        if isinstance(policy, str):
-            policy = policy.removeprefix("mixed_")
-        self._dtype = standardize_dtype(policy)
+        self._dtype = dtype_policies.get(dtype or settings.floatx()).compute_dtype
         # Past tf.Module's tracking: the attributes that hold the variables are tracked already.
         object.__setattr__(self, "_added_variables", [])
 
@@ -104,7 +101,7 @@ class Metric(tf.Module):
                 f"Unknown `aggregation`. Expected one of {list(_AGGREGATIONS)}. "
                 f"Received: {aggregation!r}"
             )
-        initialize = registry.resolve(initializer, "initializers") or tf.zeros
+        initialize = initializers.get(initializer) or tf.zeros
         variable_dtype = standardize_dtype(dtype)
         with tf.init_scope():
             variable = tf.Variable(

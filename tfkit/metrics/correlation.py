@@ -6,9 +6,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import config
+from tfkit import settings
+from tfkit.losses.tensors import as_tensors_of_same_rank
 from tfkit.metrics.reduction import FunctionMetric
-from tfkit.metrics.weighting import float_pair
 
 
 def pearson_correlation(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
@@ -25,7 +25,7 @@ def pearson_correlation(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
     Reference:
         Pearson (1895), Notes on regression and inheritance in the case of two parents.
     """
-    y_true, y_pred = float_pair(y_true, y_pred)
+    y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     return tf.reduce_mean(_standardize(y_true, axis) * _standardize(y_pred, axis), axis=axis)
 
 
@@ -48,7 +48,7 @@ def concordance_correlation(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
     Reference:
         Lin (1989), A concordance correlation coefficient to evaluate reproducibility.
     """
-    y_true, y_pred = float_pair(y_true, y_pred)
+    y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     mean_true = tf.reduce_mean(y_true, axis=axis, keepdims=True)
     mean_pred = tf.reduce_mean(y_pred, axis=axis, keepdims=True)
     # Around the mean of the predictions twice: the sum is the covariance all the same.
@@ -58,7 +58,7 @@ def concordance_correlation(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
         + tf.math.reduce_variance(y_pred, axis=axis, keepdims=True)
         + tf.square(mean_true - mean_pred)
     )
-    return tf.reduce_mean(2 * covariance / (spread + config.epsilon()), axis=axis)
+    return tf.reduce_mean(2 * covariance / (spread + settings.epsilon()), axis=axis)
 
 
 class PearsonCorrelation(FunctionMetric):

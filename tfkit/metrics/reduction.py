@@ -7,9 +7,20 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import masking, registry
+from tfkit import losses, masking, registry
+from tfkit.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.metrics.base import Metric
-from tfkit.metrics.weighting import mask_weights, match_ranks
+
+
+def mask_weights(sample_weight: Any, mask: Any, dtype: str) -> Any:
+    """Sample weights with the masked entries at zero; `None` where there are neither."""
+    if mask is None:
+        return sample_weight
+    mask = tf.cast(mask, dtype)
+    if sample_weight is None:
+        return mask
+    mask, sample_weight = squeeze_or_expand_to_same_rank(mask, tf.cast(sample_weight, dtype))
+    return sample_weight * mask
 
 
 def reduce_to_samples(
@@ -30,7 +41,7 @@ def reduce_to_samples(
     values = tf.cast(values, dtype)
     if sample_weight is not None:
         sample_weight = mask_weights(tf.cast(sample_weight, dtype), mask, dtype)
-        values, sample_weight = match_ranks(values, sample_weight)
+        values, sample_weight = squeeze_or_expand_to_same_rank(values, sample_weight)
         weight_rank = sample_weight.shape.rank
         if values.shape.rank > weight_rank:
             values = reduce(values, axis=list(range(weight_rank, values.shape.rank)))
@@ -121,8 +132,12 @@ class MeanMetricWrapper(Mean):
         super().__init__(name=name, dtype=dtype)
         self._fn = fn
         self._fn_kwargs = kwargs
+        if isinstance(fn, losses.Loss) or any(fn is item for item in vars(losses).values()):
+            self._direction = "down"
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(  # type: ignore[override]
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None
+    ) -> None:
         """Adds the values of the function for a batch."""
         values = self._fn(y_true, y_pred, **self._fn_kwargs)
         weights = mask_weights(sample_weight, masking.get_mask(y_pred), self.dtype)

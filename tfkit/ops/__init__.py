@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from tfkit.ops import image as image
 from tfkit.ops import linalg as linalg
 from tfkit.ops import nn as nn
 from tfkit.ops import numpy as numpy
@@ -79,25 +80,37 @@ from tfkit.ops.arithmetic import right_shift as right_shift
 from tfkit.ops.arithmetic import subtract as subtract
 from tfkit.ops.arithmetic import true_divide as true_divide
 from tfkit.ops.attention import dot_product_attention as dot_product_attention
+from tfkit.ops.complex_numbers import angle as angle
+from tfkit.ops.complex_numbers import conj as conj
+from tfkit.ops.complex_numbers import conjugate as conjugate
+from tfkit.ops.complex_numbers import imag as imag
+from tfkit.ops.complex_numbers import polar as polar
+from tfkit.ops.complex_numbers import real as real
+from tfkit.ops.complex_numbers import view_as_complex as view_as_complex
+from tfkit.ops.complex_numbers import view_as_real as view_as_real
+from tfkit.ops.control_flow import associative_scan as associative_scan
+from tfkit.ops.control_flow import cond as cond
+from tfkit.ops.control_flow import fori_loop as fori_loop
+from tfkit.ops.control_flow import map as map
+from tfkit.ops.control_flow import scan as scan
+from tfkit.ops.control_flow import switch as switch
+from tfkit.ops.control_flow import vectorize as vectorize
+from tfkit.ops.control_flow import vectorized_map as vectorized_map
+from tfkit.ops.control_flow import while_loop as while_loop
 from tfkit.ops.convolution import conv as conv
 from tfkit.ops.convolution import conv_transpose as conv_transpose
 from tfkit.ops.convolution import depthwise_conv as depthwise_conv
 from tfkit.ops.convolution import separable_conv as separable_conv
 from tfkit.ops.core import array as array
-from tfkit.ops.core import associative_scan as associative_scan
 from tfkit.ops.core import cast as cast
-from tfkit.ops.core import cond as cond
 from tfkit.ops.core import convert_to_numpy as convert_to_numpy
 from tfkit.ops.core import convert_to_tensor as convert_to_tensor
 from tfkit.ops.core import copy as copy
 from tfkit.ops.core import custom_gradient as custom_gradient
 from tfkit.ops.core import dtype as dtype
-from tfkit.ops.core import fori_loop as fori_loop
 from tfkit.ops.core import is_tensor as is_tensor
-from tfkit.ops.core import map as map
 from tfkit.ops.core import ndim as ndim
 from tfkit.ops.core import saturate_cast as saturate_cast
-from tfkit.ops.core import scan as scan
 from tfkit.ops.core import scatter as scatter
 from tfkit.ops.core import scatter_update as scatter_update
 from tfkit.ops.core import shape as shape
@@ -105,10 +118,11 @@ from tfkit.ops.core import size as size
 from tfkit.ops.core import slice as slice
 from tfkit.ops.core import slice_update as slice_update
 from tfkit.ops.core import stop_gradient as stop_gradient
-from tfkit.ops.core import switch as switch
-from tfkit.ops.core import vectorize as vectorize
-from tfkit.ops.core import vectorized_map as vectorized_map
-from tfkit.ops.core import while_loop as while_loop
+from tfkit.ops.counting import bincount as bincount
+from tfkit.ops.counting import histogram as histogram
+from tfkit.ops.counting import isin as isin
+from tfkit.ops.counting import unique as unique
+from tfkit.ops.counting import unravel_index as unravel_index
 from tfkit.ops.creation import arange as arange
 from tfkit.ops.creation import bartlett as bartlett
 from tfkit.ops.creation import blackman as blackman
@@ -131,9 +145,14 @@ from tfkit.ops.creation import tri as tri
 from tfkit.ops.creation import vander as vander
 from tfkit.ops.creation import zeros as zeros
 from tfkit.ops.creation import zeros_like as zeros_like
+from tfkit.ops.diagonals import diag as diag
+from tfkit.ops.diagonals import diagflat as diagflat
+from tfkit.ops.diagonals import diagonal as diagonal
+from tfkit.ops.diagonals import trace as trace
+from tfkit.ops.diagonals import tril as tril
+from tfkit.ops.diagonals import triu as triu
 from tfkit.ops.elementwise import abs as abs
 from tfkit.ops.elementwise import absolute as absolute
-from tfkit.ops.elementwise import angle as angle
 from tfkit.ops.elementwise import arccos as arccos
 from tfkit.ops.elementwise import arccosh as arccosh
 from tfkit.ops.elementwise import arcsin as arcsin
@@ -143,8 +162,6 @@ from tfkit.ops.elementwise import arctanh as arctanh
 from tfkit.ops.elementwise import cbrt as cbrt
 from tfkit.ops.elementwise import ceil as ceil
 from tfkit.ops.elementwise import clip as clip
-from tfkit.ops.elementwise import conj as conj
-from tfkit.ops.elementwise import conjugate as conjugate
 from tfkit.ops.elementwise import cos as cos
 from tfkit.ops.elementwise import cosh as cosh
 from tfkit.ops.elementwise import deg2rad as deg2rad
@@ -157,7 +174,6 @@ from tfkit.ops.elementwise import expm1 as expm1
 from tfkit.ops.elementwise import fabs as fabs
 from tfkit.ops.elementwise import floor as floor
 from tfkit.ops.elementwise import i0 as i0
-from tfkit.ops.elementwise import imag as imag
 from tfkit.ops.elementwise import isfinite as isfinite
 from tfkit.ops.elementwise import isinf as isinf
 from tfkit.ops.elementwise import isnan as isnan
@@ -170,9 +186,7 @@ from tfkit.ops.elementwise import log2 as log2
 from tfkit.ops.elementwise import log10 as log10
 from tfkit.ops.elementwise import nan_to_num as nan_to_num
 from tfkit.ops.elementwise import negative as negative
-from tfkit.ops.elementwise import polar as polar
 from tfkit.ops.elementwise import rad2deg as rad2deg
-from tfkit.ops.elementwise import real as real
 from tfkit.ops.elementwise import reciprocal as reciprocal
 from tfkit.ops.elementwise import round as round
 from tfkit.ops.elementwise import rsqrt as rsqrt
@@ -186,16 +200,11 @@ from tfkit.ops.elementwise import square as square
 from tfkit.ops.elementwise import tan as tan
 from tfkit.ops.elementwise import tanh as tanh
 from tfkit.ops.elementwise import trunc as trunc
-from tfkit.ops.elementwise import view_as_complex as view_as_complex
-from tfkit.ops.elementwise import view_as_real as view_as_real
 from tfkit.ops.indexing import argpartition as argpartition
 from tfkit.ops.indexing import argsort as argsort
-from tfkit.ops.indexing import bincount as bincount
 from tfkit.ops.indexing import digitize as digitize
 from tfkit.ops.indexing import get_item as get_item
-from tfkit.ops.indexing import histogram as histogram
 from tfkit.ops.indexing import in_top_k as in_top_k
-from tfkit.ops.indexing import isin as isin
 from tfkit.ops.indexing import nonzero as nonzero
 from tfkit.ops.indexing import searchsorted as searchsorted
 from tfkit.ops.indexing import select as select
@@ -203,7 +212,6 @@ from tfkit.ops.indexing import sort as sort
 from tfkit.ops.indexing import take as take
 from tfkit.ops.indexing import take_along_axis as take_along_axis
 from tfkit.ops.indexing import top_k as top_k
-from tfkit.ops.indexing import unravel_index as unravel_index
 from tfkit.ops.indexing import where as where
 from tfkit.ops.linalg import cdist as cdist
 from tfkit.ops.linalg import cholesky as cholesky
@@ -232,11 +240,27 @@ from tfkit.ops.losses import multi_hot as multi_hot
 from tfkit.ops.losses import one_hot as one_hot
 from tfkit.ops.losses import psnr as psnr
 from tfkit.ops.losses import sparse_categorical_crossentropy as sparse_categorical_crossentropy
+from tfkit.ops.nan_reductions import nanargmax as nanargmax
+from tfkit.ops.nan_reductions import nanargmin as nanargmin
+from tfkit.ops.nan_reductions import nancumprod as nancumprod
+from tfkit.ops.nan_reductions import nancumsum as nancumsum
+from tfkit.ops.nan_reductions import nanmax as nanmax
+from tfkit.ops.nan_reductions import nanmean as nanmean
+from tfkit.ops.nan_reductions import nanmin as nanmin
+from tfkit.ops.nan_reductions import nanprod as nanprod
+from tfkit.ops.nan_reductions import nanstd as nanstd
+from tfkit.ops.nan_reductions import nansum as nansum
+from tfkit.ops.nan_reductions import nanvar as nanvar
 from tfkit.ops.normalization import batch_normalization as batch_normalization
 from tfkit.ops.normalization import layer_normalization as layer_normalization
 from tfkit.ops.normalization import moments as moments
 from tfkit.ops.normalization import normalize as normalize
 from tfkit.ops.normalization import rms_normalization as rms_normalization
+from tfkit.ops.patches import depth_to_space as depth_to_space
+from tfkit.ops.patches import fold as fold
+from tfkit.ops.patches import rearrange as rearrange
+from tfkit.ops.patches import space_to_depth as space_to_depth
+from tfkit.ops.patches import unfold as unfold
 from tfkit.ops.pooling import adaptive_average_pool as adaptive_average_pool
 from tfkit.ops.pooling import adaptive_max_pool as adaptive_max_pool
 from tfkit.ops.pooling import average_pool as average_pool
@@ -247,6 +271,7 @@ from tfkit.ops.products import cross as cross
 from tfkit.ops.products import dot as dot
 from tfkit.ops.products import einsum as einsum
 from tfkit.ops.products import inner as inner
+from tfkit.ops.products import kron as kron
 from tfkit.ops.products import matmul as matmul
 from tfkit.ops.products import outer as outer
 from tfkit.ops.products import tensordot as tensordot
@@ -280,9 +305,6 @@ from tfkit.ops.shaping import append as append
 from tfkit.ops.shaping import array_split as array_split
 from tfkit.ops.shaping import broadcast_to as broadcast_to
 from tfkit.ops.shaping import concatenate as concatenate
-from tfkit.ops.shaping import diag as diag
-from tfkit.ops.shaping import diagflat as diagflat
-from tfkit.ops.shaping import diagonal as diagonal
 from tfkit.ops.shaping import dsplit as dsplit
 from tfkit.ops.shaping import dstack as dstack
 from tfkit.ops.shaping import expand_dims as expand_dims
@@ -291,7 +313,6 @@ from tfkit.ops.shaping import fliplr as fliplr
 from tfkit.ops.shaping import flipud as flipud
 from tfkit.ops.shaping import hsplit as hsplit
 from tfkit.ops.shaping import hstack as hstack
-from tfkit.ops.shaping import kron as kron
 from tfkit.ops.shaping import moveaxis as moveaxis
 from tfkit.ops.shaping import pad as pad
 from tfkit.ops.shaping import ravel as ravel
@@ -304,14 +325,25 @@ from tfkit.ops.shaping import squeeze as squeeze
 from tfkit.ops.shaping import stack as stack
 from tfkit.ops.shaping import swapaxes as swapaxes
 from tfkit.ops.shaping import tile as tile
-from tfkit.ops.shaping import trace as trace
 from tfkit.ops.shaping import transpose as transpose
-from tfkit.ops.shaping import tril as tril
-from tfkit.ops.shaping import triu as triu
 from tfkit.ops.shaping import unstack as unstack
 from tfkit.ops.shaping import view as view
 from tfkit.ops.shaping import vsplit as vsplit
 from tfkit.ops.shaping import vstack as vstack
+from tfkit.ops.signal import extract_sequences as extract_sequences
+from tfkit.ops.signal import fft as fft
+from tfkit.ops.signal import fft2 as fft2
+from tfkit.ops.signal import ifft2 as ifft2
+from tfkit.ops.signal import irfft as irfft
+from tfkit.ops.signal import istft as istft
+from tfkit.ops.signal import rfft as rfft
+from tfkit.ops.signal import stft as stft
+from tfkit.ops.statistics import median as median
+from tfkit.ops.statistics import nanmedian as nanmedian
+from tfkit.ops.statistics import nanpercentile as nanpercentile
+from tfkit.ops.statistics import nanquantile as nanquantile
+from tfkit.ops.statistics import percentile as percentile
+from tfkit.ops.statistics import quantile as quantile
 from tfkit.registry import register_builtins
 from tfkit.symbolic import define_operators
 
@@ -387,6 +419,7 @@ register_builtins(
         cumsum,
         custom_gradient,
         deg2rad,
+        depth_to_space,
         depthwise_conv,
         det,
         diag,
@@ -415,8 +448,11 @@ register_builtins(
         exp2,
         expand_dims,
         expm1,
+        extract_sequences,
         eye,
         fabs,
+        fft,
+        fft2,
         flip,
         fliplr,
         flipud,
@@ -425,6 +461,7 @@ register_builtins(
         fmax,
         fmin,
         fmod,
+        fold,
         fori_loop,
         full,
         full_like,
@@ -448,10 +485,12 @@ register_builtins(
         hypot,
         i0,
         identity,
+        ifft2,
         imag,
         in_top_k,
         inner,
         inv,
+        irfft,
         is_tensor,
         isclose,
         isfinite,
@@ -461,6 +500,7 @@ register_builtins(
         isneginf,
         isposinf,
         isreal,
+        istft,
         jvp,
         kaiser,
         kron,
@@ -495,6 +535,7 @@ register_builtins(
         max_pool,
         maximum,
         mean,
+        median,
         meshgrid,
         min,
         minimum,
@@ -504,6 +545,20 @@ register_builtins(
         multi_hot,
         multiply,
         nan_to_num,
+        nanargmax,
+        nanargmin,
+        nancumprod,
+        nancumsum,
+        nanmax,
+        nanmean,
+        nanmedian,
+        nanmin,
+        nanpercentile,
+        nanprod,
+        nanquantile,
+        nanstd,
+        nansum,
+        nanvar,
         ndim,
         negative,
         nextafter,
@@ -516,6 +571,7 @@ register_builtins(
         ones_like,
         outer,
         pad,
+        percentile,
         pinv,
         polar,
         power,
@@ -523,14 +579,17 @@ register_builtins(
         psnr,
         ptp,
         qr,
+        quantile,
         rad2deg,
         ravel,
         real,
+        rearrange,
         reciprocal,
         relu,
         relu6,
         repeat,
         reshape,
+        rfft,
         rms_normalization,
         roll,
         rot90,
@@ -567,6 +626,7 @@ register_builtins(
         solve,
         solve_triangular,
         sort,
+        space_to_depth,
         sparse_categorical_crossentropy,
         sparse_plus,
         sparse_sigmoid,
@@ -578,6 +638,7 @@ register_builtins(
         squeeze,
         stack,
         std,
+        stft,
         stop_gradient,
         subtract,
         sum,
@@ -601,6 +662,8 @@ register_builtins(
         triu,
         true_divide,
         trunc,
+        unfold,
+        unique,
         unravel_index,
         unstack,
         vander,
@@ -617,6 +680,21 @@ register_builtins(
         while_loop,
         zeros,
         zeros_like,
+        image.affine_transform,
+        image.crop_images,
+        image.extract_patches,
+        image.extract_patches_3d,
+        image.gaussian_blur,
+        image.hsv_to_rgb,
+        image.map_coordinates,
+        image.pad_images,
+        image.perspective_transform,
+        image.resize,
+        image.rgb_to_grayscale,
+        image.rgb_to_hsv,
+        image.scale_and_translate,
+        image.sobel_edges,
+        image.ssim,
     ],
     {
         "absolute": abs,

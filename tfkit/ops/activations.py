@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.ops.promotion import as_tensor
+from tfkit.ops.promotion import as_tensor, to_dtype
 from tfkit.symbolic import symbolic_op
 
 
@@ -166,7 +166,7 @@ def squareplus(x: Any, b: float = 4) -> tf.Tensor:
         Barron, "Squareplus: a softplus-like algebraic rectifier", 2021.
     """
     x = as_tensor(x)
-    return (x + tf.sqrt(tf.square(x) + tf.cast(b, x.dtype))) / 2
+    return (x + tf.sqrt(tf.square(x) + to_dtype(b, x.dtype))) / 2
 
 
 @symbolic_op
@@ -225,7 +225,7 @@ def tanh_shrink(x: Any) -> tf.Tensor:
 def threshold(x: Any, threshold: float, default_value: float) -> tf.Tensor:
     """`x` where it is above `threshold`, `default_value` elsewhere."""
     x = as_tensor(x)
-    return tf.where(x > threshold, x, tf.cast(default_value, x.dtype))
+    return tf.where(x > threshold, x, to_dtype(default_value, x.dtype))
 
 
 @symbolic_op

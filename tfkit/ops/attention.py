@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.ops.promotion import promote_tensors, to_float32
+from tfkit.ops.promotion import promote_tensors, to_dtype, to_float32
 from tfkit.symbolic import symbolic_op
 
 
@@ -58,7 +58,7 @@ def dot_product_attention(
         key, value = (tf.repeat(x, heads // key_heads, axis=2) for x in (key, value))
     logits = to_float32(tf.einsum("btnh,bsnh->bnts", query, key))
     size = tf.cast(tf.shape(key)[-1], logits.dtype)
-    logits *= tf.math.rsqrt(size) if scale is None else tf.cast(scale, logits.dtype)
+    logits *= tf.math.rsqrt(size) if scale is None else to_dtype(scale, logits.dtype)
     if bias is not None:
         logits += tf.cast(bias, logits.dtype)
     if attn_logits_soft_cap is not None:

@@ -26,6 +26,11 @@ def channels_last(inputs: Any, data_format: str | None, function: Callable[[Any]
     return tf.transpose(outputs, [0, ndim - 1, *range(1, ndim - 1)])
 
 
+def layout(images: Any) -> str:
+    """TensorFlow's name for channels last; without it the gradients of 3D kernels fail."""
+    return {3: "NWC", 4: "NHWC", 5: "NDHWC"}[images.shape.rank]
+
+
 def per_axis(value: Any, num_axes: int) -> list[int]:
     """One number for each of the spatial axes."""
     return [value] * num_axes if isinstance(value, int) else list(value)
@@ -73,17 +78,15 @@ def conv(
     padding = _check_padding(padding)
 
     def convolve(x: Any) -> Any:
-        if channels is None or channels == kernel_channels or x.shape.rank == 4:
-            return tf.nn.convolution(x, kernel, strides, padding, dilations=dilation_rate)
-        # Only the 2D kernels know groups.
-        groups = channels // kernel_channels
+        # Group by group: TensorFlow's kernels with groups have no gradient on CPU, or are missing.
+        groups = 1 if channels is None else channels // kernel_channels
+        parts = [x] if groups == 1 else tf.split(x, groups, -1)
+        kernels = [kernel] if groups == 1 else tf.split(kernel, groups, -1)
         outputs = [
-            tf.nn.convolution(part, weights, strides, padding, dilations=dilation_rate)
-            for part, weights in zip(
-                tf.split(x, groups, -1), tf.split(kernel, groups, -1), strict=True
-            )
+            tf.nn.convolution(part, weights, strides, padding, layout(x), dilation_rate)
+            for part, weights in zip(parts, kernels, strict=True)
         ]
-        return tf.concat(outputs, -1)
+        return outputs[0] if groups == 1 else tf.concat(outputs, -1)
 
     outputs = channels_last(inputs, data_format, convolve)
     if 0 in outputs.shape and 0 not in inputs.shape:
@@ -213,7 +216,7 @@ def separable_conv(
 
     def convolve(x: Any) -> Any:
         x = _depthwise(x, depthwise_kernel, strides, padding, dilations)
-        return tf.nn.convolution(x, pointwise_kernel, padding="VALID")
+        return tf.nn.convolution(x, pointwise_kernel, padding="VALID", data_format=layout(x))
 
     return channels_last(inputs, data_format, convolve)
 
@@ -267,7 +270,8 @@ def conv_transpose(
             [batch, *output_shape, kernel.shape[-2]],
             strides,
             padding,
-            dilations=dilations,
+            layout(x),
+            dilations,
         )
 
     return channels_last(inputs, data_format, convolve)

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfkit import config
 from tfkit.dtypes import standardize_dtype
-from tfkit.ops.promotion import as_tensor, common_dtype
+from tfkit.ops.promotion import as_tensor, common_dtype, to_dtype
 from tfkit.symbolic import symbolic_op
 
 
@@ -37,7 +37,7 @@ def empty(shape: Any, dtype: Any = None) -> tf.Tensor:
 @symbolic_op
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> tf.Tensor:
     """A tensor of `fill_value`; of the default float type unless given."""
-    return tf.broadcast_to(tf.cast(fill_value, standardize_dtype(dtype)), shape)
+    return tf.broadcast_to(to_dtype(fill_value, tf.as_dtype(standardize_dtype(dtype))), shape)
 
 
 @symbolic_op
@@ -62,8 +62,8 @@ def empty_like(x: Any, dtype: Any = None) -> tf.Tensor:
 def full_like(x: Any, fill_value: Any, dtype: Any = None) -> tf.Tensor:
     """`fill_value` in the shape of `x`, and of its dtype unless given."""
     x = as_tensor(x)
-    dtype = x.dtype if dtype is None else standardize_dtype(dtype)
-    return tf.broadcast_to(tf.cast(fill_value, dtype), tf.shape(x))
+    dtype = x.dtype if dtype is None else tf.as_dtype(standardize_dtype(dtype))
+    return tf.broadcast_to(to_dtype(fill_value, dtype), tf.shape(x))
 
 
 @symbolic_op
@@ -118,7 +118,7 @@ def linspace(
     if dtype is None:
         dtype = common_dtype(_kind(_weak(start)), _kind(_weak(stop)), float)
     dtype = tf.as_dtype(standardize_dtype(dtype))
-    start, stop = tf.cast(start, dtype), tf.cast(stop, dtype)
+    start, stop = to_dtype(start, dtype), to_dtype(stop, dtype)
     computed = dtype if dtype.is_floating else tf.float64
     start, stop = tf.cast(start, computed), tf.cast(stop, computed)
     intervals = num - 1 if endpoint else num
@@ -152,7 +152,7 @@ def logspace(
 ) -> tf.Tensor:
     """`base` to the power of `num` evenly spaced numbers; the arguments are those of `linspace`."""
     exponents = linspace(start, stop, num, endpoint, dtype=dtype, axis=axis)
-    return tf.pow(tf.cast(base, exponents.dtype), exponents)
+    return tf.pow(to_dtype(base, exponents.dtype), exponents)
 
 
 @symbolic_op
@@ -165,8 +165,8 @@ def geomspace(
     axis: int = 0,
 ) -> tf.Tensor:
     """`num` numbers from `start` to `stop`, each the one before it times one factor."""
-    dtype = standardize_dtype(dtype)
-    start, stop = tf.cast(start, dtype), tf.cast(stop, dtype)
+    dtype = tf.as_dtype(standardize_dtype(dtype))
+    start, stop = to_dtype(start, dtype), to_dtype(stop, dtype)
     log10 = tf.math.log(tf.constant(10.0, dtype))
     log_start, log_stop = (tf.math.log(tf.abs(x)) / log10 for x in (start, stop))
     powers = logspace(log_start, log_stop, num, endpoint, dtype=dtype, axis=axis)

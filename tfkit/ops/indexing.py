@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.ops.promotion import as_tensor, common_dtype, promote, promote_tensors, without_bool
+from tfkit.ops.promotion import as_tensor, promote, promote_tensors
 from tfkit.ops.shaping import static_or_dynamic_shape, swapaxes
 from tfkit.symbolic import symbolic_op
 
@@ -176,7 +176,8 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> tf.Te
         )
     sorted_sequence, values = promote_tensors(sorted_sequence, values)
     out_type = tf.int64 if sorted_sequence.shape[0] is None else tf.int32
-    return tf.searchsorted(sorted_sequence, values, side, out_type)
+    places = tf.searchsorted(sorted_sequence, tf.reshape(values, [-1]), side, out_type)
+    return tf.reshape(places, static_or_dynamic_shape(values))
 
 
 @symbolic_op
@@ -191,84 +192,3 @@ def digitize(x: Any, bins: Any) -> tf.Tensor:
     elif x.dtype in (tf.float16, tf.bfloat16):
         x = tf.cast(x, tf.float32)
     return tf.raw_ops.Bucketize(input=x, boundaries=edges)
-
-
-# --- Counting -------------------------------------------------------------------------------------
-
-
-@symbolic_op
-def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = False) -> Any:
-    """How often each whole number from 0 on occurs along the last axis.
-
-    Args:
-        x: whole numbers, in one or two axes.
-        weights: what each occurrence counts, 1 unless given.
-        minlength: least size of the result.
-        sparse: whether to give a sparse tensor.
-    """
-    x = x if isinstance(x, tf.SparseTensor) else as_tensor(x)
-    dtype = tf.int32
-    if weights is not None:
-        weights = as_tensor(weights)
-        dtype = common_dtype(x.dtype, weights.dtype)
-        if weights.dtype not in (tf.int32, tf.int64, tf.float32, tf.float64):
-            weights = tf.cast(weights, tf.int32 if weights.dtype.is_integer else tf.float32)
-    if x.dtype not in (tf.int32, tf.int64):
-        x = tf.cast(x, tf.int32)
-    if sparse or isinstance(x, tf.SparseTensor):
-        return tf.cast(tf.sparse.bincount(x, weights, minlength=minlength, axis=-1), dtype)
-    return tf.cast(tf.math.bincount(x, weights, minlength=minlength, axis=-1), dtype)
-
-
-@symbolic_op
-def histogram(x: Any, bins: int = 10, range: Any = None) -> tuple[tf.Tensor, tf.Tensor]:
-    """How many elements fall into each of `bins` equal bins, and the edges of the bins.
-
-    Args:
-        x: a tensor.
-        bins: how many.
-        range: least and greatest value that count; those of `x` unless given.
-    """
-    x = without_bool(x)
-    low, high = (tf.reduce_min(x), tf.reduce_max(x)) if range is None else range
-    computed = x.dtype if x.dtype.is_floating else tf.float64
-    edges = tf.linspace(tf.cast(low, computed), tf.cast(high, computed), bins + 1)
-    edges = tf.cast(edges, x.dtype)
-    inside = tf.boolean_mask(x, (x >= tf.cast(low, x.dtype)) & (x <= tf.cast(high, x.dtype)))
-    places = tf.searchsorted(edges[1:-1], inside, "right")
-    return tf.cast(tf.math.bincount(places, minlength=bins, maxlength=bins), x.dtype), edges
-
-
-@symbolic_op
-def isin(x1: Any, x2: Any, assume_unique: bool = False, invert: bool = False) -> tf.Tensor:
-    """Whether each element of `x1` is one of `x2`.
-
-    Args:
-        x1: a tensor.
-        x2: a tensor.
-        assume_unique: has no bearing on the result; without repetitions there is less to compare.
-        invert: whether to give the opposite.
-    """
-    x1, x2 = promote_tensors(x1, x2)
-    x2 = tf.reshape(x2, [-1])
-    if not assume_unique and not x2.dtype.is_bool:
-        x2 = tf.unique(x2)[0]
-    found = tf.reduce_any(tf.equal(x1[..., None], x2), -1)
-    return tf.logical_not(found) if invert else found
-
-
-@symbolic_op
-def unravel_index(indices: Any, shape: Any) -> tuple[tf.Tensor, ...]:
-    """Indices into the flattened tensor as indices for each axis of `shape`.
-
-    Raises:
-        ValueError: when a size in `shape` is not known.
-    """
-    if None in shape:
-        raise ValueError(f"`shape` must not contain `None`. Received: shape={shape}")
-    indices = as_tensor(indices)
-    coordinates = []
-    for size in reversed(shape):
-        coordinates.append(indices % size)
-        indices = indices // size
-    return tuple(reversed(coordinates))

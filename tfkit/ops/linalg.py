@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.ops.promotion import as_tensor, to_float
+from tfkit.ops.promotion import as_tensor, to_dtype, to_float
 from tfkit.ops.shaping import moveaxis
 from tfkit.symbolic import symbolic_op
 
@@ -55,7 +55,7 @@ def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> tf.Tensor:
         return tf.reduce_min(size, axis, keepdims)
     if ord == 0:
         return tf.reduce_sum(tf.cast(x != 0, size.dtype), axis, keepdims)
-    ord = tf.cast(ord, size.dtype)
+    ord = to_dtype(ord, size.dtype)
     return tf.pow(tf.reduce_sum(tf.pow(size, ord), axis, keepdims), 1.0 / ord)
 
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit import config
 from tfkit.dtypes import standardize_dtype
-from tfkit.ops.promotion import as_tensor, promote_tensors, to_float32
+from tfkit.ops.promotion import as_tensor, promote_tensors, to_dtype, to_float32
 from tfkit.symbolic import symbolic_op
 
 
@@ -298,5 +298,5 @@ def psnr(x1: Any, x2: Any, max_val: float) -> tf.Tensor:
     if not x1.shape.is_compatible_with(x2.shape):
         raise ValueError(f"Input shapes must match. Received: {x1.shape} and {x2.shape}")
     error = tf.reduce_mean(tf.square(x1 - x2))
-    ratio = tf.square(tf.cast(max_val, x1.dtype)) / error
+    ratio = tf.square(to_dtype(max_val, x1.dtype)) / error
     return 10 * tf.math.log(ratio) / tf.math.log(tf.constant(10, x1.dtype))

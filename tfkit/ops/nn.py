@@ -29,11 +29,11 @@ from tfkit.ops.activations import swish as swish
 from tfkit.ops.activations import tanh_shrink as tanh_shrink
 from tfkit.ops.activations import threshold as threshold
 from tfkit.ops.attention import dot_product_attention as dot_product_attention
+from tfkit.ops.complex_numbers import polar as polar
 from tfkit.ops.convolution import conv as conv
 from tfkit.ops.convolution import conv_transpose as conv_transpose
 from tfkit.ops.convolution import depthwise_conv as depthwise_conv
 from tfkit.ops.convolution import separable_conv as separable_conv
-from tfkit.ops.elementwise import polar as polar
 from tfkit.ops.losses import binary_crossentropy as binary_crossentropy
 from tfkit.ops.losses import categorical_crossentropy as categorical_crossentropy
 from tfkit.ops.losses import ctc_decode as ctc_decode
@@ -47,6 +47,10 @@ from tfkit.ops.normalization import layer_normalization as layer_normalization
 from tfkit.ops.normalization import moments as moments
 from tfkit.ops.normalization import normalize as normalize
 from tfkit.ops.normalization import rms_normalization as rms_normalization
+from tfkit.ops.patches import depth_to_space as depth_to_space
+from tfkit.ops.patches import fold as fold
+from tfkit.ops.patches import space_to_depth as space_to_depth
+from tfkit.ops.patches import unfold as unfold
 from tfkit.ops.pooling import adaptive_average_pool as adaptive_average_pool
 from tfkit.ops.pooling import adaptive_max_pool as adaptive_max_pool
 from tfkit.ops.pooling import average_pool as average_pool

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit import config
 from tfkit.ops.linalg import norm
-from tfkit.ops.promotion import as_tensor, promote, to_float32
+from tfkit.ops.promotion import as_tensor, promote, to_dtype, to_float32
 from tfkit.symbolic import symbolic_op
 
 
@@ -175,6 +175,6 @@ def normalize(
     if order == 2:
         axis = axis if isinstance(axis, int) else list(axis)
         inverse = tf.math.rsqrt(tf.reduce_sum(tf.square(x), axis, keepdims=True))
-        return x * tf.minimum(inverse, tf.cast(1.0 / epsilon, x.dtype))
+        return x * tf.minimum(inverse, to_dtype(1.0 / epsilon, x.dtype))
     length = tf.maximum(*promote(norm(x, order, axis, keepdims=True), epsilon))
     return tf.divide(*promote(x, length))

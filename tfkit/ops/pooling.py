@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.ops.convolution import channels_last, per_axis
+from tfkit.ops.convolution import channels_last, layout, per_axis
 from tfkit.ops.promotion import as_tensor
 from tfkit.symbolic import symbolic_op
 
@@ -26,7 +26,7 @@ def _pool(
         )
     strides = pool_size if strides is None else strides
     return channels_last(
-        inputs, data_format, lambda x: function(x, pool_size, strides, padding.upper())
+        inputs, data_format, lambda x: function(x, pool_size, strides, padding.upper(), layout(x))
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.ops.promotion import as_tensor, common_dtype, promote_tensors, to_float
-from tfkit.ops.shaping import moveaxis
+from tfkit.ops.shaping import moveaxis, static_or_dynamic_shape
 from tfkit.symbolic import symbolic_op
 
 
@@ -188,3 +188,15 @@ def corrcoef(x: Any) -> tf.Tensor:
     deviation = tf.sqrt(tf.linalg.diag_part(covariance) if x.shape.rank > 1 else covariance)
     scale = tf.tensordot(deviation, deviation, 0)
     return tf.clip_by_value(covariance / scale, -1.0, 1.0)
+
+
+@symbolic_op
+def kron(x1: Any, x2: Any) -> tf.Tensor:
+    """The Kronecker product: each element of `x1` times the whole of `x2`."""
+    x1, x2 = promote_tensors(x1, x2)
+    ndim = max(x1.shape.rank, x2.shape.rank)
+    shape1, shape2 = ((1,) * (ndim - x.shape.rank) + static_or_dynamic_shape(x) for x in (x1, x2))
+    spread1 = [size for pair in zip(shape1, (1,) * ndim, strict=True) for size in pair]
+    spread2 = [size for pair in zip((1,) * ndim, shape2, strict=True) for size in pair]
+    product = tf.reshape(x1, spread1) * tf.reshape(x2, spread2)
+    return tf.reshape(product, [a * b for a, b in zip(shape1, shape2, strict=True)])

@@ -92,6 +92,13 @@ def as_tensor(x: Any) -> Any:
     return tf.convert_to_tensor(x)
 
 
+def to_dtype(x: Any, dtype: tf.DType) -> Any:
+    """`x` as a tensor of `dtype`; Python floats at once, without float32 in between."""
+    if dtype.is_floating and not tf.is_tensor(x):
+        return tf.convert_to_tensor(x, dtype)
+    return tf.cast(as_tensor(x), dtype)
+
+
 def promote(*operands: Any) -> Any:
     """The operands as tensors of their common dtype; Python numbers among them are weak."""
     first = operands[0]
@@ -101,7 +108,7 @@ def promote(*operands: Any) -> Any:
         return operands
     operands = tuple(x if type(x) in (int, float) else as_tensor(x) for x in operands)
     dtype = common_dtype(*(getattr(x, "dtype", type(x)) for x in operands))
-    return tuple(tf.cast(x, dtype) for x in operands)
+    return tuple(to_dtype(x, dtype) for x in operands)
 
 
 def promote_tensors(*operands: Any) -> Any:
@@ -110,7 +117,7 @@ def promote_tensors(*operands: Any) -> Any:
 
 
 def to_float(x: Any) -> Any:
-    """`x` as a tensor of a float (or complex) dtype; integers and bools become the default float."""
+    """`x` as a tensor of a float (or complex) dtype; others become the default float."""
     x = as_tensor(x)
     if x.dtype.is_floating or x.dtype.is_complex:
         return x

@@ -10,6 +10,7 @@ from tfkit.ops.promotion import (
     as_tensor,
     common_dtype,
     promote_tensors,
+    to_dtype,
     to_float,
     to_float32,
     widen_for_sum,
@@ -105,7 +106,7 @@ def max(x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None) 
         result = tf.reduce_any(x, axis, keepdims)
         return result if initial is None else tf.logical_or(result, tf.cast(initial, tf.bool))
     result = tf.reduce_max(x, axis, keepdims)
-    return result if initial is None else tf.maximum(result, tf.cast(initial, x.dtype))
+    return result if initial is None else tf.maximum(result, to_dtype(initial, x.dtype))
 
 
 @symbolic_op
@@ -125,7 +126,7 @@ def min(x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None) 
         result = tf.reduce_all(x, axis, keepdims)
         return result if initial is None else tf.logical_and(result, tf.cast(initial, tf.bool))
     result = tf.reduce_min(x, axis, keepdims)
-    return result if initial is None else tf.minimum(result, tf.cast(initial, x.dtype))
+    return result if initial is None else tf.minimum(result, to_dtype(initial, x.dtype))
 
 
 @symbolic_op
@@ -258,7 +259,7 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> tf.Tens
     leading = (slice(None),) * axis
     heights = 0.5 * (y[(*leading, slice(1, None))] + y[(*leading, slice(None, -1))])
     if x is None:
-        return tf.reduce_sum(heights * tf.cast(dx, y.dtype), axis)
+        return tf.reduce_sum(heights * to_dtype(dx, y.dtype), axis)
     x = tf.cast(x, y.dtype)
     if x.shape.rank == 1:
         x = tf.reshape(x, [-1] + [1] * (y.shape.rank - 1 - axis))

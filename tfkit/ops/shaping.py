@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.dtypes import standardize_dtype
-from tfkit.ops.promotion import as_tensor, promote_tensors, widen_for_sum
+from tfkit.ops.promotion import as_tensor, promote_tensors
 from tfkit.symbolic import symbolic_op
 
 
@@ -340,68 +340,6 @@ def rot90(array: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> tf.Tensor:
     return array if k == 0 else swapaxes(array, first, second)
 
 
-# --- Diagonals and triangles ----------------------------------------------------------------------
-
-
-@symbolic_op
-def diag(x: Any, k: int = 0) -> tf.Tensor:
-    """A matrix with the vector `x` on its diagonal `k`, or the diagonal `k` of the matrix `x`.
-
-    Raises:
-        ValueError: when `x` is neither a vector nor a matrix.
-    """
-    x = as_tensor(x)
-    if x.shape.rank not in (1, 2):
-        raise ValueError(f"`x` must be 1d or 2d. Received: x.shape={x.shape}")
-    return tf.linalg.diag(x, k=k) if x.shape.rank == 1 else diagonal(x, k)
-
-
-@symbolic_op
-def diagflat(x: Any, k: int = 0) -> tf.Tensor:
-    """A matrix with all elements of `x` on its diagonal `k`."""
-    return tf.linalg.diag(tf.reshape(x, [-1]), k=k)
-
-
-@symbolic_op
-def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> tf.Tensor:
-    """The diagonal of the matrices in two axes, as a new last axis."""
-    x = moveaxis(as_tensor(x), (axis1, axis2), (-2, -1))
-    rows, columns = x.shape[-2:]
-    if None not in (rows, columns) and not -rows < offset < columns:
-        return x[..., 0, :0]
-    return tf.linalg.diag_part(x, k=offset)
-
-
-@symbolic_op
-def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> tf.Tensor:
-    """The sum of the diagonal of the matrices in two axes."""
-    return tf.reduce_sum(diagonal(widen_for_sum(x), offset, axis1, axis2), -1)
-
-
-def _offsets(x: Any) -> tf.Tensor:
-    """How far each element of the matrices in `x` lies above the main diagonal."""
-    shape = tf.shape(x)
-    return tf.range(shape[-1])[None, :] - tf.range(shape[-2])[:, None]
-
-
-@symbolic_op
-def tril(x: Any, k: int = 0) -> tf.Tensor:
-    """`x` with zeros above the diagonal `k` of its matrices."""
-    x = as_tensor(x)
-    if isinstance(k, int) and k >= 0:
-        return tf.linalg.band_part(x, -1, k)
-    return tf.where(_offsets(x) <= k, x, tf.zeros_like(x))
-
-
-@symbolic_op
-def triu(x: Any, k: int = 0) -> tf.Tensor:
-    """`x` with zeros below the diagonal `k` of its matrices."""
-    x = as_tensor(x)
-    if isinstance(k, int) and k <= 0:
-        return tf.linalg.band_part(x, -k, -1)
-    return tf.where(_offsets(x) >= k, x, tf.zeros_like(x))
-
-
 # --- Bytes ----------------------------------------------------------------------------------------
 
 
@@ -428,15 +366,3 @@ def view(x: Any, dtype: Any = None) -> tf.Tensor:
         )
     ratio = target.size // x.dtype.size
     return tf.bitcast(tf.reshape(x, (*shape[:-1], shape[-1] // ratio, ratio)), target)
-
-
-@symbolic_op
-def kron(x1: Any, x2: Any) -> tf.Tensor:
-    """The Kronecker product: each element of `x1` times the whole of `x2`."""
-    x1, x2 = promote_tensors(x1, x2)
-    ndim = max(x1.shape.rank, x2.shape.rank)
-    shape1, shape2 = ((1,) * (ndim - x.shape.rank) + static_or_dynamic_shape(x) for x in (x1, x2))
-    spread1 = [size for pair in zip(shape1, (1,) * ndim, strict=True) for size in pair]
-    spread2 = [size for pair in zip((1,) * ndim, shape2, strict=True) for size in pair]
-    product = tf.reshape(x1, spread1) * tf.reshape(x2, spread2)
-    return tf.reshape(product, [a * b for a, b in zip(shape1, shape2, strict=True)])
