@@ -5,18 +5,51 @@ from __future__ import annotations
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.ops.resource_variable_ops import ResourceVariable
+from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
 
 from tfkit.core.context import current_frame
 
 
-class AutocastVariable(ResourceVariable):
+class AutocastVariable(BaseResourceVariable):
     """A variable that, inside a layer's call, reads as the layer's compute dtype.
 
-    Only the conversion to a tensor is different: `tf.matmul(x, self.w)`, `x @ self.w` and
+    Only the conversion to a tensor is different: `tf.matmul(x, self.w)`, `x * self.w` and
     `tf.nn.bias_add(x, self.b)` get 16 bits, gradients and assignments go to the 32-bit variable.
     Made for layers with a mixed policy; every other weight is a plain `tf.Variable`.
+
+    It is no `ResourceVariable`: eager operations read these in C++, past any conversion.
+
+    Args:
+        initial_value: the first value.
+        trainable: whether gradients train it.
+        dtype: its dtype.
+        name: a label.
+        constraint: function that it goes through after each update.
+        aggregation: how the values of replicas are combined.
     """
+
+    def __init__(
+        self,
+        initial_value: tf.Tensor,
+        trainable: bool,
+        dtype: str,
+        name: str,
+        constraint: Any,
+        aggregation: tf.VariableAggregation,
+    ) -> None:
+        # The plain variable makes the resource, and deletes it when it goes.
+        self._owner = tf.Variable(initial_value, dtype=dtype, name=name, trainable=trainable)
+        super().__init__(
+            trainable=trainable,
+            shape=self._owner.shape,
+            dtype=self._owner.dtype,
+            handle=self._owner.handle,
+            handle_name=self._owner._shared_name,
+            unique_id=self._owner._unique_id,
+            constraint=constraint,
+            synchronization=tf.VariableSynchronization.AUTO,
+            aggregation=aggregation,
+        )
 
     def value(self) -> tf.Tensor:
         """The value, in the dtype of the call in progress."""

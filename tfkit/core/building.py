@@ -195,7 +195,8 @@ def build_from_config(layer: Any, config: dict[str, Any]) -> None:
     if "call" in config:
         layer.compute_output_spec(**specs_from_config(config["call"]))
     else:
-        layer.build(**{name: _as_shape(shape) for name, shape in config.items()})
+        shapes = config.get("shapes_dict", config)  # Keras keeps several shapes one level down.
+        layer.build(**{name: _as_shape(shape) for name, shape in shapes.items()})
 
 
 def _as_shape(value: Any) -> Any:

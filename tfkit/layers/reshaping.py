@@ -73,8 +73,8 @@ class Reshape(Layer):
             if math.prod(target) != entries:
                 raise ValueError(
                     f"Layer '{self.path}' (of type Reshape) cannot give samples of shape "
-                    f"{tuple(given)}, {entries} entries, the shape "
-                    f"target_shape={self.target_shape}. Expected a target shape with the same number of entries."
+                    f"{tuple(given)}, {entries} entries, the shape target_shape="
+                    f"{self.target_shape}. Expected a shape with the same number of entries."
                 )
         return _reshape_samples(inputs, target)
 
