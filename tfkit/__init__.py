@@ -14,7 +14,9 @@ from tfkit import ops as ops
 from tfkit import optimizers as optimizers
 from tfkit import random as random
 from tfkit import regularizers as regularizers
+from tfkit import saving as saving
 from tfkit import tree as tree
+from tfkit import utils as utils
 from tfkit.core.input_layer import Input as Input
 from tfkit.core.input_spec import InputSpec as InputSpec
 from tfkit.core.layer import Layer as Layer

@@ -13,11 +13,14 @@ from tfkit.core import tracking
 from tfkit.core.input_layer import InputLayer
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
+from tfkit.export.saved_model import export_saved_model
 from tfkit.models.graph import Graph
 from tfkit.models.graph_config import graph_from_config, graph_to_config
 from tfkit.models.naming import local_names
 from tfkit.models.summary import print_summary
 from tfkit.registry import serialize_keras_object
+from tfkit.saving.model_file import save_model
+from tfkit.saving.weights import load_weights, save_weights
 from tfkit.training.loop import Programs
 from tfkit.training.trainer import Trainer
 
@@ -191,6 +194,43 @@ class Model(Trainer, Layer):
         print_summary(
             self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range
         )
+
+    # --- Files --------------------------------------------------------------------------------------
+
+    def save(self, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
+        """Writes configuration, weights and optimizer state to one `.h5` file, whole or not at all.
+
+        Args:
+            filepath: a name that ends in `.h5`.
+            overwrite: whether an existing file is replaced.
+            **kwargs: `include_optimizer=False` leaves the optimizer's state out.
+        """
+        save_model(self, filepath, overwrite, **kwargs)
+
+    def save_weights(self, filepath: Any, overwrite: bool = True) -> None:
+        """Writes the weights to a `.weights.h5` file, whole or not at all."""
+        save_weights(self, filepath, overwrite)
+
+    def load_weights(self, filepath: Any, skip_mismatch: bool = False) -> None:
+        """Reads weights by attribute path: all of them, or an error that says what does not fit."""
+        load_weights(self, filepath, skip_mismatch)
+
+    def export(
+        self, filepath: Any, format: str = "tf_saved_model", verbose: bool = False, input_signature: Any = None
+    ) -> None:
+        """Writes a SavedModel with the signature `serving_default`, for TF Serving.
+
+        Args:
+            filepath: folder to write.
+            format: `"tf_saved_model"`.
+            verbose: whether to print where it was written.
+            input_signature: `tf.TensorSpec`s to use instead of what the model was called with.
+        """
+        if format != "tf_saved_model":
+            raise ValueError(f"Unknown `format`. Expected 'tf_saved_model'. Received: {format!r}")
+        export_saved_model(self, filepath, input_signature)
+        if verbose:
+            print(f"Saved artifact at '{filepath}'.")
 
     # --- Configuration ------------------------------------------------------------------------------
 
