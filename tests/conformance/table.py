@@ -59,9 +59,17 @@ CASES = [
     # Core
     Case("Dense", {"units": 4, "activation": "relu", "kernel_regularizer": "l2"}, (2, 3)),
     Case("Dense", {"units": 4, "use_bias": False}, SEQUENCE),
-    Case("EinsumDense", {"equation": "abc,cd->abd", "output_shape": (None, 5), "bias_axes": "d"}, SEQUENCE),
+    Case(
+        "EinsumDense",
+        {"equation": "abc,cd->abd", "output_shape": (None, 5), "bias_axes": "d"},
+        SEQUENCE,
+    ),
     Case("EinsumDense", {"equation": "...x,xy->...y", "output_shape": 5, "bias_axes": "y"}, IMAGE),
-    Case("EinsumDense", {"equation": "ab...,bc->ac...", "output_shape": 5, "bias_axes": "c"}, SEQUENCE),
+    Case(
+        "EinsumDense",
+        {"equation": "ab...,bc->ac...", "output_shape": 5, "bias_axes": "c"},
+        SEQUENCE,
+    ),
     Case("Embedding", {"input_dim": 7, "output_dim": 3, "mask_zero": True}, Integers((2, 5), 7)),
     Case("Identity", {}, SEQUENCE),
     Case("Masking", {"mask_value": 0.0}, SEQUENCE),
@@ -121,7 +129,11 @@ CASES = [
     Case("UnitNormalization", {"axis": [1, 2]}, SEQUENCE),
     # Attention
     Case("AdditiveAttention", {}, [SEQUENCE, (2, 3, 6)]),
-    Case("Attention", {"use_scale": True, "dropout": 0.3, "seed": 3}, [SEQUENCE, (2, 3, 5), (2, 3, 6)]),
+    Case(
+        "Attention",
+        {"use_scale": True, "dropout": 0.3, "seed": 3},
+        [SEQUENCE, (2, 3, 5), (2, 3, 6)],
+    ),
     Case("Attention", {"score_mode": "concat"}, [SEQUENCE, (2, 3, 6)]),
     Case("MultiHeadAttention", {"num_heads": 2, "key_dim": 3}, (SEQUENCE, (2, 3, 5))),
     Case(
@@ -136,5 +148,5 @@ CASES = [
 ELSEWHERE = {
     "Lambda": "tests/layers/test_lambda_layer.py",
     "Layer": "tests/core",
-    "Wrapper": "tests/layers/test_identity.py",
+    "Wrapper": "tests/layers/test_core_layers.py",
 }

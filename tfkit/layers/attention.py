@@ -302,6 +302,7 @@ class MultiHeadAttention(Layer):
             name=name,
             dtype=self.dtype_policy,
         )
+        layer.supports_masking = True  # A mask of the query or the value does no harm in here.
         layer.build(input_shape)
         return layer
 
