@@ -341,4 +341,4 @@ def _kinds_of(module: str) -> list[str]:
     root, _, kind = module.partition(".")
     if root not in ("", "builtins", "keras", "tfkit"):
         return []
-    return [kind] if kind in _builtins else list(_builtins)
+    return [kind] if kind and kind in _builtins else list(_builtins)

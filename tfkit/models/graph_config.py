@@ -23,6 +23,8 @@ def graph_to_config(graph: Graph) -> dict[str, Any]:
         name = names[id(node)]
         if name not in entries:
             entries[name] = {**_operation_config(node), "name": name, "inbound_nodes": []}
+            if isinstance(node.operation, Layer):
+                entries[name]["auto_named"] = node.operation._auto_named
         calls = entries[name]["inbound_nodes"]
         given = any(tensor is output for tensor in graph.flat_inputs for output in node.output_tensors)
         arguments = ((), {}) if given else (node.args, node.kwargs)
@@ -110,6 +112,8 @@ def graph_from_config(config: dict[str, Any], layers: dict[str, Any] | None = No
     for entry in config["layers"]:
         name = entry["name"]
         operations[name] = (layers or {}).get(name) or registry.deserialize_keras_object(entry)
+        if isinstance(operations[name], Layer):
+            operations[name]._auto_named = entry.get("auto_named", False)
         for index, call in enumerate(entry["inbound_nodes"]):
             pending.append((name, index, call))
         if not entry["inbound_nodes"]:

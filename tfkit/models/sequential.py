@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tfkit import registry
-from tfkit.core import building
 from tfkit.core.input_layer import Input, InputLayer
 from tfkit.core.layer import Layer
 from tfkit.models.graph import Graph
@@ -92,12 +91,6 @@ class Sequential(Model):
             self._graph = None
             self.built = False
 
-    def build(self, input_shape: Any = None) -> None:
-        """Makes the weights, for inputs of the given shape, batch first."""
-        if self._graph is None and input_shape is not None and self._stack:
-            dtype = "int64" if type(self._stack[0]).__name__ == "Embedding" else self.input_dtype
-            self.compute_output_spec(building.symbolic_from_shapes(input_shape, dtype))
-
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Runs the layers from bottom to top."""
         if self._graph is not None:
@@ -120,7 +113,10 @@ class Sequential(Model):
             "name": self.name,
             "trainable": self.trainable,
             "dtype": self.dtype_policy.name,
-            "layers": [registry.serialize_keras_object(layer) for layer in self._stack],
+            "layers": [
+                {**registry.serialize_keras_object(layer), "auto_named": layer._auto_named}
+                for layer in self._stack
+            ],
         }
         if self.input_shape_or_none is not None:
             config["build_input_shape"] = self.input_shape_or_none
@@ -142,6 +138,7 @@ class Sequential(Model):
                 raise ValueError(
                     f"The configuration of a Sequential model holds {layer!r}, which is no layer."
                 )
+            layer._auto_named = entry.get("auto_named", False)
             model.add(layer)
         if config.get("trainable") is False:
             model.trainable = False
