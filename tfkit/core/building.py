@@ -170,6 +170,14 @@ def is_shape(value: Any) -> bool:
     )
 
 
+def free_batch(outputs: Any) -> Any:
+    """The shapes of a call's outputs, with any batch."""
+    return tf.nest.map_structure(
+        lambda output: (None, *output.shape[1:]) if tf.is_tensor(output) and output.shape.rank else None,
+        outputs,
+    )
+
+
 def build_config(layer: Any) -> dict[str, Any] | None:
     """The shapes with which a layer was built, or the specs of the call that built what is inside."""
     state = layer._tfkit

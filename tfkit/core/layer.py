@@ -56,6 +56,7 @@ class Layer(tf.Module):
     """
 
     _allow_non_tensor_positional_args = False
+    _not_read_in_calls: frozenset[str] = frozenset()
 
     # --- Making a layer -----------------------------------------------------------------------------
 
@@ -139,7 +140,9 @@ class Layer(tf.Module):
             outputs = convert(self.call)(*args, **kwargs)
             self._add_activity_loss(outputs)
             attach_mask(self, arguments.first, outputs, mask)
-        self._tfkit.built = True
+        if not self._tfkit.built or self._tfkit.output_shapes is None:
+            self._tfkit.output_shapes = building.free_batch(outputs)
+            self._tfkit.built = True
         return outputs
 
     def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -315,7 +318,8 @@ class Layer(tf.Module):
     def __setattr__(self, name: str, value: Any) -> None:
         if tracking.holds_members(value):
             self._tfkit.attached[name] = tracking.tick()
-        self._tfkit.changed(name)
+        if name not in self._not_read_in_calls:
+            self._tfkit.changed(name)
         if isinstance(value, (list, tuple, dict)):
             object.__setattr__(self, name, value)  # tf.Module would put a wrapper in its place.
         else:

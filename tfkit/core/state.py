@@ -31,6 +31,7 @@ class LayerState:
         nodes: the recorded calls on symbolic tensors.
         build_arguments: the shapes with which `build()` was called.
         specs: shapes and dtypes of the arguments of all calls so far.
+        output_shapes: shapes of the outputs of the first call.
         caller: reference to the layer that called this one first.
     """
 
@@ -46,6 +47,7 @@ class LayerState:
         "losses",
         "made",
         "nodes",
+        "output_shapes",
         "record",
         "signature",
         "specs",
@@ -68,6 +70,7 @@ class LayerState:
         self.build_arguments: dict[str, Any] | None = None
         self.specs: dict[str, Any] | None = None
         self.caller: Any = None
+        self.output_shapes: Any = None
         self.signature: Any = None
         self.direct: Any = None
 
