@@ -44,10 +44,9 @@ def assert_close(actual, expected, tolerance):
 def gradients(layer, inputs, weights):
     with tf.GradientTape() as tape:
         outputs = layer(*inputs, training=True)
-        loss = tf.add_n(
-            [tf.reduce_sum(tf.sin(tf.cast(item, tf.float32))) for item in tf.nest.flatten(outputs)]
-        )
-        loss += tf.add_n(layer.losses) if layer.losses else 0.0
+        terms = [tf.sin(tf.cast(item, "float32")) for item in tf.nest.flatten(outputs)]
+        terms += [tf.cast(loss, "float32") for loss in layer.losses]
+        loss = tf.add_n([tf.reduce_sum(term) for term in terms])
     return outputs, tape.gradient(loss, weights)
 
 
