@@ -1,3 +1,0 @@
-"""Learning rates that change from step to step."""
-
-from tfkit.optimizers.schedules.base import LearningRateSchedule as LearningRateSchedule
