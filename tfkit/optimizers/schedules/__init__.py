@@ -1,0 +1,3 @@
+"""Learning rates that change from step to step."""
+
+from tfkit.optimizers.schedules.base import LearningRateSchedule as LearningRateSchedule
