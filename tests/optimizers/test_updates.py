@@ -3,8 +3,8 @@
 import inspect
 
 import keras
-import pytest
 import optimizer_oracle as oracle
+import pytest
 
 from tfkit import optimizers
 
