@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit import config
+from tfkit import settings
 
 _PYTHON_TYPES = {bool: "bool", int: "int32", str: "string"}
 FLOAT_DTYPES = frozenset(("bfloat16", "float16", "float32", "float64"))
@@ -25,13 +25,13 @@ def standardize_dtype(dtype: Any) -> str:
         ValueError: when `dtype` names no dtype.
     """
     if dtype is None or dtype is float:
-        return config.floatx()
+        return settings.floatx()
     if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
         return _PYTHON_TYPES[dtype]
     if dtype == "int":
         return "int32"
     if dtype == "float":
-        return config.floatx()
+        return settings.floatx()
     try:
         return tf.as_dtype(getattr(dtype, "base_dtype", dtype)).name
     except TypeError:

@@ -297,6 +297,18 @@ def deserialize_keras_object(
     return instance
 
 
+# A function's configuration says nothing of its module, and `ops` has functions of the same names
+# that compute something else; so these come first, in the order in which Keras searches them.
+_FUNCTION_KINDS = (
+    "activations",
+    "constraints",
+    "initializers",
+    "losses",
+    "metrics.functions",
+    "regularizers",
+)
+
+
 def _find(name: Any, registered_name: Any, kind: str | None, config: dict[str, Any]) -> Any:
     """The class or function that a configuration names, from the tables and nowhere else."""
     for candidate in (registered_name, name):
@@ -306,9 +318,13 @@ def _find(name: Any, registered_name: Any, kind: str | None, config: dict[str, A
                 return found
     module = config.get("module") or ""
     if isinstance(name, str):
-        for builtin_kind in [kind] if kind is not None else _kinds_of(module):
+        kinds = [kind] if kind is not None else _kinds_of(module)
+        is_function = config["class_name"] == "function"
+        if is_function:
+            kinds = [*_FUNCTION_KINDS, *kinds] if kind is None else [kind, f"{kind}.functions"]
+        for builtin_kind in kinds:
             found = _builtins.get(builtin_kind, {}).get(name)
-            if found is not None:
+            if found is not None and not (is_function and inspect.isclass(found)):
                 return found
     raise ValueError(
         f"A configuration names {name!r}"

@@ -109,6 +109,13 @@ class Node:
         return symbolic_leaves((self.args, self.kwargs))
 
     @property
+    def inputs(self) -> Any:
+        """The symbolic inputs: the first argument if it is the only one, else a list."""
+        if len(self.args) == 1 and len(symbolic_leaves(self.kwargs)) == 0:
+            return self.args[0]
+        return self.input_tensors
+
+    @property
     def output_tensors(self) -> list[KerasTensor]:
         """The symbolic tensors among the outputs, in order."""
         return symbolic_leaves(self.outputs)

@@ -1,1 +1,124 @@
+"""The layers."""
 
+from typing import Any
+
+from tfkit import registry
+from tfkit.core.input_spec import InputSpec as InputSpec
+from tfkit.core.layer import Layer as Layer
+from tfkit.layers.activation import ELU as ELU
+from tfkit.layers.activation import Activation as Activation
+from tfkit.layers.activation import LeakyReLU as LeakyReLU
+from tfkit.layers.activation import PReLU as PReLU
+from tfkit.layers.activation import ReLU as ReLU
+from tfkit.layers.activation import Softmax as Softmax
+from tfkit.layers.attention import AdditiveAttention as AdditiveAttention
+from tfkit.layers.attention import Attention as Attention
+from tfkit.layers.attention import MultiHeadAttention as MultiHeadAttention
+from tfkit.layers.batch_normalization import BatchNormalization as BatchNormalization
+from tfkit.layers.dense import Dense as Dense
+from tfkit.layers.einsum_dense import EinsumDense as EinsumDense
+from tfkit.layers.embedding import Embedding as Embedding
+from tfkit.layers.identity import Identity as Identity
+from tfkit.layers.identity import Wrapper as Wrapper
+from tfkit.layers.lambda_layer import Lambda as Lambda
+from tfkit.layers.masking import Masking as Masking
+from tfkit.layers.merging import Add as Add
+from tfkit.layers.merging import Average as Average
+from tfkit.layers.merging import Concatenate as Concatenate
+from tfkit.layers.merging import Dot as Dot
+from tfkit.layers.merging import Maximum as Maximum
+from tfkit.layers.merging import Minimum as Minimum
+from tfkit.layers.merging import Multiply as Multiply
+from tfkit.layers.merging import Subtract as Subtract
+from tfkit.layers.merging import add as add
+from tfkit.layers.merging import average as average
+from tfkit.layers.merging import concatenate as concatenate
+from tfkit.layers.merging import dot as dot
+from tfkit.layers.merging import maximum as maximum
+from tfkit.layers.merging import minimum as minimum
+from tfkit.layers.merging import multiply as multiply
+from tfkit.layers.merging import subtract as subtract
+from tfkit.layers.normalization import GroupNormalization as GroupNormalization
+from tfkit.layers.normalization import LayerNormalization as LayerNormalization
+from tfkit.layers.normalization import RMSNormalization as RMSNormalization
+from tfkit.layers.normalization import UnitNormalization as UnitNormalization
+from tfkit.layers.regularization import ActivityRegularization as ActivityRegularization
+from tfkit.layers.regularization import AlphaDropout as AlphaDropout
+from tfkit.layers.regularization import Dropout as Dropout
+from tfkit.layers.regularization import GaussianDropout as GaussianDropout
+from tfkit.layers.regularization import GaussianNoise as GaussianNoise
+from tfkit.layers.regularization import SpatialDropout1D as SpatialDropout1D
+from tfkit.layers.regularization import SpatialDropout2D as SpatialDropout2D
+from tfkit.layers.reshaping import Flatten as Flatten
+from tfkit.layers.reshaping import Permute as Permute
+from tfkit.layers.reshaping import RepeatVector as RepeatVector
+from tfkit.layers.reshaping import Reshape as Reshape
+from tfkit.layers.resizing import Cropping1D as Cropping1D
+from tfkit.layers.resizing import Cropping2D as Cropping2D
+from tfkit.layers.resizing import UpSampling1D as UpSampling1D
+from tfkit.layers.resizing import UpSampling2D as UpSampling2D
+from tfkit.layers.resizing import ZeroPadding1D as ZeroPadding1D
+from tfkit.layers.resizing import ZeroPadding2D as ZeroPadding2D
+
+registry.register_builtins(
+    "layers",
+    [
+        Activation,
+        ActivityRegularization,
+        Add,
+        AdditiveAttention,
+        AlphaDropout,
+        Attention,
+        Average,
+        BatchNormalization,
+        Concatenate,
+        Cropping1D,
+        Cropping2D,
+        Dense,
+        Dot,
+        Dropout,
+        EinsumDense,
+        ELU,
+        Embedding,
+        Flatten,
+        GaussianDropout,
+        GaussianNoise,
+        GroupNormalization,
+        Identity,
+        Lambda,
+        Layer,
+        LayerNormalization,
+        LeakyReLU,
+        Masking,
+        Maximum,
+        Minimum,
+        MultiHeadAttention,
+        Multiply,
+        Permute,
+        PReLU,
+        ReLU,
+        RepeatVector,
+        Reshape,
+        RMSNormalization,
+        Softmax,
+        SpatialDropout1D,
+        SpatialDropout2D,
+        Subtract,
+        UnitNormalization,
+        UpSampling1D,
+        UpSampling2D,
+        Wrapper,
+        ZeroPadding1D,
+        ZeroPadding2D,
+    ],
+)
+
+
+def serialize(layer: Any) -> Any:
+    """The configuration of a layer."""
+    return registry.serialize_keras_object(layer)
+
+
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """The layer that a configuration describes."""
+    return registry.deserialize_keras_object(config, custom_objects, kind="layers")

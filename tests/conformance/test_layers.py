@@ -1,0 +1,175 @@
+"""Every public layer does the same eagerly, traced, compiled by XLA, saved, and in Keras."""
+
+import json
+import warnings
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.conformance.table import CASES, ELSEWHERE
+from tfkit import layers
+from tfkit.symbolic import KerasTensor
+
+every_case = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+def make(case, **kwargs):
+    """A layer and Keras's, built, with the same random weights; and the inputs."""
+    layer = getattr(layers, case.layer)(**case.arguments, **kwargs)
+    oracle = getattr(keras.layers, case.layer)(**case.arguments, **kwargs)
+    inputs = [tf.nest.map_structure(tf.constant, item) for item in case.data()]
+    layer(*inputs)
+    oracle(*inputs)
+    draws = np.random.default_rng(1)
+    weights = [draws.uniform(0.5, 1.5, weight.shape) for weight in layer.weights]
+    layer.set_weights(weights)
+    oracle.set_weights(weights)
+    return layer, oracle, inputs
+
+
+def is_random(case):
+    return bool(case.arguments.get("seed"))
+
+
+def assert_close(actual, expected, tolerance):
+    tf.nest.assert_same_structure(actual, expected)
+    for a, b in zip(tf.nest.flatten(actual), tf.nest.flatten(expected), strict=True):
+        np.testing.assert_allclose(
+            tf.cast(a, "float64"), tf.cast(b, "float64"), rtol=tolerance, atol=tolerance
+        )
+
+
+def gradients(layer, inputs, weights):
+    with tf.GradientTape() as tape:
+        outputs = layer(*inputs, training=True)
+        loss = tf.add_n(
+            [tf.reduce_sum(tf.sin(tf.cast(item, tf.float32))) for item in tf.nest.flatten(outputs)]
+        )
+        loss += tf.add_n(layer.losses) if layer.losses else 0.0
+    return outputs, tape.gradient(loss, weights)
+
+
+@every_case
+def test_numbers_are_those_of_keras(case):
+    layer, oracle, inputs = make(case)
+    assert [weight.label for weight in layer.weights] == [w.name for w in oracle.weights]
+    assert [w.trainable for w in layer.weights] == [w.trainable for w in oracle.weights]
+    assert_close(layer(*inputs), oracle(*inputs), case.tolerance)
+    # Random draws of equal seeds are equal, moving averages move alike.
+    outputs, found = gradients(layer, inputs, layer.trainable_weights)
+    expected_outputs, expected = gradients(
+        oracle, inputs, [weight.value for weight in oracle.trainable_weights]
+    )
+    assert_close(outputs, expected_outputs, case.tolerance)
+    assert all(gradient is not None for gradient in found)
+    for a, b in zip(found, expected, strict=True):
+        assert_close(tf.convert_to_tensor(a), tf.convert_to_tensor(b), 20 * case.tolerance)
+    for a, b in zip(layer.get_weights(), oracle.get_weights(), strict=True):
+        assert_close(a, b, case.tolerance)
+
+
+@every_case
+def test_traced_and_compiled_calls_give_what_eager_ones_do(case):
+    layer, _, inputs = make(case)
+    expected = layer._forward(tuple(inputs), {})
+    assert_close(layer(*inputs), expected, 1e-6)
+    any_batch = tf.nest.map_structure(
+        lambda x: tf.TensorSpec([None, *x.shape[1:]], x.dtype), list(inputs)
+    )
+    traced = tf.function(lambda *x: layer(*x), input_signature=any_batch)
+    assert_close(traced(*inputs), expected, 1e-6)
+    # In training XLA draws other numbers, and moving averages move.
+    training = not is_random(case) and not layer.non_trainable_weights
+    compiled = tf.function(lambda *x: layer(*x, training=training), jit_compile=True)
+    assert_close(compiled(*inputs), expected, 1e-5)
+    symbolic = layer(*tf.nest.map_structure(lambda s: KerasTensor(s.shape, s.dtype), any_batch))
+    for promised, output in zip(tf.nest.flatten(symbolic), tf.nest.flatten(expected), strict=True):
+        assert promised.shape == (None, *output.shape[1:])
+        assert promised.dtype == output.dtype.name
+
+
+@every_case
+def test_configurations_make_the_same_layer_here_and_in_keras(case):
+    layer, oracle, inputs = make(case)
+    expected = layer(*inputs)
+    ours = json.loads(json.dumps(layers.serialize(layer)))
+    for config in (ours, json.loads(json.dumps(keras.layers.serialize(oracle)))):
+        copy = layers.deserialize(config)
+        copy(*inputs)
+        copy.set_weights(layer.get_weights())
+        assert_close(copy(*inputs), expected, 1e-6)
+    ours["config"].pop("build_config", None)
+    theirs = type(oracle).from_config(ours["config"])
+    theirs(*inputs)
+    theirs.set_weights(layer.get_weights())
+    assert_close(theirs(*inputs), expected, case.tolerance)
+
+
+@every_case
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_mixed_precision_computes_in_16_bits_on_32_bit_weights(case, policy):
+    layer, _, inputs = make(case, dtype=policy)
+    wide, _, _ = make(case)
+    wide_outputs = tf.nest.flatten(wide(*inputs))
+    tolerance = 0.1 if policy == "mixed_bfloat16" else 0.01
+    for narrow, full in zip(tf.nest.flatten(layer(*inputs)), wide_outputs, strict=True):
+        scale = tf.reduce_max(tf.abs(full))
+        np.testing.assert_allclose(
+            tf.cast(narrow, tf.float32) / scale, full / scale, atol=tolerance
+        )
+    outputs, found = gradients(layer, inputs, layer.trainable_weights)
+    assert {output.dtype.name for output in tf.nest.flatten(outputs)} == {policy[6:]}
+    assert {weight.dtype.name for weight in layer.weights} <= {"float32"}
+    assert all(gradient.dtype == tf.float32 for gradient in found)
+
+
+def with_masks(inputs):
+    """Inputs with a mask on each tensor of sequences: the first step of the first sample is missing."""
+
+    def attach(x):
+        x = tf.identity(x)
+        if x.shape.rank == 3:
+            mask = np.ones(x.shape[:2], bool)
+            mask[0, 0] = False
+            x._keras_mask = tf.constant(mask)
+        return x
+
+    return tf.nest.map_structure(attach, inputs)
+
+
+# The mask of a sequence, `(batch, steps)`, fits no images and no softmax over features.
+WITH_MASKS = [case for case in CASES if case.layer not in ("BatchNormalization", "Softmax")]
+
+
+@pytest.mark.parametrize("case", WITH_MASKS, ids=str)
+def test_masks_are_used_handed_on_or_lost_as_in_keras(case):
+    layer, oracle, inputs = make(case)
+    results = []
+    for tested in (layer, oracle):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            outputs = tested(*with_masks(inputs))
+        masks = [getattr(x, "_keras_mask", None) for x in tf.nest.flatten(outputs)]
+        lost = any("support masking" in str(warning.message) for warning in caught)
+        results.append((outputs, [mask is None for mask in masks], lost, masks))
+    (ours, our_kinds, our_loss, our_masks), (theirs, their_kinds, their_loss, their_masks) = results
+    assert our_kinds == their_kinds
+    assert our_loss == their_loss
+    assert_close(ours, theirs, case.tolerance)
+    for a, b in zip(our_masks, their_masks, strict=True):
+        np.testing.assert_array_equal(a is not None and a, b is not None and b)
+
+
+def test_every_public_layer_has_a_row():
+    rows = {getattr(layers, case.layer) for case in CASES}
+    missing = [
+        name
+        for name, value in vars(layers).items()
+        if isinstance(value, type)
+        and issubclass(value, layers.Layer)
+        and value not in rows
+        and name not in ELSEWHERE
+    ]
+    assert missing == []

@@ -1,0 +1,28 @@
+"""What all tests share: quiet TensorFlow, equal seeds for each test, the MNIST digits."""
+
+import os
+import random
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # read when TensorFlow is imported
+
+import numpy as np
+import pytest
+
+from tfkit.datasets import mnist as mnist_dataset
+
+
+@pytest.fixture(autouse=True)
+def same_seeds():
+    """Each test starts from the same random state, whichever tests ran before it."""
+    random.seed(0)
+    np.random.seed(0)
+
+
+@pytest.fixture(scope="session")
+def mnist():
+    """The digits, `(x_train, y_train), (x_test, y_test)`; no test downloads them."""
+    for folder in os.environ.get("TFKIT_DATA", "").split(os.pathsep):
+        path = os.path.join(folder, "mnist.npz")
+        if folder and os.path.exists(path):
+            return mnist_dataset.load_data(path)
+    pytest.skip("set TFKIT_DATA to a folder with mnist.npz")

@@ -1,0 +1,146 @@
+"""Dense, Embedding, Masking, Activation, Wrapper, EinsumDense: seeds, masks, and what they refuse."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfkit.random
+from tfkit import layers
+
+
+def test_equal_seeds_give_the_initial_weights_of_keras():
+    def weights(module):
+        made = [
+            (module.Dense(4), (2, 3)),
+            (module.Embedding(5, 3), (2, 3)),
+            (module.EinsumDense("abc,cde->abde", (None, 2, 3)), (2, 4, 6)),
+            (module.Attention(use_scale=True, score_mode="concat"), [(2, 4, 6), (2, 4, 6)]),
+            (module.AdditiveAttention(), [(2, 4, 6), (2, 4, 6)]),
+        ]
+        for layer, shape in made:
+            layer.build(shape)
+        heads = module.MultiHeadAttention(2, 3, dropout=0.1)
+        heads.build((2, 4, 6), (2, 5, 6))
+        return [value for layer, _ in made for value in layer.get_weights()] + heads.get_weights()
+
+    tfkit.random.set_random_seed(11)
+    ours = weights(layers)
+    keras.utils.set_random_seed(11)
+    theirs = weights(keras.layers)
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_dense_takes_integers_and_sparse_tensors():
+    layer = layers.Dense(4)
+    dense = tf.constant([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]])
+    expected = layer(dense)
+    np.testing.assert_allclose(layer(tf.cast(dense, "int64")), expected, rtol=1e-6)
+    np.testing.assert_allclose(layer(tf.sparse.from_dense(dense)), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: layers.Dense(-1), r"`units` of layer Dense.*positive integer.*units=-1"),
+        (lambda: layers.Dense(2.5), "units=2.5"),
+        (lambda: layers.Dense(2, lora_rank=4), r"lora_rank.*does not have.*lora_rank=4"),
+        (lambda: layers.Dense(2, activation="rleu"), r"'rleu'. Did you mean 'relu'\?"),
+        (lambda: layers.Dense(2, units_=3), r"passed to Dense: \{'units_': 3\}"),
+        (lambda: layers.Embedding(0, 2), "`input_dim` of layer Embedding.*input_dim=0"),
+        (lambda: layers.Embedding(2, True), "`output_dim`.*output_dim=True"),
+        (lambda: layers.EinsumDense("ab->ac", 3), "`equation` of layer EinsumDense.*'ab->ac'"),
+        (lambda: layers.ReLU(negative_slope=-1), "`negative_slope` of layer ReLU.*-1"),
+        (lambda: layers.Wrapper("dense"), "`layer` of layer Wrapper.*'dense'"),
+        (lambda: layers.Lambda("relu"), "`function` of layer Lambda.*'relu'"),
+    ],
+)
+def test_bad_arguments_are_refused_by_the_constructor(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("layer", "inputs", "message"),
+    [
+        (layers.Dense(2), tf.ones(3), r"expected min_ndim=2, found ndim=1.*\(3,\)"),
+        (layers.Dense(2), tf.constant([["a"]]), r"'dense.*string tensor of shape \(1, 1\)"),
+        (layers.Embedding(3, 2), tf.constant(["a"]), "integer ids.*string"),
+        (layers.EinsumDense("ab,bc->ac", (2, 2)), tf.ones((2, 3)), "'ab,bc->ac' does not fit"),
+        (layers.EinsumDense("ab,bc->ac", 2, bias_axes="d"), tf.ones((2, 3)), "bias_axes='d'"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_refused(layer, inputs, message):
+    with pytest.raises(ValueError, match=message):
+        layer(inputs)
+
+
+def test_another_size_of_features_is_refused():
+    layer = layers.Dense(2)
+    layer.build((None, 3))
+    with pytest.raises(ValueError, match="axis -1 of input shape to have value 3, found 4"):
+        layer(tf.ones((1, 4)))
+
+
+def test_embedding_takes_float_ids_given_weights_and_refuses_unknown_ids():
+    table = np.arange(1200, dtype="float32").reshape(600, 2)
+    layer = layers.Embedding(600, 2, weights=table, dtype="mixed_bfloat16")
+    np.testing.assert_array_equal(layer.embeddings, table)
+    # 257 is no bfloat16.
+    np.testing.assert_allclose(layer(tf.constant([257.0])), [[514, 516]], rtol=0.01)
+    assert layer.get_config()["weights"] is None
+    with pytest.raises(tf.errors.InvalidArgumentError, match="600"):
+        layer(tf.constant([600]))
+
+
+def test_embedding_says_that_input_length_is_gone():
+    with pytest.warns(UserWarning, match="`input_length` is deprecated"):
+        layers.Embedding(3, 2, input_length=4)
+
+
+def test_embedding_gradients_are_slices():
+    layer = layers.Embedding(1000, 2)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(layer(tf.constant([1, 2])))
+    assert isinstance(tape.gradient(loss, layer.embeddings), tf.IndexedSlices)
+
+
+def test_masks_of_padding_reach_the_layers_after():
+    seen = []
+
+    class Spy(layers.Layer):
+        def call(self, inputs, mask=None):
+            seen.append(mask)
+            return inputs
+
+    ids = tf.constant([[1, 2, 0], [3, 0, 0]])
+    hidden = layers.Dense(4)(layers.Dropout(0.5)(layers.Embedding(5, 2, mask_zero=True)(ids)))
+    Spy()(hidden)
+    np.testing.assert_array_equal(seen[0], [[True, True, False], [True, False, False]])
+
+
+def test_masking_zeroes_and_masks_the_steps_of_its_value():
+    inputs = tf.constant([[[7.0, 7.0], [7.0, 1.0], [7.0, 7.0]]])
+    outputs = layers.Masking(7.0)(inputs)
+    np.testing.assert_array_equal(outputs, [[[0, 0], [7, 1], [0, 0]]])
+    np.testing.assert_array_equal(outputs._keras_mask, [[False, True, False]])
+
+
+def test_softmax_leaves_masked_entries_out():
+    layer, oracle = layers.Softmax(), keras.layers.Softmax()
+    inputs = tf.constant([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
+    mask = tf.constant([[True, False, True], [False, False, False]])
+    np.testing.assert_allclose(layer(inputs, mask=mask), oracle(inputs, mask=mask), rtol=1e-6)
+
+
+def test_a_wrapper_builds_and_tracks_the_layer_inside():
+    class Twice(layers.Wrapper):
+        def call(self, inputs):
+            return self.layer(self.layer(inputs))
+
+    layer = Twice(layers.Dense(3))
+    layer.build((None, 3))
+    assert len(layer.weights) == 2
+    copy = Twice.from_config(layer.get_config())
+    assert copy.layer.units == 3

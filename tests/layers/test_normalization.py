@@ -1,0 +1,91 @@
+"""BatchNormalization's moving averages and masks; and what the normalizations refuse."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfkit import layers
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (4, 5, 3), (4, 5, 6, 3), (1, 1, 1, 3)])
+def test_moving_averages_follow_those_of_keras(shape):
+    layer = layers.BatchNormalization(momentum=0.8)
+    oracle = keras.layers.BatchNormalization(momentum=0.8)
+    draws = np.random.default_rng(0)
+    for _ in range(4):
+        batch = tf.constant(draws.normal(3.0, 2.0, shape), "float32")
+        np.testing.assert_allclose(
+            layer(batch, training=True), oracle(batch, training=True), rtol=1e-4, atol=1e-4
+        )
+    for ours, theirs in zip(layer.get_weights(), oracle.get_weights(), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(layer(batch), oracle(batch), rtol=1e-4, atol=1e-5)
+
+
+def test_masked_steps_do_not_count_even_if_they_are_nan():
+    layer, oracle = layers.BatchNormalization(), keras.layers.BatchNormalization()
+    inputs = np.random.default_rng(0).normal(size=(3, 4, 2)).astype("float32")
+    mask = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [1, 1, 1, 1]], bool)
+    expected = oracle(inputs, training=True, mask=mask)
+    inputs[~mask] = np.nan
+    outputs = layer(inputs, training=True, mask=mask)
+    np.testing.assert_allclose(outputs[mask], expected.numpy()[mask], rtol=1e-5)
+    for ours, theirs in zip(layer.get_weights(), oracle.get_weights(), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+def test_a_frozen_layer_uses_and_keeps_its_moving_averages():
+    layer = layers.BatchNormalization(trainable=False)
+    inputs = tf.constant([[5.0], [7.0]])
+    np.testing.assert_allclose(layer(inputs, training=True), inputs, rtol=1e-3)
+    np.testing.assert_array_equal(layer.moving_mean, [0.0])
+
+
+def test_replicas_share_their_batches_when_synchronized():
+    devices = tf.config.list_logical_devices("CPU")
+    if len(devices) < 2:
+        pytest.skip("one logical device; see tools/test")
+    strategy = tf.distribute.MirroredStrategy([device.name for device in devices[:2]])
+    with strategy.scope():
+        layer = layers.BatchNormalization(synchronized=True, momentum=0.0)
+        layer.build((None, 1))
+
+    @tf.function
+    def step():
+        def replica():
+            number = tf.distribute.get_replica_context().replica_id_in_sync_group
+            return layer(tf.cast(tf.fill([2, 1], 10 * number), "float32"), training=True)
+
+        return strategy.experimental_local_results(strategy.run(replica))
+
+    step()
+    np.testing.assert_allclose(layer.moving_mean.numpy(), [5.0])
+    np.testing.assert_allclose(layer.moving_variance.numpy(), [25.0])
+
+
+def test_group_normalization_of_unknown_sizes():
+    layer = layers.GroupNormalization(groups=2)
+    inputs = np.random.default_rng(0).normal(size=(2, 3, 5, 4)).astype("float32")
+    traced = tf.function(lambda x: layer(x), input_signature=[tf.TensorSpec([None, None, None, 4])])
+    np.testing.assert_allclose(traced(inputs), layer(inputs), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: layers.BatchNormalization(renorm=True), ValueError, "renorm.*does not have"),
+        (lambda: layers.BatchNormalization(axis=[1, 2]), ValueError, "`axis`.*an integer"),
+        (
+            lambda: layers.LayerNormalization("last"),
+            TypeError,
+            "`axis` of layer LayerNormalization",
+        ),
+        (lambda: layers.LayerNormalization(rms_scaling=True), ValueError, "use RMSNormalization"),
+        (lambda: layers.GroupNormalization(0), ValueError, "`groups`.*groups=0"),
+        (lambda: layers.GroupNormalization(3)(tf.ones((1, 4))), ValueError, "multiple of `groups`"),
+    ],
+)
+def test_what_cannot_be_is_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()

@@ -1,0 +1,117 @@
+"""Merging, reshaping and resizing: masks, unknown sizes, and what they refuse."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfkit import layers
+from tfkit.symbolic import KerasTensor
+
+
+def masked(value, mask):
+    tensor = tf.constant(value, "float32")
+    tensor._keras_mask = tf.constant(mask)
+    return tensor
+
+
+@pytest.mark.parametrize(
+    "name", ["Add", "Average", "Concatenate", "Maximum", "Minimum", "Multiply", "Subtract"]
+)
+@pytest.mark.parametrize("second_has_mask", [True, False])
+def test_masks_of_merged_inputs_are_those_of_keras(name, second_has_mask):
+    first = masked([[[1.0], [-2.0], [3.0], [4.0]]], [[True, False, True, False]])
+    second = masked([[[5.0], [6.0], [-7.0], [-8.0]]], [[True, True, False, False]])
+    if not second_has_mask:
+        second = tf.identity(second)
+    ours = getattr(layers, name)()([first, second])
+    theirs = getattr(keras.layers, name)()([first, second])
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+    expected = getattr(theirs, "_keras_mask", None)
+    if expected is None:
+        assert getattr(ours, "_keras_mask", None) is None
+    else:
+        np.testing.assert_array_equal(ours._keras_mask, expected)
+
+
+def test_functional_forms():
+    a, b = tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 5.0]])
+    for name in ["add", "average", "maximum", "minimum", "multiply", "subtract", "concatenate"]:
+        ours, theirs = getattr(layers, name)([a, b]), getattr(keras.layers, name)([a, b])
+        np.testing.assert_allclose(ours, theirs)
+    np.testing.assert_allclose(layers.dot([a, b], axes=1), [[13.0]])
+
+
+@pytest.mark.parametrize(
+    ("layer", "inputs", "message"),
+    [
+        (layers.Add(), tf.ones((2, 3)), "'add.*list of at least 1 input"),
+        (layers.Add(), [tf.ones((2, 3)), tf.ones((3, 3))], r"same batch size.*\(2, 3\).*\(3, 3\)"),
+        (layers.Add(), [tf.ones((2, 3)), tf.ones((2, 4))], "broadcast to one shape"),
+        (layers.Subtract(), [tf.ones((2, 3))] * 3, "list of 2 inputs"),
+        (layers.Concatenate(1), [tf.ones((2, 3, 4)), tf.ones((2, 3, 5))], "apart from axis 1"),
+        (layers.Dot(1), [tf.ones((2, 3)), tf.ones((2, 4))], "equal sizes along the axes 1"),
+        (layers.Dot(0), [tf.ones((2, 3)), tf.ones((2, 3))], "axes other than the batch"),
+        (layers.Reshape((4,)), tf.ones((2, 3)), r"\(3,\), 3 entries.*target_shape=\(4,\)"),
+        (
+            layers.Cropping1D(2),
+            tf.ones((2, 4, 1)),
+            r"crop everything: cropping=\(2, 2\) along axis 1",
+        ),
+        (layers.Permute((2, 1)), tf.ones((2, 3)), "expected ndim=3, found ndim=2"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_refused(layer, inputs, message):
+    with pytest.raises(ValueError, match=message):
+        layer(inputs)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: layers.Dot("last"), TypeError, "`axes` of layer Dot.*'last'"),
+        (lambda: layers.Dot((1, 2, 3)), ValueError, "`axes` of layer Dot"),
+        (lambda: layers.Permute((0, 1)), ValueError, r"`dims` of layer Permute.*\(0, 1\)"),
+        (lambda: layers.RepeatVector(1.5), TypeError, "`n` of layer RepeatVector.*1.5"),
+        (lambda: layers.RepeatVector(0), ValueError, "n=0"),
+        (lambda: layers.Reshape((-1, -1)), ValueError, "`target_shape` of layer Reshape"),
+        (lambda: layers.Reshape(4), ValueError, "`target_shape`.*target_shape=4"),
+        (lambda: layers.Cropping2D((1, 2, 3)), ValueError, "`cropping` of layer Cropping2D"),
+        (lambda: layers.ZeroPadding1D(-1), ValueError, "`padding`.*padding=-1"),
+        (lambda: layers.UpSampling1D(2.0), TypeError, "`size` of layer UpSampling1D"),
+        (
+            lambda: layers.UpSampling2D(interpolation="cubic"),
+            ValueError,
+            "`interpolation`.*'cubic'",
+        ),
+        (lambda: layers.Flatten("channels"), ValueError, "'channels'"),
+    ],
+)
+def test_bad_arguments_are_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "expected"),
+    [
+        (layers.Flatten(), (None, 3, 4), (None, 12)),
+        (layers.Flatten(), (None, None, 4), (None, None)),
+        (layers.Flatten(), (None,), (None, 1)),
+        (layers.Reshape((-1, 2)), (None, 3, 4), (None, 6, 2)),
+        (layers.Reshape((-1, 2)), (None, None, 4), (None, None, 2)),
+        (layers.Cropping1D(), (None, None, 4), (None, None, 4)),
+        (layers.UpSampling2D(2, interpolation="bilinear"), (None, None, 4, 3), (None, None, 8, 3)),
+        (layers.Concatenate(), [(None, None, 2), (None, None, 3)], (None, None, 5)),
+    ],
+)
+def test_what_is_known_of_a_shape_stays_known(layer, shape, expected):
+    inputs = [KerasTensor(s) for s in shape] if isinstance(shape, list) else KerasTensor(shape)
+    assert layer(inputs).shape == expected
+
+
+def test_reshape_of_unknown_sizes_computes():
+    layer = layers.Reshape((-1, 2))
+    traced = tf.function(lambda x: layer(x), input_signature=[tf.TensorSpec([None, None, 4])])
+    assert traced(tf.ones((3, 5, 4))).shape == (3, 10, 2)
+    assert traced(tf.ones((0, 5, 4))).shape == (0, 10, 2)

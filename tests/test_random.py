@@ -1,0 +1,186 @@
+"""Draws: Keras's numbers for Keras's seeds, eagerly, in a graph and as far as XLA can."""
+
+import random as python_random
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfkit import random, registry
+from tfkit.symbolic import KerasTensor
+
+LOGITS = np.array([[0.0, 1.0, 2.0], [1.0, -1.0, 0.5]], "float32")
+DRAWS = {
+    "normal": ((4, 3), {"mean": 1.0, "stddev": 2.0}),
+    "truncated_normal": ((4, 3), {"mean": 1.0, "stddev": 2.0}),
+    "uniform": ((4, 3), {"minval": -2.0, "maxval": 3.0}),
+    "randint": ((4, 3), {"minval": 3, "maxval": 90}),
+    "gamma": ((4, 3), {"alpha": [0.5, 2.0, 9.0]}),
+    "beta": ((4, 3), {"alpha": 2.0, "beta": [[1.0, 2.0, 3.0]]}),
+    "binomial": ((4, 3), {"counts": 10.0, "probabilities": 0.3}),
+    "categorical": (LOGITS, {"num_samples": 5}),
+    "dropout": (np.ones((4, 3), "float32"), {"rate": 0.4}),
+    "shuffle": (np.arange(20).reshape(10, 2), {}),
+}
+NO_XLA_KERNEL = {"gamma", "beta", "binomial"}
+
+
+@pytest.mark.parametrize("seed", [7, 2**40 + 3])
+@pytest.mark.parametrize("name", DRAWS)
+def test_equal_seeds_give_keras_numbers(name, seed):
+    first, options = DRAWS[name]
+    expected = getattr(keras.random, name)(first, **options, seed=seed)
+    actual = getattr(random, name)(first, **options, seed=seed)
+    assert actual.dtype == expected.dtype
+    np.testing.assert_array_equal(actual, expected)
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_a_generator_gives_keras_stream_also_in_a_graph(name):
+    first, options = DRAWS[name]
+    theirs, ours = keras.random.SeedGenerator(5), random.SeedGenerator(5)
+    draw = getattr(random, name)
+    compiled = tf.function(lambda: draw(first, **options, seed=ours), autograph=False)
+    for _ in range(3):
+        expected = getattr(keras.random, name)(first, **options, seed=theirs)
+        np.testing.assert_array_equal(compiled(), expected)
+    np.testing.assert_array_equal(ours.state, [5, 3])
+
+
+@pytest.mark.parametrize("name", [name for name in DRAWS if name not in NO_XLA_KERNEL])
+def test_draws_compile_under_xla(name):
+    first, options = DRAWS[name]
+    seeds = random.SeedGenerator(5)
+    draw = getattr(random, name)
+    compiled = tf.function(
+        lambda: draw(first, **options, seed=seeds), autograph=False, jit_compile=True
+    )
+    a, b = compiled(), compiled()
+    assert a.shape == draw(first, **options, seed=1).shape
+    assert not np.array_equal(a, b)
+    if name == "shuffle":
+        np.testing.assert_array_equal(np.sort(a, axis=0), first)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+@pytest.mark.parametrize("name", ["normal", "truncated_normal", "uniform", "gamma", "beta"])
+def test_dtypes(name, dtype):
+    first, options = DRAWS[name]
+    expected = getattr(keras.random, name)(first, **options, dtype=dtype, seed=3)
+    actual = getattr(random, name)(first, **options, dtype=dtype, seed=3)
+    assert actual.dtype == dtype
+    np.testing.assert_array_equal(tf.cast(actual, "float64"), tf.cast(expected, "float64"))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64"])
+def test_randint_dtypes(dtype):
+    expected = keras.random.randint((9,), 0, 200, dtype=dtype, seed=3)
+    actual = random.randint((9,), 0, 200, dtype=dtype, seed=3)
+    assert actual.dtype == dtype
+    np.testing.assert_array_equal(actual, expected)
+
+
+def test_unseeded_draws_after_set_random_seed_equal_keras():
+    def draws(module, set_random_seed):
+        set_random_seed(11)
+        results = [module.normal((2, 2)), module.uniform((3,))]
+        generator = module.SeedGenerator()
+        results += [module.normal((2,), seed=generator) for _ in range(2)]
+        results += [module.dropout(tf.ones(20), 0.5), np.random.rand(2), tf.random.normal((2,))]
+        return [np.asarray(result) for result in results]
+
+    for actual, expected in zip(
+        draws(random, random.set_random_seed),
+        draws(keras.random, keras.utils.set_random_seed),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(actual, expected)
+
+
+def test_unordered_stream_follows_keras():
+    theirs, ours = keras.random.SeedGenerator(123456789), random.SeedGenerator(123456789)
+    for _ in range(3):
+        np.testing.assert_array_equal(ours.next(ordered=False), theirs.next(ordered=False))
+
+
+def test_global_generator_is_made_once_even_inside_a_graph():
+    random.set_random_seed(3)
+    step = tf.function(lambda: random.normal((2,)), autograph=False)
+    first, second = step(), step()
+    assert not np.array_equal(first, second)
+    assert random.global_seed_generator() is random.global_seed_generator()
+
+
+def test_seed_generator_is_a_module_with_a_label():
+    seeds = random.SeedGenerator(1, name="my seeds/1")
+    assert seeds.name == "my seeds/1"
+    assert len(seeds.variables) == 1
+    assert not seeds.trainable_variables
+    assert seeds.state.dtype == "int64"
+
+
+def test_seed_generator_config_round_trip():
+    seeds = random.SeedGenerator(9, name="mine")
+    seeds.next()
+    config = registry.serialize_keras_object(seeds)
+    assert config == keras.saving.serialize_keras_object(keras.random.SeedGenerator(9, name="mine"))
+    again = registry.deserialize_keras_object(config)
+    np.testing.assert_array_equal(again.state, [9, 0])
+
+
+def test_one_seed_is_drawn_for_each_generator_without_one():
+    python_random.seed(0)
+    random.SeedGenerator()
+    random.SeedGenerator(4)
+    after = python_random.random()
+    python_random.seed(0)
+    python_random.randint(1, 10**9)
+    assert python_random.random() == after
+
+
+@pytest.mark.parametrize("noise_shape", [(4, 1), (None, 1), (None, 3)])
+def test_dropout_noise_shape(noise_shape):
+    x = np.arange(1.0, 13.0, dtype="float32").reshape(4, 3)
+    expected = keras.random.dropout(x, 0.5, noise_shape=noise_shape, seed=2)
+    np.testing.assert_array_equal(random.dropout(x, 0.5, noise_shape, seed=2), expected)
+
+
+def test_dropout_extremes():
+    x = tf.ones((2, 3))
+    np.testing.assert_array_equal(random.dropout(x, 0.0), x)
+    np.testing.assert_array_equal(random.dropout(x, 1.0), tf.zeros((2, 3)))
+
+
+def test_dropout_with_unknown_batch():
+    seeds = random.SeedGenerator(1)
+    spec = tf.TensorSpec((None, 3))
+    step = tf.function(
+        lambda x: random.dropout(x, 0.5, (None, 1), seed=seeds), [spec], autograph=False
+    )
+    assert step(tf.ones((5, 3))).shape == (5, 3)
+
+
+def test_symbolic_arguments_are_recorded():
+    x = KerasTensor((None, 4))
+    dropped = random.dropout(x, 0.5, seed=1)
+    assert dropped.shape == (None, 4)
+    assert dropped.node.operation is random.dropout
+    assert random.shuffle(x, seed=1).shape == (None, 4)
+    assert random.categorical(x, 3, seed=1).shape == (None, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: random.uniform((2,), dtype="int32"), "`uniform` draws floats.*int32"),
+        (lambda: random.randint((2,), 0, 3, dtype="float32"), "`randint` draws integers.*float32"),
+        (lambda: random.categorical(tf.ones((3,)), 2), r"\(batch, classes\).*\(3,\)"),
+        (lambda: random.normal((2,), seed="a"), "integer, a `tfkit.random.SeedGenerator`.*'a'"),
+        (lambda: random.SeedGenerator(1.5), "integer or None.*1.5"),
+        (lambda: random.set_random_seed("1"), "must be an integer.*'1'"),
+    ],
+)
+def test_errors(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,116 @@
+"""The shell scripts, in a copy of the repository with an environment that is there already."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def write_program(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """The scripts, a .venv whose programs write down how they were called, and MNIST beside it."""
+    root = tmp_path / "repository"
+    for folder in ("tools", ".ci"):
+        shutil.copytree(ROOT / folder, root / folder)
+    shutil.copy(ROOT / "pyproject.toml", root)
+    (tmp_path / "shared" / "data").mkdir(parents=True)
+    digest = hashlib.sha256((root / "pyproject.toml").read_bytes()).hexdigest()
+    (root / ".venv" / "bin").mkdir(parents=True)
+    (root / ".venv" / "installed-test").write_text(f"{digest}\n")
+    # The first call asks for the hash of pyproject.toml, with the program as argument of -c.
+    write_program(
+        root / ".venv" / "bin" / "python",
+        f'case "$1" in -c) echo {digest} ;; '
+        f'*) echo "python $*" >>{root}/calls; echo "$TFKIT_DATA" >{root}/data; '
+        'case "$*" in *pytest*) exit ${PYTEST_STATUS:-0} ;; esac ;; esac',
+    )
+    for name in ("ruff", "mypy"):
+        write_program(
+            root / ".venv" / "bin" / name,
+            f'echo "{name} $*" >>{root}/calls; [ "$FAILING" != "{name} $1" ]',
+        )
+    return root
+
+
+def run(program, *arguments, **environment):
+    kept = {key: value for key, value in os.environ.items() if key != "TFKIT_DATA"}
+    return subprocess.run(
+        ["bash", program, *arguments],
+        env={**kept, **environment},
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+ALL_CHECKS = ["ruff check .", "ruff format --check .", "mypy ", "python -m pytest -q -n 2"]
+
+
+@pytest.mark.parametrize("program", ["tools/test", ".ci/run"])
+def test_runs_all_checks(repository, program):
+    done = run(repository / program)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (repository / "calls").read_text().splitlines() == ALL_CHECKS
+
+
+@pytest.mark.parametrize(
+    ("environment", "name"),
+    [
+        ({"FAILING": "ruff check"}, "ruff check"),
+        ({"FAILING": "ruff format"}, "ruff format"),
+        ({"FAILING": "mypy "}, "mypy"),
+        ({"PYTEST_STATUS": "1"}, "pytest"),
+    ],
+)
+def test_one_failure_fails_after_all_have_run(repository, environment, name):
+    done = run(repository / "tools" / "test", **environment)
+    assert (done.returncode, done.stderr) == (1, f"tools/test: failed: {name}\n")
+    assert (repository / "calls").read_text().splitlines() == ALL_CHECKS
+
+
+def test_arguments_go_to_pytest_alone(repository):
+    done = run(repository / "tools" / "test", "tests/ops", "-k", "a b", PYTEST_STATUS="5")
+    assert done.returncode == 5
+    assert (repository / "calls").read_text() == "python -m pytest tests/ops -k a b\n"
+
+
+def test_data_beside_the_repository_is_found(repository):
+    run(repository / "tools" / "test")
+    assert (repository / "data").read_text().strip() == str(repository.parent / "shared" / "data")
+    run(repository / "tools" / "test", TFKIT_DATA="/mine")
+    assert (repository / "data").read_text() == "/mine\n"
+
+
+def test_changed_requirements_are_installed(repository):
+    (repository / ".venv" / "installed-test").write_text("older\n")
+    done = run(repository / "tools" / "demo")
+    assert done.returncode == 0
+    install, demo = (repository / "calls").read_text().splitlines()
+    assert install.startswith("python -m pip install")
+    assert install.endswith("-e .[examples]")
+    assert demo == "python tools/demo.py"
+    assert (repository / ".venv" / "installed-examples").exists()
+
+
+def test_old_python_is_refused(repository):
+    shutil.rmtree(repository / ".venv")
+    old = repository / "old-python"
+    write_program(old, 'case "$1" in --version) echo Python 3.9.1 ;; *) exit 1 ;; esac')
+    done = run(repository / "tools" / "test", PYTHON=str(old))
+    assert done.returncode == 1
+    assert "needs Python 3.11 or newer. Found: Python 3.9.1" in done.stderr
+    assert not (repository / ".venv").exists()

@@ -1,0 +1,280 @@
+import io
+import re
+import types
+
+import pytest
+
+from tfkit.training import progress
+from tfkit.training.callbacks import CallbackList, ProgbarLogger
+from tfkit.training.progress import Progbar
+
+BAR = "━" * 20
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1000.0
+
+    def time(self):
+        return self.now
+
+
+def write_to(monkeypatch, stdout):
+    monkeypatch.setattr(progress, "sys", types.SimpleNamespace(stdout=stdout))
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(progress, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    terminal = Terminal()
+    write_to(monkeypatch, terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    return terminal
+
+
+@pytest.fixture
+def log_file(monkeypatch):
+    log_file = io.StringIO()
+    write_to(monkeypatch, log_file)
+    return log_file
+
+
+def redraws(terminal):
+    return [part.rstrip() for part in strip_colors(terminal.getvalue()).split("\r")[1:]]
+
+
+def strip_colors(text):
+    return re.sub(r"\x1b\[\d*m", "", text)
+
+
+def test_log_file_gets_one_plain_line(log_file, clock):
+    bar = Progbar(938)
+    for step in range(938):
+        clock.now += 0.0012
+        bar.update(step + 1, [("loss", 0.0942)])
+        assert not bar.due()
+    assert log_file.getvalue() == f"938/938 {BAR} 1s 1ms/step - loss: 0.0942\n"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0.000859, "859us/step"), (0.001, "1ms/step"), (0.06, "60ms/step"), (2.0, "2s/step")],
+)
+def test_step_time(log_file, clock, seconds, shown):
+    bar = Progbar(10)
+    for _ in range(10):
+        clock.now += seconds * (1 + 1e-9)
+        bar.add(1)
+    assert f" {shown}\n" in log_file.getvalue()
+
+
+def test_step_time_leaves_out_the_first_update_which_compiles(log_file, clock):
+    bar = Progbar(100)
+    clock.now += 30
+    bar.update(20)
+    clock.now += 0.8
+    bar.update(100)
+    assert log_file.getvalue() == f"100/100 {BAR} 31s 10ms/step\n"
+
+
+def test_terminal_redraws_in_place_and_in_color(terminal, clock):
+    bar = Progbar(20, width=10)
+    clock.now += 1
+    bar.update(5, [("loss", 2.0)])
+    clock.now += 1
+    bar.update(20, [("loss", 1.0)])
+    text = terminal.getvalue()
+    assert "\x1b[32m" in text
+    assert text.count("\r") == 2
+    assert text.count("\n") == 1
+    assert redraws(terminal) == [
+        " 5/20 ━━━━━━━━━━ 3s 200ms/step - loss: 2.0000",
+        "20/20 ━━━━━━━━━━ 2s 67ms/step - loss: 1.0000",
+    ]
+
+
+def test_shorter_line_covers_the_longer_one_before(terminal, clock):
+    bar = Progbar(10, stateless_metrics=())
+    clock.now += 1
+    bar.update(1, [("loss", 1e-5)])
+    clock.now += 1
+    bar.update(2, [("loss", 1.0)])
+    first, second = strip_colors(terminal.getvalue()).split("\r")[1:]
+    assert len(second) == len(first)
+    assert second.endswith("loss: 1.0000    ")
+
+
+def test_long_line_is_cut_to_the_terminal_but_written_whole_at_the_end(
+    terminal, clock, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "50")
+    bar = Progbar(10)
+    values = [(f"a_long_name_{i}", 1.0) for i in range(4)]
+    clock.now += 1
+    bar.update(5, values)
+    bar.update(10, values)
+    first, last = redraws(terminal)
+    assert len(first) == 49
+    assert last.endswith("a_long_name_3: 1.0000")
+
+
+@pytest.mark.parametrize(("left", "shown"), [(59, " 59s "), (125, " 2:05 "), (3725, " 1:02:05 ")])
+def test_time_left(terminal, clock, left, shown):
+    bar = Progbar(left + 1)
+    clock.now += 1
+    bar.update(1)
+    assert shown in strip_colors(terminal.getvalue())
+
+
+def test_unknown_target(terminal, clock):
+    bar = Progbar(None)
+    clock.now += 1
+    bar.update(57)
+    assert redraws(terminal) == ["     57/Unknown 1s 18ms/step"]
+
+
+def test_redraws_wait_for_the_interval(terminal, clock):
+    bar = Progbar(1000, interval=0.1)
+    drawn = 0
+    for step in range(500):
+        clock.now += 0.01
+        drawn += bar.due()
+        bar.update(step + 1)
+    assert drawn == len(redraws(terminal))
+    assert 45 <= drawn <= 51
+
+
+def test_values_are_averaged_over_steps_unless_stateful(terminal, clock):
+    bar = Progbar(10, interval=0.0, stateful_metrics=["last"])
+    bar.update(1, [("mean", 1.0), ("last", 1.0)])
+    bar.update(4, [("mean", 2.0), ("last", 2.0)])
+    assert redraws(terminal)[-1].endswith("mean: 1.7500 - last: 2.0000")
+
+
+def test_stateful_and_stateless_together_are_refused():
+    with pytest.raises(ValueError, match="at most one"):
+        Progbar(1, stateful_metrics=["a"], stateless_metrics=["b"])
+
+
+def test_verbose_2_writes_one_line(terminal, clock):
+    bar = Progbar(10, verbose=2)
+    clock.now += 2
+    bar.update(5, [("loss", 1.0)])
+    assert terminal.getvalue() == ""
+    bar.update(10, [("loss", 1.0)])
+    assert terminal.getvalue() == "10/10 - 2s - 0s/step - loss: 1.0000\n"
+
+
+def test_verbose_0_writes_nothing(terminal, clock):
+    bar = Progbar(1, verbose=0)
+    bar.update(1)
+    assert terminal.getvalue() == ""
+
+
+def test_notebook_is_redrawn_without_colors(monkeypatch, clock):
+    notebook = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
+    write_to(monkeypatch, notebook)
+    bar = Progbar(10)
+    clock.now += 1
+    bar.update(5)
+    assert notebook.getvalue() == f"\r 5/10 {BAR} 1s 200ms/step"
+
+
+def test_console_without_the_character_gets_equals_signs(monkeypatch):
+    raw = io.BytesIO()
+    write_to(monkeypatch, io.TextIOWrapper(raw, encoding="ascii"))
+    Progbar(1).update(1)
+    assert raw.getvalue().startswith(b"1/1 " + b"=" * 20 + b" 0s ")
+
+
+def test_logging_can_be_sent_to_absl(log_file, monkeypatch):
+    received = []
+    monkeypatch.setattr(progress.logging, "info", lambda form, text: received.append(form % text))
+    progress.disable_interactive_logging()
+    try:
+        assert not progress.is_interactive_logging_enabled()
+        progress.print_message("hello")
+    finally:
+        progress.enable_interactive_logging()
+    assert received == ["hello"]
+    assert log_file.getvalue() == ""
+
+
+# --- ProgbarLogger -------------------------------------------------------------------------------
+
+
+def train(callbacks, epochs, steps, chunk, logs, validate=False):
+    callbacks.on_train_begin()
+    for epoch in range(epochs):
+        callbacks.on_epoch_begin(epoch)
+        for end in range(chunk, steps + 1, chunk):
+            callbacks.on_steps_end(end - 1, chunk, logs)
+        if validate:
+            callbacks.on_test_begin()
+            callbacks.on_steps_end(3, 4, logs)
+            callbacks.on_test_end({"loss": 9.0})
+        callbacks.on_epoch_end(epoch, {"loss": 0.5})
+    callbacks.on_train_end()
+
+
+def test_logger_in_a_log_file(log_file, clock):
+    callbacks = CallbackList(add_progbar=True, verbose=1, epochs=2, steps=8)
+    train(callbacks, 2, 8, 4, {"loss": 1.0}, validate=True)
+    line = f"8/8 {BAR} 0s 0s/step - loss: 0.5000\n"
+    assert log_file.getvalue() == f"Epoch 1/2\n{line}Epoch 2/2\n{line}"
+
+
+def test_one_epoch_has_no_header(log_file, clock):
+    train(CallbackList(add_progbar=True, verbose="auto", epochs=1, steps=4), 1, 4, 4, {})
+    assert log_file.getvalue().startswith("4/4 ")
+
+
+def test_results_are_fetched_only_for_redraws(terminal, clock):
+    fetched = []
+
+    def fetch():
+        fetched.append(clock.now)
+        return {"loss": 1.0}
+
+    callbacks = CallbackList(add_progbar=True, verbose=1, epochs=1, steps=1000)
+    callbacks.on_train_begin()
+    callbacks.on_epoch_begin(0)
+    for step in range(1000):
+        clock.now += 0.001
+        callbacks.on_steps_end(step, 1, fetch)
+    assert 9 <= len(fetched) <= 11  # one second at ten a second
+    assert len(redraws(terminal)) == len(fetched)
+
+
+def test_unknown_number_of_steps_is_known_after_the_first_epoch(log_file, clock):
+    callbacks = CallbackList(add_progbar=True, verbose=1, epochs=1, steps=None)
+    train(callbacks, 1, 6, 2, {})
+    assert log_file.getvalue().startswith(f"6/6 {BAR}")
+
+
+def test_epoch_that_was_cut_short_shows_how_far_it_came(log_file, clock):
+    callbacks = CallbackList(add_progbar=True, verbose=1, epochs=1, steps=10)
+    train(callbacks, 1, 4, 2, {})
+    assert log_file.getvalue().startswith(" 4/10 ")
+
+
+@pytest.mark.parametrize("mode", ["test", "predict"])
+def test_evaluation_and_prediction_have_a_bar(log_file, clock, mode):
+    callbacks = CallbackList(ProgbarLogger(), verbose=1, epochs=1, steps=4)
+    getattr(callbacks, f"on_{mode}_begin")()
+    callbacks.on_steps_end(3, 4, {"loss": 1.0})
+    getattr(callbacks, f"on_{mode}_end")({"loss": 1.0})
+    shown = " - loss: 1.0000" if mode == "test" else ""
+    assert log_file.getvalue() == f"4/4 {BAR} 0s 0s/step{shown}\n"

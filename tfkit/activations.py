@@ -1,0 +1,183 @@
+"""Activation functions by name, as layers take them: `Dense(8, activation="relu")`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.ops.activations import celu as celu
+from tfkit.ops.activations import elu as elu
+from tfkit.ops.activations import glu as glu
+from tfkit.ops.activations import hard_shrink as hard_shrink
+from tfkit.ops.activations import hard_sigmoid as hard_sigmoid
+from tfkit.ops.activations import hard_silu as hard_silu
+from tfkit.ops.activations import hard_tanh as hard_tanh
+from tfkit.ops.activations import leaky_relu as leaky_relu
+from tfkit.ops.activations import log_sigmoid as log_sigmoid
+from tfkit.ops.activations import log_softmax as log_softmax
+from tfkit.ops.activations import relu6 as relu6
+from tfkit.ops.activations import selu as selu
+from tfkit.ops.activations import sigmoid as sigmoid
+from tfkit.ops.activations import silu as silu
+from tfkit.ops.activations import soft_shrink as soft_shrink
+from tfkit.ops.activations import softmax as softmax
+from tfkit.ops.activations import softplus as softplus
+from tfkit.ops.activations import softsign as softsign
+from tfkit.ops.activations import sparse_plus as sparse_plus
+from tfkit.ops.activations import sparse_sigmoid as sparse_sigmoid
+from tfkit.ops.activations import sparsemax as sparsemax
+from tfkit.ops.activations import squareplus as squareplus
+from tfkit.ops.activations import tanh_shrink as tanh_shrink
+from tfkit.ops.activations import threshold as threshold
+from tfkit.ops.elementwise import tanh as tanh
+from tfkit.ops.promotion import as_tensor, to_float
+from tfkit.registry import (
+    deserialize_keras_object,
+    is_builtin,
+    register_builtins,
+    resolve,
+    serialize_keras_object,
+)
+from tfkit.symbolic import symbolic_op
+
+swish = silu
+hard_swish = hard_silu
+
+
+@symbolic_op
+def linear(x: Any) -> Any:
+    """`x` as it is."""
+    return x
+
+
+@symbolic_op
+def relu(
+    x: Any, negative_slope: float = 0.0, max_value: float | None = None, threshold: float = 0.0
+) -> tf.Tensor:
+    """`max(x, 0)`, and its relatives.
+
+    Args:
+        x: a tensor.
+        negative_slope: slope below the threshold, 0 for a flat line.
+        max_value: greatest value of the result, `None` for no limit.
+        threshold: where the line through the origin sets in; below it the result is
+            `negative_slope * (x - threshold)`.
+
+    Example:
+        >>> relu([-2.0, 1.0, 8.0], negative_slope=0.5, max_value=6.0).numpy().tolist()
+        [-1.0, 1.0, 6.0]
+    """
+    x = as_tensor(x)
+    if threshold == 0.0:
+        if max_value is None:
+            return tf.nn.leaky_relu(x, negative_slope) if negative_slope else tf.nn.relu(x)
+        if max_value == 6.0 and not negative_slope:
+            return tf.nn.relu6(x)
+    result = tf.where(x > threshold, x, tf.zeros_like(x))
+    if max_value is not None:
+        result = tf.clip_by_value(result, 0, tf.cast(max_value, x.dtype))
+    if negative_slope:
+        result -= negative_slope * tf.nn.relu(threshold - x)
+    return result
+
+
+@symbolic_op
+def gelu(x: Any, approximate: bool = False) -> tf.Tensor:
+    """`x` times the normal distribution function of `x`.
+
+    Args:
+        x: a tensor.
+        approximate: whether to use the formula with `tanh`; unlike in `ops.gelu`, not by default.
+
+    Reference:
+        Hendrycks & Gimpel, "Gaussian error linear units", 2016.
+    """
+    return tf.nn.gelu(as_tensor(x), approximate)
+
+
+@symbolic_op
+def exponential(x: Any) -> tf.Tensor:
+    """e to the power of `x`."""
+    return tf.exp(to_float(x))
+
+
+@symbolic_op
+def mish(x: Any) -> tf.Tensor:
+    """`x * tanh(softplus(x))`.
+
+    Reference:
+        Misra, "Mish: a self regularized non-monotonic activation function", 2019.
+    """
+    x = as_tensor(x)
+    return x * tf.tanh(tf.math.softplus(x))
+
+
+register_builtins(
+    "activations",
+    [
+        celu,
+        elu,
+        exponential,
+        gelu,
+        glu,
+        hard_shrink,
+        hard_sigmoid,
+        hard_silu,
+        hard_tanh,
+        leaky_relu,
+        linear,
+        log_sigmoid,
+        log_softmax,
+        mish,
+        relu,
+        relu6,
+        selu,
+        sigmoid,
+        silu,
+        soft_shrink,
+        softmax,
+        softplus,
+        softsign,
+        sparse_plus,
+        sparse_sigmoid,
+        sparsemax,
+        squareplus,
+        tanh,
+        tanh_shrink,
+        threshold,
+    ],
+    {"swish": silu, "hard_swish": hard_silu},
+)
+
+
+def get(identifier: Any) -> Callable[..., Any]:
+    """The activation that an identifier stands for: a name, a configuration or a callable.
+
+    `None` is `linear`.
+
+    Raises:
+        ValueError: for a name that is not known.
+
+    Example:
+        >>> get("relu") is relu, get(None) is linear
+        (True, True)
+    """
+    return linear if identifier is None else resolve(identifier, "activations")
+
+
+def serialize(activation: Callable[..., Any]) -> Any:
+    """The name of one of tfkit's activations; a configuration of any other."""
+    config = serialize_keras_object(activation)
+    if inspect.isfunction(activation) and is_builtin(activation):
+        return config["config"]
+    return config
+
+
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """The activation that a name or a configuration stands for: the inverse of `serialize`."""
+    if isinstance(config, str):
+        return resolve(config, "activations", custom_objects)
+    return deserialize_keras_object(config, custom_objects, kind="activations")

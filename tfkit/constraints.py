@@ -1,0 +1,163 @@
+"""Constraints: what a weight is projected onto after each update."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import tensorflow as tf
+
+from tfkit import config, registry
+
+Axes = int | Sequence[int]
+
+
+class Constraint:
+    """Base class of constraints.
+
+    A subclass defines `__call__(w)`, which returns the projected weight, and `get_config()` where
+    its constructor takes arguments.
+
+    Example:
+        >>> class Rounded(Constraint):
+        ...     def __call__(self, w):
+        ...         return tf.round(w)
+        >>> Rounded()(tf.constant([0.2, 1.7])).numpy()
+        array([0., 2.], dtype=float32)
+    """
+
+    def __call__(self, w: Any) -> Any:
+        """The projected weight: `w` itself, unless a subclass says otherwise."""
+        return w
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """A constraint from what `get_config()` gave."""
+        return cls(**config)
+
+
+def _norms(w: tf.Tensor, axis: Axes) -> tf.Tensor:
+    return tf.sqrt(tf.reduce_sum(tf.square(w), axis, keepdims=True))
+
+
+class MaxNorm(Constraint):
+    """Scales down the weight vectors whose L2 norm is over `max_value`.
+
+    Args:
+        max_value: the largest norm.
+        axis: the axis or axes that make up one vector: 0 for a Dense kernel, `[0, 1, 2]` for a 2D
+            convolution's.
+    """
+
+    def __init__(self, max_value: float = 2, axis: Axes = 0) -> None:
+        self.max_value = max_value
+        self.axis = axis
+
+    def __call__(self, w: Any) -> tf.Tensor:
+        """The projected weight."""
+        w = tf.convert_to_tensor(w)
+        norms = _norms(w, self.axis)
+        return w * (tf.clip_by_value(norms, 0, self.max_value) / (config.epsilon() + norms))
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {"max_value": self.max_value, "axis": self.axis}
+
+
+class NonNeg(Constraint):
+    """Sets negative weights to zero."""
+
+    def __call__(self, w: Any) -> tf.Tensor:
+        """The projected weight."""
+        return tf.maximum(w, 0)
+
+
+class UnitNorm(Constraint):
+    """Scales the weight vectors to an L2 norm of 1.
+
+    Args:
+        axis: the axis or axes that make up one vector, as in `MaxNorm`.
+    """
+
+    def __init__(self, axis: Axes = 0) -> None:
+        self.axis = axis
+
+    def __call__(self, w: Any) -> tf.Tensor:
+        """The projected weight."""
+        w = tf.convert_to_tensor(w)
+        return w / (config.epsilon() + _norms(w, self.axis))
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {"axis": self.axis}
+
+
+class MinMaxNorm(Constraint):
+    """Moves the L2 norms of the weight vectors towards `[min_value, max_value]`.
+
+    Args:
+        min_value: the smallest norm.
+        max_value: the largest norm.
+        rate: how much of the way a norm outside goes at each update, 0 to 1.
+        axis: the axis or axes that make up one vector, as in `MaxNorm`.
+    """
+
+    def __init__(
+        self,
+        min_value: float = 0.0,
+        max_value: float = 1.0,
+        rate: float = 1.0,
+        axis: Axes = 0,
+    ) -> None:
+        self.min_value = min_value
+        self.max_value = max_value
+        self.rate = rate
+        self.axis = axis
+
+    def __call__(self, w: Any) -> tf.Tensor:
+        """The projected weight."""
+        w = tf.convert_to_tensor(w)
+        norms = _norms(w, self.axis)
+        inside = tf.clip_by_value(norms, self.min_value, self.max_value)
+        desired = self.rate * inside + (1 - self.rate) * norms
+        return w * (desired / (config.epsilon() + norms))
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {
+            "min_value": self.min_value,
+            "max_value": self.max_value,
+            "rate": self.rate,
+            "axis": self.axis,
+        }
+
+
+max_norm = MaxNorm
+min_max_norm = MinMaxNorm
+non_neg = NonNeg
+unit_norm = UnitNorm
+
+registry.register_builtins("constraints", [Constraint, MaxNorm, MinMaxNorm, NonNeg, UnitNorm])
+
+
+def get(identifier: Any) -> Any:
+    """The constraint that a name, a configuration, a class or a callable stands for.
+
+    Raises:
+        ValueError: for an unknown name and for anything that is not callable.
+    """
+    return registry.resolve(identifier, "constraints")
+
+
+def serialize(constraint: Any) -> Any:
+    """The configuration of a constraint."""
+    return registry.serialize_keras_object(constraint)
+
+
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """The constraint that a configuration describes."""
+    return registry.deserialize_keras_object(config, custom_objects, kind="constraints")

@@ -1,0 +1,195 @@
+"""The arguments of one layer call: tensors made of arrays, and `training` and `mask` filled in."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.masking import get_mask, set_mask
+from tfkit.symbolic import KerasTensor
+
+_TENSORS = (tf.Tensor, tf.Variable, tf.SparseTensor, tf.RaggedTensor, KerasTensor)
+
+
+class CallSignature:
+    """The parameters of a layer's `call`, and how arguments are matched to them.
+
+    Args:
+        call: the layer's bound method.
+    """
+
+    def __init__(self, call: Callable[..., Any]) -> None:
+        self.signature = inspect.signature(call)
+        parameters = self.signature.parameters
+        self.names = tuple(parameters)
+        self.has_training = "training" in parameters
+        self.takes_any_keyword = any(
+            parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()
+        )
+        self.training_default = (
+            parameters["training"].default if self.has_training else inspect.Parameter.empty
+        )
+        self.mask_names = tuple(n for n in self.names if n == "mask" or n.endswith("_mask"))
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any], layer: Any) -> CallArguments:
+        """Matches the arguments of a call to the parameters of `call`.
+
+        Args:
+            args: positional arguments.
+            kwargs: keyword arguments; `training` is for the call, whether or not it is a parameter of
+                `call`.
+            layer: the layer, for messages.
+
+        Raises:
+            TypeError: where they do not match.
+        """
+        training = kwargs.get("training")
+        if "training" in kwargs and not self.has_training and not self.takes_any_keyword:
+            kwargs = {name: value for name, value in kwargs.items() if name != "training"}
+        try:
+            bound = self.signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise TypeError(
+                f"Layer '{layer.path}' cannot be called with these arguments: {error}. Its method is "
+                f"`call{self.signature}`."
+            ) from None
+        if self.has_training:
+            training = bound.get("training")
+        return CallArguments(self, args, kwargs, bound, training)
+
+
+class CallArguments:
+    """The arguments of one call.
+
+    Attributes:
+        args, kwargs: what is handed to `call`, as the user gave it and as tensors.
+        by_name: the same by parameter name, without defaults.
+        training: the mode that was asked for, or `None`.
+    """
+
+    __slots__ = ("args", "by_name", "kwargs", "signature", "training")
+
+    def __init__(
+        self,
+        signature: CallSignature,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        by_name: dict[str, Any],
+        training: Any,
+    ) -> None:
+        self.signature = signature
+        self.args = args
+        self.kwargs = kwargs
+        self.by_name = by_name
+        self.training = training
+
+    @property
+    def first(self) -> Any:
+        """The first argument, a tensor or a nest of tensors."""
+        return next(iter(self.by_name.values()), None)
+
+    def tensors(self) -> dict[str, Any]:
+        """The arguments that are tensors or nests of nothing but tensors, by parameter name."""
+        return {name: value for name, value in self.by_name.items() if _is_tensors(value)}
+
+    def shapes(self) -> dict[str, Any]:
+        """The shapes of the tensor arguments by parameter name, as tuples in the same nests."""
+        return {
+            name: shapes_of(value)
+            for name, value in self.tensors().items()
+            if name != "mask" and name in self.signature.names
+        }
+
+    def mode(self, inherited: Any) -> Any:
+        """The training mode of the call: what was asked for, else the caller's, else the default."""
+        default = self.signature.training_default
+        for mode in (self.training, inherited, default):
+            if mode is not None and mode is not inspect.Parameter.empty:
+                return mode
+        return False
+
+    def filled(self, training: Any) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
+        """Arguments for `call` with `training` and masks filled in, and the mask of the input."""
+        by_name = dict(self.by_name)
+        if self.signature.has_training and by_name.get("training") is None:
+            by_name["training"] = training
+        tensors = self.tensors() if self.signature.mask_names else {}
+        for name, value in tensors.items():
+            mask_name = "mask" if len(tensors) == 1 else f"{name}_mask"
+            if mask_name in self.signature.mask_names and by_name.get(mask_name) is None:
+                by_name[mask_name] = masks_of(value)
+        bound = inspect.BoundArguments(self.signature.signature, by_name)  # type: ignore[arg-type]
+        mask = by_name.get("mask")
+        return bound.args, bound.kwargs, masks_of(self.first) if mask is None else mask
+
+
+def as_tensors(value: Any, compute_dtype: str | None) -> Any:
+    """`value` with arrays as tensors, and float tensors in `compute_dtype`; masks stay attached."""
+    if isinstance(value, tf.Tensor):
+        if compute_dtype is None or not value.dtype.is_floating or value.dtype == compute_dtype:
+            return value
+        cast = tf.cast(value, compute_dtype)
+        set_mask(cast, get_mask(value))
+        return cast
+    if isinstance(value, (list, tuple, dict)):
+        if isinstance(value, dict):
+            return type(value)((k, as_tensors(v, compute_dtype)) for k, v in value.items())
+        items = [as_tensors(item, compute_dtype) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if isinstance(value, (tf.SparseTensor, tf.RaggedTensor, tf.Variable, KerasTensor)):
+        is_float = tf.as_dtype(value.dtype).is_floating
+        if compute_dtype is None or not is_float or value.dtype == compute_dtype:
+            return value
+        return tf.cast(value, compute_dtype)
+    if hasattr(value, "__array__") and not isinstance(value, type):
+        return as_tensors(tf.convert_to_tensor(value), compute_dtype)
+    return value
+
+
+def shapes_of(value: Any) -> Any:
+    """The shape of a tensor as a tuple, of a nest of tensors as a nest of tuples."""
+    if isinstance(value, dict):
+        return {key: shapes_of(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(shapes_of(item) for item in value)
+    if value is None:
+        return None
+    return tuple(value.shape)
+
+
+def masks_of(value: Any) -> Any:
+    """The masks that travel with a tensor or a nest of tensors, `None` where there are none at all."""
+    if isinstance(value, dict):
+        masks: Any = {key: masks_of(item) for key, item in value.items()}
+        return masks if any(mask is not None for mask in masks.values()) else None
+    if isinstance(value, (list, tuple)):
+        masks = [masks_of(item) for item in value]
+        return masks if any(mask is not None for mask in masks) else None
+    return get_mask(value)
+
+
+def _is_tensors(value: Any) -> bool:
+    if isinstance(value, dict):
+        return bool(value) and all(item is None or _is_tensors(item) for item in value.values())
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(item is None or _is_tensors(item) for item in value)
+    return isinstance(value, _TENSORS)
+
+
+def check_tensors(value: Any, layer: Any) -> None:
+    """Refuses positional arguments that are no tensors, as Keras does."""
+    if value is None or isinstance(value, _TENSORS):
+        return
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(
+            f"Only input tensors may be passed as positional arguments. Layer '{layer.path}' received "
+            f"{value!r} (of type {type(value).__name__}), which should be passed as a keyword argument "
+            "(numbers in a list: pass `np.array(...)`)."
+        )
+    for item in value:
+        check_tensors(item, layer)

@@ -1,0 +1,79 @@
+"""Weights under mixed precision: kept in `float32`, read as the 16-bit dtype of the layer that is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
+
+from tfkit.core.context import current_frame
+
+
+class AutocastVariable(BaseResourceVariable):
+    """A variable that, inside a layer's call, reads as the layer's compute dtype.
+
+    Only the conversion to a tensor is different: `tf.matmul(x, self.w)`, `x * self.w` and
+    `tf.nn.bias_add(x, self.b)` get 16 bits, gradients and assignments go to the 32-bit variable.
+    Made for layers with a mixed policy; every other weight is a plain `tf.Variable`.
+
+    It is no `ResourceVariable`: eager operations read these in C++, past any conversion.
+
+    Args:
+        initial_value: the first value.
+        trainable: whether gradients train it.
+        dtype: its dtype.
+        name: a label.
+        constraint: function that it goes through after each update.
+        aggregation: how the values of replicas are combined.
+    """
+
+    def __init__(
+        self,
+        initial_value: tf.Tensor,
+        trainable: bool,
+        dtype: str,
+        name: str,
+        constraint: Any,
+        aggregation: tf.VariableAggregation,
+    ) -> None:
+        # The plain variable makes the resource, and deletes it when it goes.
+        self._owner = tf.Variable(initial_value, dtype=dtype, name=name, trainable=trainable)
+        super().__init__(
+            trainable=trainable,
+            shape=self._owner.shape,
+            dtype=self._owner.dtype,
+            handle=self._owner.handle,
+            handle_name=self._owner._shared_name,
+            unique_id=self._owner._unique_id,
+            constraint=constraint,
+            synchronization=tf.VariableSynchronization.AUTO,
+            aggregation=aggregation,
+        )
+
+    def value(self) -> tf.Tensor:
+        """The value, in the dtype of the call in progress."""
+        return _autocast(super().value())
+
+    def read_value(self) -> tf.Tensor:
+        """The value, in the dtype of the call in progress."""
+        return _autocast(super().read_value())
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> tf.Tensor:
+        """The rows at `indices`, in the dtype of the call in progress."""
+        return _autocast(super().sparse_read(indices, name=name))
+
+    def _dense_var_to_tensor(
+        self, dtype: Any = None, name: str | None = None, as_ref: bool = False
+    ) -> tf.Tensor:
+        value = _autocast(super()._dense_var_to_tensor(name=name, as_ref=as_ref))
+        if dtype is not None and not tf.as_dtype(dtype).is_compatible_with(value.dtype):
+            return NotImplemented
+        return value
+
+
+def _autocast(value: tf.Tensor) -> tf.Tensor:
+    frame = current_frame()
+    if frame is None or frame.autocast_dtype is None:
+        return value
+    return tf.cast(value, frame.autocast_dtype)

@@ -1,0 +1,215 @@
+"""Building a layer once: which shapes `build()` gets, and what is kept to build it again from a file."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import random
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.core.arguments import CallArguments
+from tfkit.symbolic import KerasTensor
+
+
+def build_once(build: Callable[..., None]) -> Callable[..., None]:
+    """Marks a layer as built when its `build` method has run, whoever called it.
+
+    The one method of a user's that tfkit wraps: after a direct `layer.build(shape)` the next
+    `layer(x)` would otherwise build again, and the weights of the first time would be lost.
+    A `build` that fails leaves no weights behind.
+    """
+
+    @functools.wraps(build)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> None:
+        state = self._tfkit
+        weights_before, built_before = list(state.weights), state.built
+        try:
+            with tf.init_scope():
+                build(self, *args, **kwargs)
+        except BaseException:
+            state.weights, state.built = weights_before, built_before
+            raise
+        bound = inspect.signature(build).bind(self, *args, **kwargs).arguments
+        bound.pop(next(iter(bound)))
+        state.build_arguments = {
+            name: value for name, value in bound.items() if name not in ("args", "kwargs")
+        } or None
+        state.built = True
+
+    return wrapper
+
+
+def build_from_arguments(layer: Any, arguments: CallArguments) -> None:
+    """Calls the layer's own `build` with the shapes of a call's arguments."""
+    shapes = arguments.shapes()
+    parameters = [
+        name
+        for name, parameter in inspect.signature(layer.build).parameters.items()
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
+    if len(parameters) == 1:
+        layer.build(next(iter(shapes.values()), None))
+        return
+    for name in parameters:
+        if not name.endswith("_shape") or name[: -len("_shape")] not in arguments.signature.names:
+            raise ValueError(
+                f"Layer '{layer.path}' (of type {type(layer).__name__}) has a `build()` method with the "
+                f"arguments {parameters}. With more than one, each must be the name of an argument of "
+                f"`call()` and `_shape`. Received: `{name}`. Expected names from: "
+                f"{[f'{argument}_shape' for argument in arguments.signature.names]}"
+            )
+    missing = [name for name in parameters if name[: -len("_shape")] not in shapes]
+    required = [
+        name
+        for name in missing
+        if inspect.signature(layer.build).parameters[name].default is inspect.Parameter.empty
+    ]
+    if required:
+        raise ValueError(
+            f"Layer '{layer.path}' (of type {type(layer).__name__}) cannot be built: its `build()` needs "
+            f"`{required[0]}`, but the call passed no tensor for `{required[0][: -len('_shape')]}`. "
+            f"Received tensors for: {list(shapes)}. Pass it, or give `{required[0]}` a default of None."
+        )
+    layer.build(
+        **{name: shapes[name[: -len("_shape")]] for name in parameters if name not in missing}
+    )
+
+
+# --- What the layer was called with, to build it again and to export it -------------------------------
+
+
+def merge_specs(old: dict[str, Any] | None, arguments: CallArguments) -> dict[str, Any]:
+    """The specs of all calls so far: an axis whose size has differed, and the batch, are `None`."""
+    new = {
+        name: tf.nest.map_structure(_spec, value)
+        for name, value in arguments.tensors().items()
+        if name in arguments.signature.names and name != "mask" and not name.endswith("_mask")
+    }
+    if old is None or not _alike(old, new):
+        return new
+    return {name: tf.nest.map_structure(_merged, old[name], spec) for name, spec in new.items()}
+
+
+def _spec(tensor: Any) -> Any:
+    if tensor is None:
+        return None
+    if not isinstance(tensor, (tf.Tensor, tf.Variable, KerasTensor)):
+        return tf.type_spec_from_value(tensor)
+    shape = list(tensor.shape) if tensor.shape is not None else None
+    return tf.TensorSpec([None, *shape[1:]] if shape else shape, tensor.dtype)
+
+
+def _alike(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    try:
+        tf.nest.assert_same_structure(old, new)
+    except (ValueError, TypeError):
+        return False
+    pairs = zip(tf.nest.flatten(old), tf.nest.flatten(new), strict=True)
+    return all(_comparable(a, b) for a, b in pairs)
+
+
+def _comparable(a: Any, b: Any) -> bool:
+    if isinstance(a, tf.TensorSpec) and isinstance(b, tf.TensorSpec):
+        return a.dtype == b.dtype and a.shape.rank == b.shape.rank
+    return type(a) is type(b)
+
+
+def _merged(a: Any, b: Any) -> Any:
+    if not isinstance(a, tf.TensorSpec):
+        return b
+    return tf.TensorSpec(a.shape.most_specific_compatible_shape(b.shape), a.dtype)
+
+
+def specs_to_config(specs: dict[str, Any]) -> dict[str, Any]:
+    """Specs as data: `{"inputs": {"shape": (None, 3), "dtype": "float32"}}`."""
+    return {name: tf.nest.map_structure(_spec_config, spec) for name, spec in specs.items()}
+
+
+def _spec_config(spec: Any) -> Any:
+    if not isinstance(spec, tf.TensorSpec):
+        return None
+    shape = None if spec.shape.rank is None else tuple(spec.shape)
+    return {"shape": shape, "dtype": spec.dtype.name}
+
+
+def specs_from_config(config: dict[str, Any]) -> dict[str, Any]:
+    """The symbolic tensors that a configuration of specs describes."""
+    return {name: _symbolic(value) for name, value in config.items()}
+
+
+def _symbolic(config: Any) -> Any:
+    if isinstance(config, dict):
+        if set(config) == {"shape", "dtype"}:
+            return KerasTensor(config["shape"], config["dtype"])
+        return {key: _symbolic(value) for key, value in config.items()}
+    if isinstance(config, (list, tuple)):
+        return type(config)(_symbolic(item) for item in config)
+    return config
+
+
+def symbolic_from_shapes(shapes: Any, dtype: str) -> Any:
+    """Symbolic tensors in the form of a nest of shapes."""
+    if is_shape(shapes):
+        return KerasTensor(shapes, dtype)
+    if isinstance(shapes, dict):
+        return {key: symbolic_from_shapes(shape, dtype) for key, shape in shapes.items()}
+    if isinstance(shapes, (list, tuple)):
+        return type(shapes)(symbolic_from_shapes(shape, dtype) for shape in shapes)
+    raise ValueError(
+        f"Expected a shape, a tuple of integers and `None`, or a nest of shapes. Received: {shapes!r}"
+    )
+
+
+def is_shape(value: Any) -> bool:
+    """Whether `value` is one shape, and not a nest of shapes."""
+    return isinstance(value, (list, tuple, tf.TensorShape)) and all(
+        size is None or isinstance(size, int) for size in value
+    )
+
+
+def free_batch(outputs: Any) -> Any:
+    """The shapes of a call's outputs, with any batch."""
+    return tf.nest.map_structure(
+        lambda output: (None, *output.shape[1:]) if tf.is_tensor(output) and output.shape.rank else None,
+        outputs,
+    )
+
+
+def build_config(layer: Any) -> dict[str, Any] | None:
+    """The shapes with which a layer was built, or the specs of the call that built what is inside."""
+    state = layer._tfkit
+    if not state.built:
+        return None
+    if state.build_arguments is not None:
+        return dict(state.build_arguments)
+    return None if state.specs is None else {"call": specs_to_config(state.specs)}
+
+
+def build_from_config(layer: Any, config: dict[str, Any]) -> None:
+    """Builds a layer as another one was built, without data."""
+    if layer.built or not config:
+        return
+    if "call" in config:
+        layer.compute_output_spec(**specs_from_config(config["call"]))
+    else:
+        shapes = config.get("shapes_dict", config)  # Keras keeps several shapes one level down.
+        layer.build(**{name: _as_shape(shape) for name, shape in shapes.items()})
+
+
+def _as_shape(value: Any) -> Any:
+    if is_shape(value):
+        return tuple(value)
+    if isinstance(value, dict):
+        return {key: _as_shape(item) for key, item in value.items()}
+    return value if value is None else type(value)(_as_shape(item) for item in value)
+
+
+def unbuilt_copy(layer: Any) -> Any:
+    """A new layer with the same configuration; draws of default seeds are not counted."""
+    before = random.getstate()
+    copy = type(layer).from_config(layer.get_config())
+    random.setstate(before)
+    return copy

@@ -1,0 +1,197 @@
+"""Direct calls, `layer(x)` outside of any program, compiled.
+
+The first call of a kind (same nest, dtypes, ranks, flags) runs as plain Python: it builds the layer,
+and an error in a user's `call` shows the user's line. From the second call on, a traced function
+answers. Outputs, masks and `add_loss` values come back as its results.
+
+A call that sets attributes (`self.steps += 1`, `self.scores = scores`) does something on each call that
+a trace would do once, so it stays plain Python; so does one that cannot be traced. A changed attribute
+of any layer that took part (`layer.rate = 0.1`, `layer.trainable = False`) makes the trace stale.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.core.context import next_record
+from tfkit.core.state import LayerState, StateWatch
+from tfkit.masking import get_mask, set_mask
+
+_log = logging.getLogger("tfkit")
+_PRIMITIVES = (type(None), bool, int, float, str, bytes)
+
+
+class _NotTraceable(Exception):
+    """Raised inside the tracing of a call that has to stay plain Python."""
+
+
+class DirectCalls:
+    """The traces of one layer's direct calls.
+
+    Args:
+        forward: the layer's uncompiled call: `forward(args, kwargs)`.
+        state: the layer's bookkeeping.
+    """
+
+    def __init__(self, forward: Callable[..., Any], state: LayerState) -> None:
+        self._forward = forward
+        self._state = state
+        self._kinds: dict[Any, _Kind | None] = {}
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What `forward(args, kwargs)` gives."""
+        tensors: list[tf.Tensor] = []
+        try:
+            kind_key = _describe((args, kwargs), tensors)
+        except _NotTraceable:
+            return self._forward(args, kwargs)
+        if kind_key not in self._kinds:
+            outputs = self._forward(args, kwargs)
+            self._kinds[kind_key] = _Kind(kind_key, [tensor.shape for tensor in tensors])
+            return outputs
+        kind = self._kinds[kind_key]
+        if kind is None:
+            return self._forward(args, kwargs)
+        try:
+            trace = kind.trace_for(tensors, self._forward, self._state)
+        except Exception as error:
+            if self._state.jit_compile:
+                raise
+            _log.debug("%s stays plain Python: %s", self._forward, error)
+            self._kinds[kind_key] = None
+            return self._forward(args, kwargs)
+        return trace.run(tensors, self._state)
+
+
+class _Kind:
+    """Direct calls that differ in shapes at most: one trace for the first shapes, one for all others."""
+
+    def __init__(self, description: Any, shapes: list[tf.TensorShape]) -> None:
+        self._description = description
+        self._relaxed = shapes
+        self._traces: list[_Trace] = []
+
+    def trace_for(
+        self, tensors: list[tf.Tensor], forward: Callable[..., Any], state: LayerState
+    ) -> _Trace:
+        """A trace that takes these tensors."""
+        shapes = [tensor.shape for tensor in tensors]
+        self._traces = [trace for trace in self._traces if trace.watch.unchanged()]
+        for trace in self._traces:
+            if trace.takes(shapes):
+                return trace
+        self._relaxed = [
+            old.most_specific_compatible_shape(new)
+            for old, new in zip(self._relaxed, shapes, strict=True)
+        ]
+        self._traces = [*self._traces[:1], _Trace(self._description, self._relaxed, forward, state)]
+        return self._traces[-1]
+
+
+class _Trace:
+    """One traced call."""
+
+    def __init__(
+        self,
+        description: Any,
+        shapes: list[tf.TensorShape],
+        forward: Callable[..., Any],
+        state: LayerState,
+    ) -> None:
+        self._shapes = shapes
+        self._outputs: Any = None
+        self._loss_states: list[LayerState] = []
+        specs = [
+            tf.TensorSpec(shape, dtype)
+            for shape, dtype in zip(shapes, _dtypes(description), strict=True)
+        ]
+
+        def program(*tensors: tf.Tensor) -> list[tf.Tensor]:
+            args, kwargs = _rebuild(description, iter(tensors))
+            with StateWatch() as self.watch:
+                outputs = forward(args, kwargs)
+            if self.watch.attributes_set:
+                raise _NotTraceable(f"it sets the attributes {self.watch.attributes_set}")
+            results: list[tf.Tensor] = []
+            self._outputs = _describe(outputs, results)
+            for below in self.watch.called:
+                self._loss_states += [below] * len(below.losses)
+                results += below.losses
+                below.losses = []
+            return results
+
+        function = tf.function(program, autograph=False, jit_compile=state.jit_compile)
+        self._program = function.get_concrete_function(*specs)
+
+    def takes(self, shapes: list[tf.TensorShape]) -> bool:
+        """Whether tensors of these shapes fit."""
+        return all(
+            mine.is_compatible_with(given) for mine, given in zip(self._shapes, shapes, strict=True)
+        )
+
+    def run(self, tensors: list[tf.Tensor], state: LayerState) -> Any:
+        """The outputs for these tensors; losses are handed to the layers that added them."""
+        results = iter(self._program(*tensors))
+        outputs = _rebuild(self._outputs, results)
+        state.begin_record(next_record())
+        for below, loss in zip(self._loss_states, results, strict=True):
+            below.begin_record(state.record)
+            below.losses.append(loss)
+        return outputs
+
+
+# --- Nests as hashable descriptions, with the tensors taken out ---------------------------------------
+
+
+def _describe(value: Any, tensors: list[tf.Tensor]) -> Any:
+    """A hashable description of a nest; its tensors, and the masks on them, are appended to `tensors`."""
+    if isinstance(value, tf.Tensor):
+        tensors.append(value)
+        mask = get_mask(value)
+        return (
+            tf.Tensor,
+            value.dtype,
+            value.shape.rank,
+            mask is not None and _describe(mask, tensors),
+        )
+    if isinstance(value, _PRIMITIVES):
+        return (type(value), value)
+    if type(value) in (list, tuple):
+        return (type(value), *(_describe(item, tensors) for item in value))
+    if type(value) is dict:
+        return (dict, *((key, _describe(item, tensors)) for key, item in value.items()))
+    raise _NotTraceable(f"it takes or gives a {type(value).__name__}")
+
+
+def _rebuild(description: Any, tensors: Iterator[tf.Tensor]) -> Any:
+    """The nest that was described, with `tensors` in their places."""
+    kind = description[0]
+    if kind is tf.Tensor:
+        tensor = next(tensors)
+        if description[3]:
+            set_mask(tensor, _rebuild(description[3], tensors))
+        return tensor
+    if kind is list or kind is tuple:
+        return kind(_rebuild(item, tensors) for item in description[1:])
+    if kind is dict:
+        return {key: _rebuild(item, tensors) for key, item in description[1:]}
+    return description[1]
+
+
+def _dtypes(description: Any) -> Iterator[tf.DType]:
+    """The dtypes of the tensors of a description, in order."""
+    kind = description[0]
+    if kind is tf.Tensor:
+        yield description[1]
+        if description[3]:
+            yield from _dtypes(description[3])
+    elif kind is list or kind is tuple:
+        for item in description[1:]:
+            yield from _dtypes(item)
+    elif kind is dict:
+        for _, item in description[1:]:
+            yield from _dtypes(item)

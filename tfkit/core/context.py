@@ -1,0 +1,53 @@
+"""The call in progress: one frame for each layer that is being called, the only thread-local of tfkit."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from types import TracebackType
+from typing import Any
+
+_thread = threading.local()
+_clock = itertools.count(1)
+
+
+class CallFrame:
+    """One layer call in progress; use it as a context manager.
+
+    Args:
+        layer: the layer that is called.
+        training: the mode of the call, or `None` for what the caller's is.
+        autocast_dtype: float dtype as which weights are read in the call, `None` for their own.
+    """
+
+    __slots__ = ("autocast_dtype", "layer", "parent", "record", "training")
+
+    def __init__(self, layer: Any, training: Any = None, autocast_dtype: str | None = None) -> None:
+        self.layer = layer
+        self.training = training
+        self.autocast_dtype = autocast_dtype
+        self.parent = current_frame()
+        # All calls below one outermost call belong to one record: its losses replace the older ones.
+        self.record: int = self.parent.record if self.parent else next_record()
+
+    def __enter__(self) -> CallFrame:
+        _thread.frame = self
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        _thread.frame = self.parent
+
+
+def current_frame() -> CallFrame | None:
+    """The frame of the innermost layer call in progress in this thread, or `None`."""
+    return getattr(_thread, "frame", None)
+
+
+def next_record() -> int:
+    """A number for a new outermost call, larger than all before."""
+    return next(_clock)

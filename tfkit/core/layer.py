@@ -1,0 +1,529 @@
+"""`Layer`: state, and the computation that uses it."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit import constraints, dtype_policies, regularizers, settings
+from tfkit.core import building, tracking
+from tfkit.core.arguments import CallArguments, CallSignature, as_tensors, check_tensors, shapes_of
+from tfkit.core.autograph import convert
+from tfkit.core.compiled import DirectCalls
+from tfkit.core.context import CallFrame, current_frame
+from tfkit.core.input_spec import check_inputs
+from tfkit.core.masks import attach_mask
+from tfkit.core.recording import ConstructorArguments, layer_config
+from tfkit.core.state import LayerState
+from tfkit.core.stateless import stateless_call
+from tfkit.core.weights import assign_all, make_weight
+from tfkit.metrics import Metric
+from tfkit.names import auto_name
+from tfkit.registry import deserialize_keras_object
+from tfkit.symbolic import Node, any_symbolic, trace
+
+
+class Layer(tf.Module):
+    """State (weights), and a transformation of inputs to outputs that uses it.
+
+    A subclass makes its weights in `build` with `add_weight`, or its sublayers in `__init__`, and
+    computes in `call`. The first call builds.
+
+    Args:
+        activity_regularizer: function of the outputs whose value is added to the loss, per sample.
+        trainable: whether training changes the weights.
+        dtype: a dtype or a dtype policy, the global policy unless given.
+        autocast: whether float inputs are cast to the compute dtype.
+        name: a label; a name made from the class's unless given.
+
+    Example:
+        >>> class Linear(Layer):
+        ...     def __init__(self, units=32):
+        ...         super().__init__()
+        ...         self.units = units
+        ...
+        ...     def build(self, input_shape):
+        ...         self.w = self.add_weight(shape=(input_shape[-1], self.units))
+        ...
+        ...     def call(self, inputs):
+        ...         return inputs @ self.w
+        >>> Linear(4)(tf.ones((2, 3))).shape
+        TensorShape([2, 4])
+    """
+
+    _allow_non_tensor_positional_args = False
+    _not_read_in_calls: frozenset[str] = frozenset()
+
+    # --- Making a layer -----------------------------------------------------------------------------
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Layer:
+        """Keeps the constructor's arguments, for `get_config()`."""
+        layer = super().__new__(cls)
+        state = LayerState(tracking.tick(), ConstructorArguments(cls, args, kwargs))
+        object.__setattr__(layer, "_tfkit", state)
+        return layer
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Lets every `build` mark its layer as built."""
+        super().__init_subclass__(**kwargs)
+        if "build" in vars(cls):
+            cls.build = building.build_once(cls.build)  # type: ignore[method-assign]
+
+    def __init__(
+        self,
+        *,
+        activity_regularizer: Any = None,
+        trainable: bool = True,
+        dtype: Any = None,
+        autocast: bool = True,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__()
+        input_dim = kwargs.pop("input_dim", None)
+        input_shape = kwargs.pop("input_shape", None if input_dim is None else (input_dim,))
+        if kwargs:
+            raise ValueError(
+                f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}"
+            )
+        if name is not None and (not isinstance(name, str) or "/" in name):
+            raise ValueError(
+                "Argument `name` must be a string and cannot contain character `/`. "
+                f"Received: name={name} (of type {type(name).__name__})"
+            )
+        if not isinstance(trainable, bool):
+            raise ValueError(
+                "Expected `trainable` to be a boolean. "
+                f"Received: trainable={trainable} (of type {type(trainable).__name__})"
+            )
+        self._name = name or auto_name(type(self).__name__)
+        self._auto_named = name is None
+        self._trainable = trainable
+        self._dtype_policy = dtype_policies.get(dtype)
+        self._input_shape_argument = input_shape
+        self.activity_regularizer = regularizers.get(activity_regularizer)
+        self.autocast = autocast
+        self.input_spec: Any = None
+        self.supports_masking = type(self).compute_mask is not Layer.compute_mask
+        state = self._tfkit
+        state.signature = CallSignature(self.call)
+        state.direct = DirectCalls(self._forward, state)
+        state.initialized = True
+
+    # --- Calling it ---------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Builds the layer if needed and calls it; on symbolic tensors, the call is recorded.
+
+        Args:
+            *args: tensors, arrays, symbolic tensors, or nests of these.
+            **kwargs: further arguments of `call`; `training` and masks reach the layers inside.
+        """
+        args, kwargs = self._as_tensors(args, kwargs)
+        if any_symbolic(args, kwargs):
+            return self._record(args, kwargs)
+        if self._runs_directly():
+            return self._tfkit.direct(args, kwargs)
+        return self._forward(args, kwargs)
+
+    def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The phases of a call, one after the other."""
+        arguments = self._tfkit.signature.bind(args, kwargs, self)
+        check_inputs(self, arguments.first)
+        self._build_once(arguments)
+        with self._frame(arguments) as frame:
+            args, kwargs, mask = arguments.filled(frame.training)
+            outputs = convert(self.call)(*args, **kwargs)
+            self._add_activity_loss(outputs)
+            attach_mask(self, arguments.first, outputs, mask)
+        if not self._tfkit.built or self._tfkit.output_shapes is None:
+            self._tfkit.output_shapes = building.free_batch(outputs)
+            self._tfkit.built = True
+        return outputs
+
+    def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arrays as tensors, floats in the compute dtype."""
+        if not self._tfkit.initialized:
+            raise RuntimeError(
+                f"In layer '{type(self).__name__}', you forgot to call `super().__init__()` as the "
+                "first statement in the `__init__()` method. Go add it!"
+            )
+        dtype = self.input_dtype if self.autocast else None
+        args = tuple([as_tensors(arg, dtype) for arg in args])
+        if not self._allow_non_tensor_positional_args:
+            check_tensors(args, self)
+        return args, {name: as_tensors(value, dtype) for name, value in kwargs.items()}
+
+    def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call on symbolic tensors: notes it down, and builds the layer on the way."""
+        outputs = self.compute_output_spec(*args, **kwargs)
+        self._tfkit.nodes.append(Node(self, args, kwargs, outputs))
+        return outputs
+
+    def _runs_directly(self) -> bool:
+        """Whether this is an outermost call by plain Python, which a compiled function may answer."""
+        return (
+            current_frame() is None
+            and tf.executing_eagerly()
+            and not settings.functions_run_eagerly()
+        )
+
+    def _build_once(self, arguments: CallArguments) -> None:
+        """Calls `build` with the shapes of the arguments, the first time."""
+        caller = current_frame()
+        if caller is None:
+            self._tfkit.specs = building.merge_specs(self._tfkit.specs, arguments)
+        if not self._tfkit.built:
+            self._tfkit.caller = caller and weakref.ref(caller.layer)
+            self._tfkit.specs = building.merge_specs(self._tfkit.specs, arguments)
+            if type(self).build is not Layer.build:
+                building.build_from_arguments(self, arguments)
+
+    def _frame(self, arguments: CallArguments) -> CallFrame:
+        """The context of this call: its mode, and the dtype in which weights are read."""
+        caller = current_frame()
+        training = arguments.mode(caller.training if caller else None)
+        frame = CallFrame(self, training, self.compute_dtype if self.autocast else None)
+        self._tfkit.begin_record(frame.record)
+        return frame
+
+    def _add_activity_loss(self, outputs: Any) -> None:
+        """Adds the activity regularizer's value, per sample."""
+        if self.activity_regularizer is not None:
+            for output in tf.nest.flatten(outputs):
+                loss = self.activity_regularizer(output)
+                batch_size = tf.shape(output)[0] if output.shape.rank else 1
+                self.add_loss(tf.math.divide_no_nan(loss, tf.cast(batch_size, loss.dtype)))
+
+    # --- What subclasses define ---------------------------------------------------------------------
+
+    def build(self, input_shape: Any) -> None:
+        """Makes the weights. Subclasses override it; the first call calls it with the inputs' shapes.
+
+        Here, where it is not overridden, it builds the layers inside by tracing `call` on symbolic
+        tensors.
+
+        Args:
+            input_shape: shape of the first argument of `call`, or a nest of shapes; a `build` with
+                several arguments names them after those of `call`: `query_shape`, `value_shape`.
+        """
+        if type(self).build is Layer.build and not self.built:
+            inputs = building.symbolic_from_shapes(input_shape, self.input_dtype)
+            self.compute_output_spec(inputs)
+        self.built = True
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """The computation, of tensors. Subclasses override it."""
+        raise NotImplementedError(
+            f"Layer {type(self).__name__} does not have a `call()` method implemented. Define "
+            "`def call(self, inputs): ...`."
+        )
+
+    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+        """The mask of the outputs, given the inputs and theirs: the same mask unless overridden."""
+        return previous_mask
+
+    def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
+        """What the layer would give for symbolic tensors, as symbolic tensors."""
+        return trace(lambda *a, **k: self._forward(a, k), args, kwargs)
+
+    def compute_output_shape(self, *input_shapes: Any, **named_shapes: Any) -> Any:
+        """The shape of the outputs for inputs of the given shape or nest of shapes."""
+        dtype = self.input_dtype
+        inputs = [building.symbolic_from_shapes(shape, dtype) for shape in input_shapes]
+        named = {
+            name.removesuffix("_shape"): building.symbolic_from_shapes(shape, dtype)
+            for name, shape in named_shapes.items()
+        }
+        layer = self if self.built else building.unbuilt_copy(self)
+        return shapes_of(layer.compute_output_spec(*inputs, **named))
+
+    # --- State --------------------------------------------------------------------------------------
+
+    def add_weight(
+        self,
+        shape: Any = None,
+        initializer: Any = None,
+        dtype: Any = None,
+        trainable: bool = True,
+        autocast: bool = True,
+        regularizer: Any = None,
+        constraint: Any = None,
+        aggregation: str | None = "none",
+        overwrite_with_gradient: bool = False,
+        name: str | None = None,
+    ) -> tf.Variable:
+        """Makes a weight of this layer.
+
+        Args:
+            shape: its sizes, a scalar unless given.
+            initializer: name or object; Glorot uniform for floats and zeros for others unless given.
+            dtype: its dtype, the layer's `variable_dtype` unless given.
+            trainable: whether gradients train it.
+            autocast: whether it is read in the compute dtype inside calls.
+            regularizer: function of the weight that is added to the loss.
+            constraint: function that the weight goes through after each update.
+            aggregation: how replicas' values are combined: `"none"`, `"mean"`, `"sum"` or
+                `"only_first_replica"`.
+            overwrite_with_gradient: whether an update replaces the weight by its gradient.
+            name: a label.
+
+        Raises:
+            ValueError: for a shape that is not known, and for unknown names.
+        """
+        name = name or "variable"
+        if isinstance(shape, str):
+            raise ValueError(
+                f"`name` must be passed as a keyword argument. Received: add_weight('{shape}', ...). "
+                f"Use: add_weight(shape=..., name='{shape}')."
+            )
+        regularizer, constraint = regularizers.get(regularizer), constraints.get(constraint)
+        mixed = autocast and self.autocast and self._dtype_policy.is_mixed
+        weight = make_weight(
+            self,
+            name,
+            shape,
+            initializer,
+            dtype or self.variable_dtype,
+            trainable=trainable,
+            mixed=mixed,
+            constraint=constraint,
+            aggregation=aggregation,
+        )
+        weight.regularizer = regularizer
+        weight.overwrite_with_gradient = overwrite_with_gradient
+        weight.label, weight.made = name, tracking.tick()
+        weight.path = f"{self.path}/{name}"
+        self._tfkit.weights.append(weight)
+        return weight
+
+    def add_loss(self, loss: Any) -> None:
+        """Adds scalars to the losses that training minimizes; to be used inside `call`."""
+        for value in tf.nest.flatten(loss):
+            if isinstance(value, (tf.Tensor, tf.Variable)) and value.shape.rank:
+                raise ValueError(
+                    f"Layer '{self.path}' adds a loss of shape {value.shape}. Expected a scalar: "
+                    "reduce it with `ops.mean` or `ops.sum`."
+                )
+            self._tfkit.losses.append(tf.convert_to_tensor(value))
+
+    def _members(self) -> list[tuple[str, Any]]:
+        """Direct members with their paths; containers of layers name them in their own way."""
+        return tracking.members(self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if tracking.holds_members(value):
+            self._tfkit.attached[name] = tracking.tick()
+        if name not in self._not_read_in_calls:
+            self._tfkit.changed(name)
+        if isinstance(value, (list, tuple, dict)):
+            object.__setattr__(self, name, value)  # tf.Module would put a wrapper in its place.
+        else:
+            super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        weight = vars(self).get(name)
+        self._tfkit.weights = [kept for kept in self._tfkit.weights if kept is not weight]
+        self._tfkit.changed(name)
+        super().__delattr__(name)
+
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        """Members in containers too, for `tf.train.Checkpoint`."""
+        children = super()._trackable_children(save_type, **kwargs)
+        return {**children, **{path: member for path, member in self._members() if "/" in path}}
+
+    @property
+    def weights(self) -> list[tf.Variable]:
+        """Weights of this layer, trainable first, then those of the layers inside, each once."""
+        return [weight for weight, _ in tracking.variables_of(self, seeds=False)]
+
+    @property
+    def trainable_weights(self) -> list[tf.Variable]:
+        """The weights that training changes."""
+        return [weight for weight, trained in tracking.variables_of(self, seeds=False) if trained]
+
+    @property
+    def non_trainable_weights(self) -> list[tf.Variable]:
+        """The weights that training leaves alone."""
+        return [
+            weight for weight, trained in tracking.variables_of(self, seeds=False) if not trained
+        ]
+
+    @property
+    def variables(self) -> list[tf.Variable]:
+        """Weights and the states of seed generators."""
+        return [variable for variable, _ in tracking.variables_of(self, seeds=True)]
+
+    @property
+    def trainable_variables(self) -> list[tf.Variable]:
+        """The same as `trainable_weights`."""
+        return self.trainable_weights
+
+    @property
+    def non_trainable_variables(self) -> list[tf.Variable]:
+        """The variables that training does not change by gradients, seed states included."""
+        return [
+            variable for variable, trained in tracking.variables_of(self, seeds=True) if not trained
+        ]
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """Metrics of this layer and of the layers inside."""
+        return tracking.metrics_of(self)
+
+    @property
+    def metrics_variables(self) -> list[tf.Variable]:
+        """The variables of `metrics`."""
+        return [variable for metric in self.metrics for variable in metric.variables]
+
+    @property
+    def losses(self) -> list[tf.Tensor]:
+        """What `add_loss` got in the latest call, here and inside, and the weights' regularization."""
+        return tracking.losses_of(self)
+
+    @property
+    def trainable(self) -> bool:
+        """Whether training changes the weights; setting it sets it for the layers inside too."""
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        self._trainable = bool(value)
+        for layer in tracking.sublayers(self):
+            layer.trainable = value
+
+    def count_params(self) -> int:
+        """Number of scalars in the weights."""
+        if not self.built:
+            raise ValueError(
+                f"You tried to call `count_params` on layer '{self.name}', but the layer isn't built. "
+                "Build it with `layer.build(input_shape)`, or call it on some data."
+            )
+        return sum(math.prod(weight.shape) for weight in self.weights)
+
+    def get_weights(self) -> list[np.ndarray]:
+        """The values of `weights`."""
+        return [weight.numpy() for weight in self.weights]
+
+    def set_weights(self, weights: list[Any]) -> None:
+        """Assigns values to `weights`, all or none.
+
+        Raises:
+            ValueError: where the number of values or a shape differs; no weight has changed then.
+        """
+        assign_all(self, weights)
+
+    def stateless_call(
+        self,
+        trainable_variables: Any,
+        non_trainable_variables: Any,
+        *args: Any,
+        return_losses: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """Calls the layer with the given values of its variables, and changes none of them.
+
+        Args:
+            trainable_variables: values of `trainable_variables`.
+            non_trainable_variables: values of `non_trainable_variables`.
+            *args: arguments of the call.
+            return_losses: whether to give the losses too.
+            **kwargs: keyword arguments of the call.
+
+        Returns:
+            The outputs and the new values of `non_trainable_variables` (and the losses).
+        """
+        return stateless_call(
+            self, trainable_variables, non_trainable_variables, args, kwargs, return_losses
+        )
+
+    # --- Properties ---------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The label."""
+        return self._name
+
+    @property
+    def path(self) -> str:
+        """How the layer is reached from the outermost layer that called it: `encoder/dense_proj`."""
+        return tracking.path_of(self)
+
+    @property
+    def built(self) -> bool:
+        """Whether the weights are made."""
+        return self._tfkit.built
+
+    @built.setter
+    def built(self, value: bool) -> None:
+        self._tfkit.built = bool(value)
+
+    @property
+    def dtype_policy(self) -> dtype_policies.DTypePolicy:
+        """The dtypes of computations and weights."""
+        return self._dtype_policy
+
+    @dtype_policy.setter
+    def dtype_policy(self, value: Any) -> None:
+        self._dtype_policy = dtype_policies.get(value)
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the weights."""
+        return self._dtype_policy.variable_dtype
+
+    variable_dtype = dtype
+
+    @property
+    def compute_dtype(self) -> str:
+        """The dtype of computations."""
+        return self._dtype_policy.compute_dtype
+
+    @property
+    def input_dtype(self) -> str:
+        """The dtype that float inputs are cast to."""
+        return self.compute_dtype
+
+    @property
+    def input(self) -> Any:
+        """The symbolic inputs of the first recorded call."""
+        return tracking.first_node(self).inputs
+
+    @property
+    def output(self) -> Any:
+        """The symbolic outputs of the first recorded call."""
+        return tracking.first_node(self).outputs
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} name={self.name}, built={self.built}>"
+
+    # --- Configuration ------------------------------------------------------------------------------
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments as data, recorded when the layer was made.
+
+        An override that starts from `super().get_config()` gets the name, `trainable` and `dtype`, and
+        the recorded arguments.
+
+        Raises:
+            TypeError: that names the argument that cannot be saved.
+        """
+        return layer_config(self, overridden=type(self).get_config is not Layer.get_config)
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Layer:
+        """A new layer with the arguments that `config` holds."""
+        arguments = {name: deserialize_keras_object(value) for name, value in config.items()}
+        return cls(**arguments)
+
+    def get_build_config(self) -> dict[str, Any] | None:
+        """What `build_from_config` needs to make the weights again, without data."""
+        return building.build_config(self)
+
+    def build_from_config(self, config: dict[str, Any]) -> None:
+        """Makes the weights as they were when `get_build_config` gave `config`."""
+        building.build_from_config(self, config)

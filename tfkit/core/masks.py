@@ -1,0 +1,44 @@
+"""The mask of a layer's outputs: computed after the call, and attached to them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.masking import get_mask, set_mask
+
+
+def attach_mask(layer: Any, inputs: Any, outputs: Any, mask: Any) -> None:
+    """Lets the mask that `layer.compute_mask` gives travel with `outputs`.
+
+    A layer that neither supports masks nor takes one as an argument would lose it: it warns.
+    """
+    if not layer.supports_masking:
+        if mask is not None and not layer._tfkit.signature.mask_names:
+            warnings.warn(
+                f"Layer '{layer.path}' (of type {type(layer).__name__}) was passed an input with a mask, "
+                "but it does not support masking: layers after it will not see the mask. Set "
+                "`self.supports_masking = True` in its `__init__()` to pass the mask on unchanged, or "
+                "define `compute_mask()`.",
+                stacklevel=4,
+            )
+        return
+    tensors = tf.nest.flatten(outputs)
+    if all(get_mask(tensor) is not None for tensor in tensors):
+        return
+    masks = layer.compute_mask(inputs, mask)
+    if masks is None:
+        return
+    for tensor, tensor_mask in zip(tensors, _flat_masks(masks), strict=False):
+        if get_mask(tensor) is None and tensor_mask is not None:
+            set_mask(tensor, tensor_mask)
+
+
+def _flat_masks(masks: Any) -> list[Any]:
+    if isinstance(masks, dict):
+        return [mask for key in sorted(masks) for mask in _flat_masks(masks[key])]
+    if isinstance(masks, (list, tuple)):
+        return [mask for item in masks for mask in _flat_masks(item)]
+    return [masks]

@@ -1,0 +1,137 @@
+"""A layer's bookkeeping, in one object apart from the user's attributes, and the watch over changes."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from types import TracebackType
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.core.recording import ConstructorArguments
+
+_changes = itertools.count(1)
+_latest_change = 0
+_thread = threading.local()
+
+
+class LayerState:
+    """What tfkit keeps about one layer.
+
+    Attributes:
+        made: when the layer was made, as a number that grows.
+        arguments: the arguments of its constructor.
+        attached: when each attribute was set.
+        weights: its own weights, in order of creation.
+        losses: the values that `add_loss` got in the latest call.
+        record: the number of the latest outermost call that the layer took part in.
+        version: the number of the latest change of an attribute.
+        jit_compile: whether direct calls are compiled with XLA.
+        nodes: the recorded calls on symbolic tensors.
+        build_arguments: the shapes with which `build()` was called.
+        specs: shapes and dtypes of the arguments of all calls so far.
+        output_shapes: shapes of the outputs of the first call.
+        caller: reference to the layer that called this one first.
+    """
+
+    __slots__ = (
+        "arguments",
+        "attached",
+        "build_arguments",
+        "built",
+        "caller",
+        "direct",
+        "initialized",
+        "jit_compile",
+        "losses",
+        "made",
+        "nodes",
+        "output_shapes",
+        "record",
+        "signature",
+        "specs",
+        "version",
+        "weights",
+    )
+
+    def __init__(self, made: int, arguments: ConstructorArguments) -> None:
+        self.made = made
+        self.arguments = arguments
+        self.attached: dict[str, int] = {}
+        self.weights: list[tf.Variable] = []
+        self.losses: list[tf.Tensor] = []
+        self.record = 0
+        self.version = 0
+        self.initialized = False
+        self.built = False
+        self.jit_compile = False
+        self.nodes: list[Any] = []
+        self.build_arguments: dict[str, Any] | None = None
+        self.specs: dict[str, Any] | None = None
+        self.caller: Any = None
+        self.output_shapes: Any = None
+        self.signature: Any = None
+        self.direct: Any = None
+
+    def begin_record(self, record: int) -> None:
+        """The layer takes part in outermost call `record`: losses of earlier ones are forgotten."""
+        if self.record != record:
+            self.record = record
+            self.losses = []
+        watch = current_watch()
+        if watch is not None:
+            watch.note(self)
+
+    def changed(self, attribute: str) -> None:
+        """Notes that an attribute was set: traces of calls that the layer took part in are stale."""
+        global _latest_change
+        self.version = _latest_change = next(_changes)
+        watch = current_watch()
+        if watch is not None and id(self) in watch.versions:
+            watch.attributes_set.append(attribute)
+
+
+class StateWatch:
+    """Which layers take part in what is traced inside the `with` block, and whether they change later."""
+
+    def __init__(self) -> None:
+        self.called: list[LayerState] = []
+        self.versions: dict[int, int] = {}
+        self.attributes_set: list[str] = []
+        self._checked = 0
+        self._outer: StateWatch | None = None
+
+    def __enter__(self) -> StateWatch:
+        self._outer = current_watch()
+        _thread.watch = self
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        _thread.watch = self._outer
+        self.versions = {id(state): state.version for state in self.called}
+        self._checked = _latest_change
+
+    def note(self, state: LayerState) -> None:
+        """A layer is called."""
+        if id(state) not in self.versions:
+            self.called.append(state)
+            self.versions[id(state)] = state.version
+
+    def unchanged(self) -> bool:
+        """Whether no attribute of a layer that took part was set since."""
+        if self._checked != _latest_change:
+            if any(state.version != self.versions[id(state)] for state in self.called):
+                return False
+            self._checked = _latest_change
+        return True
+
+
+def current_watch() -> StateWatch | None:
+    """The watch of the innermost trace in this thread, or `None`."""
+    return getattr(_thread, "watch", None)

@@ -1,0 +1,231 @@
+"""What a layer holds: its layers, weights, metrics and seeds, found in its attributes, each once.
+
+Members are found by walking the attributes when they are asked for, through lists, tuples, dicts,
+dataclasses and plain `tf.Module`s. Nothing is wrapped, so what a user stores stays what it was, and a
+layer appended to a list later is found like any other. A member is known by its attribute path,
+`blocks/0/dense/kernel`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.metrics import Metric
+from tfkit.optimizers import Optimizer
+from tfkit.random import SeedGenerator
+
+# TensorFlow's own bookkeeping, and ours.
+_NOT_MEMBERS = ("_self_", "_tfkit", "_name", "_scope_name")
+_clock = itertools.count(1)
+
+
+def tick() -> int:
+    """A number larger than all before: when something was made, or set as an attribute."""
+    return next(_clock)
+
+
+def holds_members(value: Any) -> bool:
+    """Whether `value` is a kind of thing in which members are looked for."""
+    return isinstance(value, (tf.Module, tf.Variable, list, tuple, dict)) or _is_dataclass(value)
+
+
+def members(layer: Any) -> list[tuple[str, Any]]:
+    """The layer's direct members with their paths, in the order in which they were attached.
+
+    A member of a list counts as attached when it was made or when the list was set, whichever came
+    later: for `self.blocks = []`, `self.head = Dense(1)`, `self.blocks.append(Dense(4))` the head
+    comes first.
+    """
+    attached = layer._tfkit.attached
+    found = []
+    for name, value in vars(layer).items():
+        if not name.startswith(_NOT_MEMBERS):
+            when = attached.get(name, 0)
+            for path, member in _walk(name, value, set()):
+                found.append((max(when, _made(member)) if "/" in path else when, path, member))
+    found.sort(key=lambda entry: entry[0])
+    seen: set[int] = set()
+    unique = []
+    for _, path, member in found:
+        if id(member) not in seen:
+            seen.add(id(member))
+            unique.append((path, member))
+    return unique
+
+
+def _walk(path: str, value: Any, inside: set[int]) -> Iterator[tuple[str, Any]]:
+    """Members in one attribute; `inside` are the containers that are being walked, against cycles."""
+    if isinstance(value, (tf.Variable, Metric, SeedGenerator)) or hasattr(value, "_tfkit"):
+        yield path, value
+        return
+    if id(value) in inside or isinstance(value, Optimizer):
+        return
+    items: Iterator[tuple[Any, Any]]
+    if isinstance(value, dict):
+        items = iter(value.items())
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        items = zip(value._fields, value, strict=True)
+    elif isinstance(value, (list, tuple)):
+        items = iter(enumerate(value))
+    elif isinstance(value, tf.Module):
+        items = (
+            (name, item) for name, item in vars(value).items() if not name.startswith(_NOT_MEMBERS)
+        )
+    elif _is_dataclass(value):
+        fields = dataclasses.fields(value)
+        items = ((field.name, getattr(value, field.name, None)) for field in fields)
+    else:
+        return
+    inside = inside | {id(value)}
+    for key, item in items:
+        if holds_members(item):
+            yield from _walk(f"{path}/{_escaped(key)}", item, inside)
+
+
+def _escaped(key: Any) -> str:
+    """A dict's key as one part of a path: slashes in it must not look like steps of the path."""
+    return str(key).replace("%", "%25").replace("/", "%2F")
+
+
+def _is_dataclass(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def _made(member: Any) -> int:
+    state = getattr(member, "_tfkit", None)
+    return state.made if state is not None else getattr(member, "made", 0)
+
+
+# --- What the members of a whole tree of layers add up to ---------------------------------------------
+
+
+def sublayers(layer: Any) -> list[Any]:
+    """The layers directly below `layer`, each once."""
+    return [member for _, member in named_sublayers(layer)]
+
+
+def named_sublayers(layer: Any) -> list[tuple[str, Any]]:
+    """The layers directly below `layer` with the paths that name them."""
+    return [(path, member) for path, member in layer._members() if hasattr(member, "_tfkit")]
+
+
+def all_layers(layer: Any) -> list[Any]:
+    """`layer` and all layers below it, parents before children, each once."""
+    found: dict[int, Any] = {}
+    pending = [layer]
+    while pending:
+        current = pending.pop()
+        if id(current) not in found:
+            found[id(current)] = current
+            pending.extend(reversed(sublayers(current)))
+    return list(found.values())
+
+
+def own_weights(layer: Any) -> list[tf.Variable]:
+    """Weights of the layer itself: trainable ones first, each kind in order of creation."""
+    found = {id(weight): weight for weight in layer._tfkit.weights}
+    for _, member in layer._members():
+        if isinstance(member, tf.Variable):
+            found.setdefault(id(member), member)
+    return sorted(found.values(), key=lambda weight: not weight.trainable)
+
+
+def named_weights(layer: Any, prefix: str = "") -> dict[str, tf.Variable]:
+    """All weights at and below `layer` by attribute path, in the order of `layer.weights`."""
+    return {path: weight for path, weight, _ in _named(layer, prefix, seeds=False)}
+
+
+def named_state(layer: Any, prefix: str = "") -> dict[str, tf.Variable]:
+    """All weights and seed states at and below `layer` by attribute path."""
+    return {path: variable for path, variable, _ in _named(layer, prefix, seeds=True)}
+
+
+def variables_of(layer: Any, seeds: bool) -> list[tuple[tf.Variable, bool]]:
+    """Weights (and seed states) at and below `layer`, each with whether training changes it."""
+    return [(variable, trained) for _, variable, trained in _named(layer, "", seeds)]
+
+
+def _named(layer: Any, prefix: str, seeds: bool) -> list[tuple[str, tf.Variable, bool]]:
+    found: dict[int, tuple[str, tf.Variable, bool]] = {}
+    _collect(layer, prefix, seeds, True, found, set())
+    return list(found.values())
+
+
+def _collect(
+    layer: Any, prefix: str, seeds: bool, trainable: bool, found: dict[int, Any], visited: set[int]
+) -> None:
+    if id(layer) in visited:
+        return
+    visited.add(id(layer))
+    trainable = trainable and layer.trainable
+    members = layer._members()
+    paths = {id(member): path for path, member in members}
+    taken = {path for path, _ in members}
+    for weight in own_weights(layer):
+        path = paths.get(id(weight)) or _free(getattr(weight, "label", "weight"), taken)
+        taken.add(path)
+        found.setdefault(id(weight), (prefix + path, weight, trainable and weight.trainable))
+    for path, member in members if seeds else ():
+        if isinstance(member, SeedGenerator):
+            found.setdefault(id(member.state), (f"{prefix}{path}/state", member.state, False))
+    for path, member in members:
+        if hasattr(member, "_tfkit"):
+            _collect(member, f"{prefix}{path}/", seeds, trainable, found, visited)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """`name`, numbered where it is taken."""
+    candidates = itertools.chain((name,), (f"{name}_{count}" for count in itertools.count(1)))
+    return next(candidate for candidate in candidates if candidate not in taken)
+
+
+def metrics_of(layer: Any) -> list[Metric]:
+    """The metrics at and below `layer`, each once."""
+    found: dict[int, Metric] = {}
+    for below in all_layers(layer):
+        for _, member in below._members():
+            if isinstance(member, Metric):
+                found.setdefault(id(member), member)
+    return list(found.values())
+
+
+def losses_of(layer: Any) -> list[tf.Tensor]:
+    """Losses of the latest call of `layer`, and the regularization of its trainable weights."""
+    record = layer._tfkit.record
+    losses = [
+        loss
+        for below in all_layers(layer)
+        if below._tfkit.record >= record
+        for loss in below._tfkit.losses
+        # A value that a trace left behind is no value once the trace is over.
+        if hasattr(loss, "numpy") or not tf.executing_eagerly()
+    ]
+    for weight, trained in variables_of(layer, seeds=False):
+        regularizer = getattr(weight, "regularizer", None)
+        if trained and regularizer is not None:
+            losses.append(regularizer(weight))
+    return losses
+
+
+def path_of(layer: Any) -> str:
+    """The path from the outermost layer that called `layer`; its name where none did."""
+    caller = layer._tfkit.caller and layer._tfkit.caller()
+    if caller is None or caller is layer:
+        return layer.name
+    names = (path for path, member in caller._members() if member is layer)
+    return f"{path_of(caller)}/{next(names, layer.name)}"
+
+
+def first_node(layer: Any) -> Any:
+    """The first recorded call of a layer on symbolic tensors."""
+    if not layer._tfkit.nodes:
+        raise AttributeError(
+            f"Layer '{layer.name}' has never been called on symbolic tensors and thus has no defined "
+            "input and output. Call it on `Input(shape=...)`."
+        )
+    return layer._tfkit.nodes[0]

@@ -1,0 +1,112 @@
+"""Making one weight: checked shape, initial value; and assigning values to the weights of a layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit import initializers
+from tfkit.core.autocast import AutocastVariable
+from tfkit.dtypes import is_float, standardize_dtype
+
+_AGGREGATIONS = {
+    None: tf.VariableAggregation.NONE,
+    "none": tf.VariableAggregation.NONE,
+    "mean": tf.VariableAggregation.MEAN,
+    "sum": tf.VariableAggregation.SUM,
+    "only_first_replica": tf.VariableAggregation.ONLY_FIRST_REPLICA,
+}
+
+
+def make_weight(
+    owner: Any,
+    name: str,
+    shape: Any,
+    initializer: Any,
+    dtype: Any,
+    trainable: bool,
+    mixed: bool,
+    constraint: Any,
+    aggregation: str | None,
+) -> tf.Variable:
+    """A new variable, made outside of any trace that may be under way.
+
+    Args:
+        owner: the layer, for messages.
+        name: a label.
+        shape: sizes, all known.
+        initializer: as `initializers.get` takes it; `None` is Glorot uniform for floats, else zeros.
+        dtype: dtype of the variable.
+        trainable: whether gradients train it.
+        mixed: whether it is to be read in the caller's compute dtype.
+        constraint: function that the variable goes through after each update, or `None`.
+        aggregation: how a distribution strategy combines the values of replicas.
+    """
+    dtype = standardize_dtype(dtype)
+    if aggregation not in _AGGREGATIONS:
+        raise ValueError(
+            f"Unknown `aggregation` of weight '{name}' of layer '{owner.path}'. Expected one of "
+            f"{list(_AGGREGATIONS)}. Received: {aggregation!r}"
+        )
+    shape = _checked_shape(shape, name, owner)
+    if initializer is None:
+        initializer = "glorot_uniform" if is_float(dtype) else "zeros"
+    if isinstance(initializer, (tf.Tensor, tf.Variable)) or hasattr(initializer, "__array__"):
+        value = initializer
+    else:
+        value = initializers.get(initializer)(shape, dtype=dtype)
+    with tf.init_scope():
+        value = tf.cast(tf.convert_to_tensor(value), dtype)
+        if not value.shape.is_compatible_with(shape):
+            raise ValueError(
+                f"The initializer of weight '{name}' of layer '{owner.path}' gave shape {value.shape}. "
+                f"Expected: {shape}"
+            )
+        variable_class = AutocastVariable if mixed and is_float(dtype) else tf.Variable
+        return variable_class(
+            value,
+            trainable=trainable,
+            dtype=dtype,
+            name=_graph_name(name),
+            constraint=constraint,
+            aggregation=_AGGREGATIONS[aggregation],
+        )
+
+
+def assign_all(layer: Any, values: list[Any]) -> None:
+    """Assigns values to the weights of a layer, all of them or, where something is wrong, none."""
+    weights = layer.weights
+    if len(values) != len(weights):
+        raise ValueError(
+            f"You called `set_weights(weights)` on layer '{layer.path}' with a weight list of length "
+            f"{len(values)}, but the layer was expecting {len(weights)} weights."
+        )
+    arrays = [np.asarray(value) for value in values]
+    for weight, array in zip(weights, arrays, strict=True):
+        if tuple(weight.shape) != array.shape:
+            raise ValueError(
+                f"Layer '{layer.path}' weight '{weight.path}' has shape {tuple(weight.shape)}, which is "
+                f"not compatible with the provided weight shape {array.shape}."
+            )
+    for weight, array in zip(weights, arrays, strict=True):
+        weight.assign(tf.cast(array, weight.dtype))
+
+
+def _checked_shape(shape: Any, name: str, owner: Any) -> tuple[int, ...]:
+    sizes = () if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(size is None or int(size) != size or size < 0 for size in sizes):
+        raise ValueError(
+            f"Cannot make weight '{name}' of layer '{owner.path}' with shape {sizes}. Expected "
+            "non-negative integers; a `None` means that the input's size along an axis that the weight "
+            "depends on is not known: give it in `Input(shape=...)` or in `build()`."
+        )
+    return tuple(int(size) for size in sizes)
+
+
+def _graph_name(name: str) -> str:
+    """`name` without what TensorFlow does not take in the name of an operation."""
+    return (
+        "".join(c if c.isalnum() or c in "_./-" else "_" for c in name).lstrip("_./-") or "weight"
+    )

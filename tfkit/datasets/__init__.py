@@ -1,0 +1,3 @@
+"""Data sets for examples and tests."""
+
+from tfkit.datasets import mnist as mnist

@@ -1,0 +1,130 @@
+"""Dtype policies: in which type a layer computes, and in which it keeps its weights.
+
+Mixed precision computes in 16 bits and keeps weights in 32 (Micikevicius et al., 2017,
+https://arxiv.org/abs/1710.03740).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfkit import settings
+from tfkit.dtypes import standardize_dtype
+from tfkit.registry import register_builtins, resolve
+
+_MIXED = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
+
+
+class DTypePolicy:
+    """In which dtype a layer computes and in which it keeps its weights.
+
+    Args:
+        name: a dtype such as `"float32"` or `"bfloat16"` (both are that dtype), or `"mixed_float16"`,
+            `"mixed_bfloat16"` (computes in 16 bits, weights in `float32`).
+
+    Raises:
+        ValueError: for any other name.
+
+    Example:
+        >>> policy = DTypePolicy("mixed_bfloat16")
+        >>> policy.compute_dtype, policy.variable_dtype
+        ('bfloat16', 'float32')
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        name = settings.floatx() if name is None else name
+        if name in _MIXED:
+            self._compute_dtype, self._variable_dtype = _MIXED[name], "float32"
+        else:
+            try:
+                self._compute_dtype = self._variable_dtype = standardize_dtype(name)
+            except ValueError:
+                raise ValueError(
+                    "Cannot make a dtype policy. Expected a dtype such as 'float32', or one of "
+                    f"{sorted(_MIXED)}. Received: name={name!r}"
+                ) from None
+            name = self._compute_dtype
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """Name of the policy."""
+        return self._name
+
+    @property
+    def compute_dtype(self) -> str:
+        """Dtype of inputs, outputs and computations."""
+        return self._compute_dtype
+
+    @property
+    def variable_dtype(self) -> str:
+        """Dtype of weights."""
+        return self._variable_dtype
+
+    @property
+    def quantization_mode(self) -> None:
+        """Always `None`: a `DTypePolicy` does not quantize."""
+        return None
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether computations and weights differ in dtype."""
+        return self._compute_dtype != self._variable_dtype
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {"name": self.name}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> DTypePolicy:
+        """The policy that a configuration describes."""
+        return cls(**config)
+
+    def __repr__(self) -> str:
+        return f'<DTypePolicy "{self.name}">'
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DTypePolicy) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+register_builtins("", [DTypePolicy], {"FloatDTypePolicy": DTypePolicy})
+
+_global_policy: list[DTypePolicy] = []
+
+
+def dtype_policy() -> DTypePolicy:
+    """The policy of layers that are given none: the default float type unless set."""
+    return _global_policy[0] if _global_policy else DTypePolicy(settings.floatx())
+
+
+def set_dtype_policy(policy: str | DTypePolicy) -> None:
+    """Sets the policy of all layers that are made from now on without a `dtype` argument."""
+    _global_policy[:] = [get(policy)]
+
+
+def get(identifier: Any) -> DTypePolicy:
+    """The policy that a name, a dtype, a configuration or `None` (the global one) stands for."""
+    if identifier is None:
+        return dtype_policy()
+    if isinstance(identifier, DTypePolicy):
+        return identifier
+    if isinstance(identifier, dict):
+        found = resolve(identifier, "")
+        if isinstance(found, DTypePolicy):
+            return found
+    elif isinstance(identifier, str) and identifier in _MIXED:
+        return DTypePolicy(identifier)
+    else:
+        return DTypePolicy(standardize_dtype(identifier))
+    raise ValueError(f"Expected the configuration of a dtype policy. Received: {identifier!r}")
+
+
+def serialize(policy: DTypePolicy) -> str:
+    """The name of a policy, which is all there is to it."""
+    return policy.name
+
+
+deserialize = get

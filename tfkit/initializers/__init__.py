@@ -1,0 +1,115 @@
+"""Initializers: the first values of variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit import registry
+from tfkit.dtypes import standardize_dtype
+from tfkit.initializers.base import Initializer as Initializer
+from tfkit.initializers.constant import STFT as STFT
+from tfkit.initializers.constant import Constant as Constant
+from tfkit.initializers.constant import Identity as Identity
+from tfkit.initializers.constant import Ones as Ones
+from tfkit.initializers.constant import Zeros as Zeros
+from tfkit.initializers.random import GlorotNormal as GlorotNormal
+from tfkit.initializers.random import GlorotUniform as GlorotUniform
+from tfkit.initializers.random import HeNormal as HeNormal
+from tfkit.initializers.random import HeUniform as HeUniform
+from tfkit.initializers.random import LecunNormal as LecunNormal
+from tfkit.initializers.random import LecunUniform as LecunUniform
+from tfkit.initializers.random import Orthogonal as Orthogonal
+from tfkit.initializers.random import RandomNormal as RandomNormal
+from tfkit.initializers.random import RandomUniform as RandomUniform
+from tfkit.initializers.random import TruncatedNormal as TruncatedNormal
+from tfkit.initializers.random import VarianceScaling as VarianceScaling
+
+constant = Constant
+glorot_normal = GlorotNormal
+glorot_uniform = GlorotUniform
+he_normal = HeNormal
+he_uniform = HeUniform
+identity = IdentityInitializer = Identity
+lecun_normal = LecunNormal
+lecun_uniform = LecunUniform
+ones = Ones
+orthogonal = OrthogonalInitializer = Orthogonal
+random_normal = RandomNormal
+random_uniform = RandomUniform
+stft = STFTInitializer = STFT
+truncated_normal = TruncatedNormal
+variance_scaling = VarianceScaling
+zeros = Zeros
+
+registry.register_builtins(
+    "initializers",
+    [
+        Constant,
+        GlorotNormal,
+        GlorotUniform,
+        HeNormal,
+        HeUniform,
+        Identity,
+        Initializer,
+        LecunNormal,
+        LecunUniform,
+        Ones,
+        Orthogonal,
+        RandomNormal,
+        RandomUniform,
+        STFT,
+        TruncatedNormal,
+        VarianceScaling,
+        Zeros,
+    ],
+    aliases={
+        "IdentityInitializer": Identity,
+        "OrthogonalInitializer": Orthogonal,
+        "STFTInitializer": STFT,
+        "normal": RandomNormal,
+        "one": Ones,
+        "uniform": RandomUniform,
+        "zero": Zeros,
+    },
+)
+
+
+def get(identifier: Any) -> Any:
+    """The initializer that a name, a configuration, a class, a callable or an array stands for.
+
+    Args:
+        identifier: an array or tensor stands for itself as the value; a callable takes
+            `(shape, dtype)`; `None` gives `None`.
+
+    Raises:
+        ValueError: for an unknown name and for anything that is not callable.
+    """
+    if isinstance(identifier, (np.generic, np.ndarray)) or tf.is_tensor(identifier):
+        return _value_initializer(identifier)
+    return registry.resolve(identifier, "initializers")
+
+
+def _value_initializer(value: Any) -> Callable[..., tf.Tensor]:
+    def initialize(shape: Any, dtype: Any = None) -> tf.Tensor:
+        if tuple(shape) != tuple(value.shape):
+            raise ValueError(
+                f"An array of shape {tuple(value.shape)} was given as initializer of a variable of "
+                f"another shape. Received: shape={tuple(shape)}"
+            )
+        return tf.cast(value, standardize_dtype(dtype))
+
+    return initialize
+
+
+def serialize(initializer: Any) -> Any:
+    """The configuration of an initializer."""
+    return registry.serialize_keras_object(initializer)
+
+
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """The initializer that a configuration describes."""
+    return registry.deserialize_keras_object(config, custom_objects, kind="initializers")

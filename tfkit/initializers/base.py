@@ -1,0 +1,46 @@
+"""What every initializer is: called with a shape and a dtype, it gives a variable's first value."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import tensorflow as tf
+
+
+class Initializer:
+    """Base class of initializers.
+
+    A subclass defines `__call__(shape, dtype=None)`, which returns a tensor of that shape and
+    dtype, and `get_config()` where its constructor takes arguments.
+
+    Example:
+        >>> class Sevens(Initializer):
+        ...     def __call__(self, shape, dtype=None):
+        ...         return tf.fill(shape, tf.constant(7, dtype or "float32"))
+        >>> Sevens()((2,)).numpy()
+        array([7., 7.], dtype=float32)
+    """
+
+    def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
+        """The first value of a variable.
+
+        Args:
+            shape: its shape.
+            dtype: its dtype; the default float type where it is `None`.
+        """
+        raise NotImplementedError(
+            f"Initializer {type(self).__name__} must define `__call__(self, shape, dtype=None)`."
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """An initializer from what `get_config()` gave."""
+        return cls(**config)
+
+    def clone(self) -> Self:
+        """A new initializer of the same configuration; without a seed it draws a new one."""
+        return self.from_config(self.get_config())

@@ -1,0 +1,221 @@
+"""Batch normalization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit import constraints, initializers, regularizers, settings
+from tfkit.core.input_spec import InputSpec
+from tfkit.core.layer import Layer
+from tfkit.layers.checks import as_floats, check, is_integer
+
+# The smallest epsilon that the fused kernels of GPUs take.
+_FUSED_EPSILON = 1.001e-5
+
+
+class BatchNormalization(Layer):
+    """Scales each channel to mean 0 and variance 1 over the batch, then by trained factors.
+
+    While training, mean and variance are those of the batch, and moving averages of them are kept;
+    otherwise, and where `trainable` is `False`, the moving averages are used.
+
+    Args:
+        axis: axis of the channels.
+        momentum: share of the moving averages that is kept at each batch.
+        epsilon: added to the variance.
+        center: whether to add `beta`.
+        scale: whether to multiply by `gamma`.
+        beta_initializer: first value of `beta`.
+        gamma_initializer: first value of `gamma`.
+        moving_mean_initializer: first value of `moving_mean`.
+        moving_variance_initializer: first value of `moving_variance`.
+        beta_regularizer: penalty on `beta`.
+        gamma_regularizer: penalty on `gamma`.
+        beta_constraint: what `beta` goes through after each update.
+        gamma_constraint: what `gamma` goes through after each update.
+        renorm: not supported; `False`.
+        renorm_clipping: not supported; `None`.
+        renorm_momentum: of no effect without `renorm`.
+        synchronized: whether mean and variance are those of the batches of all replicas.
+
+    Call arguments:
+        inputs: a tensor.
+        training: whether to use the batch's mean and variance.
+        mask: booleans, `inputs` without its last axis; masked entries do not count.
+
+    Reference:
+        Ioffe & Szegedy, "Batch normalization", 2015.
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        momentum: float = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        moving_mean_initializer: Any = "zeros",
+        moving_variance_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        renorm: bool = False,
+        renorm_clipping: None = None,
+        renorm_momentum: float = 0.99,
+        synchronized: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        check(self, is_integer(axis), "axis", "an integer", axis)
+        check(self, not renorm, "renorm", "False: tfkit does not have renormalization", renorm)
+        check(self, renorm_clipping is None, "renorm_clipping", "None", renorm_clipping)
+        super().__init__(**kwargs)
+        self.axis = axis
+        self.momentum = float(momentum)
+        self.epsilon = float(epsilon)
+        self.center = center
+        self.scale = scale
+        self.beta_initializer = initializers.get(beta_initializer)
+        self.gamma_initializer = initializers.get(gamma_initializer)
+        self.moving_mean_initializer = initializers.get(moving_mean_initializer)
+        self.moving_variance_initializer = initializers.get(moving_variance_initializer)
+        self.beta_regularizer = regularizers.get(beta_regularizer)
+        self.gamma_regularizer = regularizers.get(gamma_regularizer)
+        self.beta_constraint = constraints.get(beta_constraint)
+        self.gamma_constraint = constraints.get(gamma_constraint)
+        self.synchronized = synchronized
+        self.supports_masking = True
+
+    def build(self, input_shape: Any) -> None:
+        """Makes `gamma`, `beta`, `moving_mean` and `moving_variance`, one entry for each channel."""
+        channels = input_shape[self.axis]
+        self.gamma = self.beta = None
+        if self.scale:
+            self.gamma = self.add_weight(
+                name="gamma",
+                shape=(channels,),
+                initializer=self.gamma_initializer,
+                regularizer=self.gamma_regularizer,
+                constraint=self.gamma_constraint,
+                autocast=False,
+            )
+        if self.center:
+            self.beta = self.add_weight(
+                name="beta",
+                shape=(channels,),
+                initializer=self.beta_initializer,
+                regularizer=self.beta_regularizer,
+                constraint=self.beta_constraint,
+                autocast=False,
+            )
+        self.moving_mean = self.add_weight(
+            name="moving_mean",
+            shape=(channels,),
+            initializer=self.moving_mean_initializer,
+            trainable=False,
+            autocast=False,
+            aggregation="mean",
+        )
+        self.moving_variance = self.add_weight(
+            name="moving_variance",
+            shape=(channels,),
+            initializer=self.moving_variance_initializer,
+            trainable=False,
+            autocast=False,
+            aggregation="mean",
+        )
+        self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> tf.Tensor:
+        """The inputs, normalized."""
+        inputs = as_floats(self, inputs)
+        inputs = tf.cast(inputs, tf.float32) if inputs.dtype.size < 4 else inputs
+        use_batch = bool(training) and self.trainable
+        if self._can_be_fused(inputs) and not (
+            use_batch and (mask is not None or self._replicas())
+        ):
+            outputs, mean, variance = self._fused(inputs, use_batch)
+        else:
+            mean, variance = self._moments(inputs, mask) if use_batch else self._moving(inputs)
+            shape = [1] * inputs.shape.rank
+            shape[self.axis] = inputs.shape[self.axis]
+            mean_, variance_, beta, gamma = (
+                value if value is None else tf.cast(tf.reshape(value, shape), inputs.dtype)
+                for value in (mean, variance, self.beta, self.gamma)
+            )
+            outputs = tf.nn.batch_normalization(inputs, mean_, variance_, beta, gamma, self.epsilon)
+        if use_batch:
+            self._update(self.moving_mean, mean)
+            self._update(self.moving_variance, variance)
+        return tf.cast(outputs, self.compute_dtype)
+
+    def _update(self, moving: tf.Variable, value: tf.Tensor) -> None:
+        value = tf.cast(value, moving.dtype)
+        moving.assign(moving * self.momentum + value * (1.0 - self.momentum))
+
+    def _moving(self, inputs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return tf.cast(self.moving_mean, inputs.dtype), tf.cast(self.moving_variance, inputs.dtype)
+
+    def _can_be_fused(self, inputs: tf.Tensor) -> bool:
+        """Whether TensorFlow's one kernel for images can do it."""
+        return (
+            inputs.shape.rank == 4
+            and self.axis in (-1, 3)
+            and inputs.dtype == tf.float32
+            and self.epsilon >= _FUSED_EPSILON
+        )
+
+    def _fused(self, inputs: tf.Tensor, use_batch: bool) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        channels = inputs.shape[-1]
+        gamma = tf.ones([channels]) if self.gamma is None else tf.cast(self.gamma, tf.float32)
+        beta = tf.zeros([channels]) if self.beta is None else tf.cast(self.beta, tf.float32)
+        moving = (None, None) if use_batch else self._moving(inputs)
+        outputs, mean, variance = tf.compat.v1.nn.fused_batch_norm(
+            inputs, gamma, beta, *moving, epsilon=self.epsilon, is_training=use_batch
+        )
+        if use_batch:
+            # The kernel divides by count - 1; the moving average is of the variance itself.
+            count = tf.cast(tf.size(inputs) // channels, tf.float32)
+            variance *= tf.maximum(count - 1.0, 1.0) / count
+        return outputs, mean, variance
+
+    def _moments(self, inputs: tf.Tensor, mask: Any) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance of each channel of the batch."""
+        rank = inputs.shape.rank
+        axes = [axis for axis in range(rank) if axis != self.axis % rank]
+        if mask is None and not self._replicas():
+            return tf.nn.moments(inputs, axes)
+        weights = tf.ones_like(inputs)
+        if mask is not None:
+            if mask.shape.rank != rank - 1:
+                raise ValueError(
+                    f"Layer '{self.path}' (of type {type(self).__name__}) takes a mask with one axis "
+                    f"less than its inputs. Received: mask.shape={tuple(mask.shape)}, "
+                    f"inputs.shape={tuple(inputs.shape)}"
+                )
+            weights *= tf.cast(mask, inputs.dtype)[..., tf.newaxis]
+        # `where` and no product: a masked entry may be NaN.
+        present = weights > 0
+        count = self._total(tf.reduce_sum(weights, axes))
+        count += settings.epsilon() if mask is not None else 0.0
+        values = tf.where(present, inputs, tf.zeros_like(inputs))
+        mean = self._total(tf.reduce_sum(values, axes)) / count
+        shape = [1] * rank
+        shape[self.axis] = -1
+        deviations = tf.where(present, inputs - tf.reshape(mean, shape), tf.zeros_like(inputs))
+        return mean, self._total(tf.reduce_sum(tf.square(deviations), axes)) / count
+
+    def _replicas(self) -> int:
+        """Number of replicas that batches are shared with, 0 where they are not."""
+        context = tf.distribute.get_replica_context() if self.synchronized else None
+        return 0 if context is None or context.num_replicas_in_sync == 1 else 1
+
+    def _total(self, value: tf.Tensor) -> tf.Tensor:
+        """The sum over replicas."""
+        if not self._replicas():
+            return value
+        return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, value)

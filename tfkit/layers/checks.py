@@ -1,0 +1,80 @@
+"""What the constructors of layers check, and how they say what is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+
+def check(layer: Any, holds: bool, argument: str, expected: str, received: Any) -> None:
+    """Refuses an argument of a layer's constructor.
+
+    Raises:
+        ValueError: that names the layer's class, the argument, what was expected and passed.
+    """
+    if not holds:
+        raise ValueError(
+            f"Invalid value for argument `{argument}` of layer {type(layer).__name__}. "
+            f"Expected {expected}. Received: {argument}={received!r}"
+        )
+
+
+def check_positive_integer(layer: Any, **arguments: Any) -> None:
+    """Refuses everything but integers above 0."""
+    for name, value in arguments.items():
+        check(layer, is_integer(value) and value > 0, name, "a positive integer", value)
+
+
+def check_rate(layer: Any, **arguments: Any) -> None:
+    """Refuses everything but numbers from 0 to 1."""
+    for name, value in arguments.items():
+        holds = isinstance(value, (int, float)) and 0 <= value <= 1
+        check(layer, holds, name, "a number from 0 to 1", value)
+
+
+def check_absent(layer: Any, **arguments: Any) -> None:
+    """Refuses any value but `None` for arguments of Keras that tfkit does not have."""
+    for name, value in arguments.items():
+        check(layer, value is None, name, "None: tfkit does not have this option", value)
+
+
+def is_integer(value: Any) -> bool:
+    """Whether `value` is a Python integer, and no boolean."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def standardize_pair(layer: Any, argument: str, value: Any, minimum: int = 1) -> tuple[int, int]:
+    """Two integers, from one or from two.
+
+    Args:
+        layer: the layer, for the message.
+        argument: name of the argument.
+        value: an integer, which stands for both, or a sequence of two.
+        minimum: the smallest that is accepted.
+    """
+    pair = (value, value) if is_integer(value) else value
+    holds = (
+        isinstance(pair, (list, tuple))
+        and len(pair) == 2
+        and all(is_integer(item) and item >= minimum for item in pair)
+    )
+    check(layer, holds, argument, f"an integer or two, each at least {minimum}", value)
+    return (pair[0], pair[1])
+
+
+def as_floats(layer: Any, inputs: Any) -> Any:
+    """`inputs`, integers and booleans as floats of the layer's compute dtype.
+
+    Raises:
+        ValueError: for strings.
+    """
+    if inputs.dtype.is_floating or inputs.dtype.is_complex:
+        return inputs
+    if inputs.dtype == tf.string:
+        raise ValueError(
+            f"Layer '{layer.path}' (of type {type(layer).__name__}) computes with numbers. "
+            f"Expected a float tensor. Received: a string tensor of shape {tuple(inputs.shape)}. "
+            "Turn strings into numbers first."
+        )
+    return tf.cast(inputs, layer.compute_dtype)

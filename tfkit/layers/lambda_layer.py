@@ -1,0 +1,96 @@
+"""A function as a layer."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit import registry
+from tfkit.core.arguments import shapes_of
+from tfkit.core.autograph import convert
+from tfkit.core.building import is_shape
+from tfkit.core.layer import Layer
+
+
+class Lambda(Layer):
+    """Calls a function of the inputs. Weights that the function uses are not tracked.
+
+    To be saved, the function must be defined with `def` and registered with
+    `@tfkit.saving.register_keras_serializable()`: files hold its name and never its code.
+
+    Args:
+        function: function of the inputs; it gets `mask` and `training` if it takes them.
+        output_shape: shape of one sample of the outputs, or a function of the inputs' shape that
+            gives the outputs' shape with the batch; for functions whose output shape TensorFlow
+            cannot know. Outputs of another shape are an error.
+        mask: the mask of the outputs, or a function of inputs and their mask that gives it.
+        arguments: dict of further keyword arguments of the function.
+
+    Example:
+        >>> Lambda(lambda x: x**2)(tf.constant([3.0])).numpy().tolist()
+        [9.0]
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        output_shape: Any = None,
+        mask: Any = None,
+        arguments: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if not callable(function):
+            raise ValueError(
+                "Invalid value for argument `function` of layer Lambda. Expected a function. "
+                f"Received: function={function!r} (of type {type(function).__name__})"
+            )
+        super().__init__(**kwargs)
+        self.function = function
+        self.mask = mask
+        self.arguments = arguments or {}
+        self.supports_masking = mask is not None
+        self._output_shape = output_shape
+        self._takes = inspect.getfullargspec(function).args
+
+    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+        """What the function gives."""
+        given = {"mask": mask, "training": training}
+        wanted = {name: value for name, value in given.items() if name in self._takes}
+        outputs = convert(self.function)(inputs, **{**self.arguments, **wanted})
+        if self._output_shape is None:
+            return outputs
+        if callable(self._output_shape):
+            return tf.ensure_shape(outputs, self._output_shape(shapes_of(inputs)))
+        if is_shape(self._output_shape):
+            return tf.ensure_shape(outputs, [None, *self._output_shape])
+        return type(outputs)(
+            tf.ensure_shape(output, [None, *shape])
+            for output, shape in zip(outputs, self._output_shape, strict=True)
+        )
+
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        """The mask that was given, or what the mask function gives."""
+        return self.mask(inputs, previous_mask) if callable(self.mask) else self.mask
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments, functions by their names.
+
+        Raises:
+            TypeError: for a lambda, which has no name.
+        """
+        arguments = {
+            "function": self.function,
+            "output_shape": self._output_shape,
+            "mask": self.mask,
+            "arguments": self.arguments,
+        }
+        try:
+            config = registry.serialize_keras_object(arguments)
+        except TypeError as error:
+            raise TypeError(
+                f"Cannot make the configuration of Lambda '{self.path}'. {error}"
+            ) from None
+        return {**super().get_config(), **config}

@@ -1,0 +1,210 @@
+"""Layers that change the size of sequences and images: crop, pad with zeros, repeat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.core.input_spec import InputSpec
+from tfkit.core.layer import Layer
+from tfkit.layers.checks import check, check_positive_integer, is_integer, standardize_pair
+from tfkit.settings import standardize_data_format
+
+_INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5")
+
+
+def _pairs(layer: Layer, argument: str, value: Any) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Amounts before and after, along height and width, from one integer, two, or two pairs."""
+    if is_integer(value):
+        value = (value, value)
+    holds = isinstance(value, (list, tuple)) and len(value) == 2
+    check(layer, holds, argument, "an integer, two integers or two pairs of integers", value)
+    height, width = (standardize_pair(layer, argument, item, minimum=0) for item in value)
+    return height, width
+
+
+def _spatial_axes(data_format: str, rank: int) -> list[int]:
+    return list(range(2, rank) if data_format == "channels_first" else range(1, rank - 1))
+
+
+def _crop(layer: Layer, inputs: Any, amounts: dict[int, tuple[int, int]]) -> tf.Tensor:
+    """`inputs` without as many entries from both ends of axes as `amounts` says."""
+    slices = [slice(None)] * inputs.shape.rank
+    for axis, (before, after) in amounts.items():
+        size = inputs.shape[axis]
+        if size is not None and before + after >= size:
+            raise ValueError(
+                f"Layer '{layer.path}' (of type {type(layer).__name__}) would crop everything: "
+                f"cropping={(before, after)} along axis {axis}. Expected inputs with more than "
+                f"{before + after} entries there. Received: inputs.shape={tuple(inputs.shape)}"
+            )
+        slices[axis] = slice(before, -after or None)
+    return inputs[tuple(slices)]
+
+
+def _pad(inputs: Any, amounts: dict[int, tuple[int, int]]) -> tf.Tensor:
+    return tf.pad(inputs, [amounts.get(axis, (0, 0)) for axis in range(inputs.shape.rank)])
+
+
+class Cropping1D(Layer):
+    """Cuts time steps off both ends.
+
+    Args:
+        cropping: number of steps cut off at the start and at the end; one integer for both.
+
+    Input shape: `(batch, steps, features)`.
+    """
+
+    def __init__(self, cropping: Any = (1, 1), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.cropping = standardize_pair(self, "cropping", cropping, minimum=0)
+        self.input_spec = InputSpec(ndim=3)
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """The inputs, cropped."""
+        return _crop(self, inputs, {1: self.cropping})
+
+
+class Cropping2D(Layer):
+    """Cuts rows and columns off images.
+
+    Args:
+        cropping: `((top, bottom), (left, right))`; `(height, width)`; or one integer.
+        data_format: `"channels_last"` or `"channels_first"`.
+
+    Input shape: `(batch, height, width, channels)`.
+    """
+
+    def __init__(
+        self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.cropping = _pairs(self, "cropping", cropping)
+        self.data_format = standardize_data_format(data_format)
+        self.input_spec = InputSpec(ndim=4)
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """The inputs, cropped."""
+        axes = _spatial_axes(self.data_format, 4)
+        return _crop(self, inputs, dict(zip(axes, self.cropping, strict=True)))
+
+
+class ZeroPadding1D(Layer):
+    """Adds zeros at both ends of sequences.
+
+    Args:
+        padding: number of steps added at the start and at the end; one integer for both.
+        data_format: `"channels_last"` or `"channels_first"`.
+
+    Input shape: `(batch, steps, features)`.
+    """
+
+    def __init__(self, padding: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.padding = standardize_pair(self, "padding", padding, minimum=0)
+        self.data_format = standardize_data_format(data_format)
+        self.input_spec = InputSpec(ndim=3)
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """The inputs, padded."""
+        return _pad(inputs, {_spatial_axes(self.data_format, 3)[0]: self.padding})
+
+
+class ZeroPadding2D(Layer):
+    """Adds rows and columns of zeros around images.
+
+    Args:
+        padding: `((top, bottom), (left, right))`; `(height, width)`; or one integer.
+        data_format: `"channels_last"` or `"channels_first"`.
+
+    Input shape: `(batch, height, width, channels)`.
+    """
+
+    def __init__(
+        self, padding: Any = (1, 1), data_format: str | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.padding = _pairs(self, "padding", padding)
+        self.data_format = standardize_data_format(data_format)
+        self.input_spec = InputSpec(ndim=4)
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """The inputs, padded."""
+        axes = _spatial_axes(self.data_format, 4)
+        return _pad(inputs, dict(zip(axes, self.padding, strict=True)))
+
+
+class UpSampling1D(Layer):
+    """Repeats each time step.
+
+    Args:
+        size: how often.
+
+    Input shape: `(batch, steps, features)`.
+
+    Output shape: `(batch, steps * size, features)`.
+    """
+
+    def __init__(self, size: int = 2, **kwargs: Any) -> None:
+        if not is_integer(size):
+            raise TypeError(
+                f"Invalid value for argument `size` of layer {type(self).__name__}. Expected an "
+                f"integer. Received: size={size!r} (of type {type(size).__name__})"
+            )
+        check_positive_integer(self, size=size)
+        super().__init__(**kwargs)
+        self.size = size
+        self.input_spec = InputSpec(ndim=3)
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """The inputs, repeated."""
+        return tf.repeat(inputs, self.size, axis=1)
+
+
+class UpSampling2D(Layer):
+    """Enlarges images.
+
+    Args:
+        size: factors of height and width; one integer for both.
+        data_format: `"channels_last"` or `"channels_first"`.
+        interpolation: `"nearest"`, which repeats rows and columns, `"bilinear"`, `"bicubic"`,
+            `"lanczos3"` or `"lanczos5"`.
+
+    Input shape: `(batch, height, width, channels)`.
+    """
+
+    def __init__(
+        self,
+        size: Any = (2, 2),
+        data_format: str | None = None,
+        interpolation: str = "nearest",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.size = standardize_pair(self, "size", size)
+        self.data_format = standardize_data_format(data_format)
+        self.interpolation = str(interpolation).lower()
+        holds = self.interpolation in _INTERPOLATIONS
+        check(self, holds, "interpolation", f"one of {_INTERPOLATIONS}", interpolation)
+        self.input_spec = InputSpec(ndim=4)
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """The inputs, enlarged."""
+        first = self.data_format == "channels_first"
+        images = tf.transpose(inputs, [0, 2, 3, 1]) if first else inputs
+        if self.interpolation == "nearest":
+            images = tf.repeat(tf.repeat(images, self.size[0], axis=1), self.size[1], axis=2)
+        else:
+            images = self._interpolated(images)
+        return tf.transpose(images, [0, 3, 1, 2]) if first else images
+
+    def _interpolated(self, images: tf.Tensor) -> tf.Tensor:
+        size = tf.shape(images)[1:3] * self.size
+        resized = tf.cast(tf.image.resize(images, size, self.interpolation), images.dtype)
+        _, height, width, channels = images.shape
+        known = [
+            None if pixels is None else pixels * factor
+            for pixels, factor in zip((height, width), self.size, strict=True)
+        ]
+        return tf.ensure_shape(resized, [None, *known, channels])

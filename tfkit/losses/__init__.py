@@ -1,0 +1,150 @@
+"""Losses: one pure function each, and a class that weighs, masks and reduces its values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfkit import registry
+from tfkit.losses.base import Loss as Loss
+from tfkit.losses.binary import BinaryCrossentropy as BinaryCrossentropy
+from tfkit.losses.binary import BinaryFocalCrossentropy as BinaryFocalCrossentropy
+from tfkit.losses.binary import binary_crossentropy as binary_crossentropy
+from tfkit.losses.binary import binary_focal_crossentropy as binary_focal_crossentropy
+from tfkit.losses.categorical import CategoricalCrossentropy as CategoricalCrossentropy
+from tfkit.losses.categorical import CategoricalFocalCrossentropy as CategoricalFocalCrossentropy
+from tfkit.losses.categorical import (
+    CategoricalGeneralizedCrossEntropy as CategoricalGeneralizedCrossEntropy,
+)
+from tfkit.losses.categorical import SparseCategoricalCrossentropy as SparseCategoricalCrossentropy
+from tfkit.losses.categorical import categorical_crossentropy as categorical_crossentropy
+from tfkit.losses.categorical import (
+    categorical_focal_crossentropy as categorical_focal_crossentropy,
+)
+from tfkit.losses.categorical import (
+    categorical_generalized_cross_entropy as categorical_generalized_cross_entropy,
+)
+from tfkit.losses.categorical import (
+    sparse_categorical_crossentropy as sparse_categorical_crossentropy,
+)
+from tfkit.losses.distribution import CTC as CTC
+from tfkit.losses.distribution import KLDivergence as KLDivergence
+from tfkit.losses.distribution import Poisson as Poisson
+from tfkit.losses.distribution import ctc as ctc
+from tfkit.losses.distribution import kl_divergence as kl_divergence
+from tfkit.losses.distribution import poisson as poisson
+from tfkit.losses.hinge import CategoricalHinge as CategoricalHinge
+from tfkit.losses.hinge import Hinge as Hinge
+from tfkit.losses.hinge import SquaredHinge as SquaredHinge
+from tfkit.losses.hinge import categorical_hinge as categorical_hinge
+from tfkit.losses.hinge import hinge as hinge
+from tfkit.losses.hinge import squared_hinge as squared_hinge
+from tfkit.losses.regression import CosineSimilarity as CosineSimilarity
+from tfkit.losses.regression import Huber as Huber
+from tfkit.losses.regression import LogCosh as LogCosh
+from tfkit.losses.regression import MeanAbsoluteError as MeanAbsoluteError
+from tfkit.losses.regression import MeanAbsolutePercentageError as MeanAbsolutePercentageError
+from tfkit.losses.regression import MeanSquaredError as MeanSquaredError
+from tfkit.losses.regression import MeanSquaredLogarithmicError as MeanSquaredLogarithmicError
+from tfkit.losses.regression import cosine_similarity as cosine_similarity
+from tfkit.losses.regression import huber as huber
+from tfkit.losses.regression import log_cosh as log_cosh
+from tfkit.losses.regression import mean_absolute_error as mean_absolute_error
+from tfkit.losses.regression import mean_absolute_percentage_error as mean_absolute_percentage_error
+from tfkit.losses.regression import mean_squared_error as mean_squared_error
+from tfkit.losses.regression import mean_squared_logarithmic_error as mean_squared_logarithmic_error
+from tfkit.losses.segmentation import Dice as Dice
+from tfkit.losses.segmentation import Tversky as Tversky
+from tfkit.losses.segmentation import dice as dice
+from tfkit.losses.segmentation import tversky as tversky
+from tfkit.losses.similarity import Circle as Circle
+from tfkit.losses.similarity import circle as circle
+from tfkit.losses.wrapper import LossFunctionWrapper as LossFunctionWrapper
+
+registry.register_builtins(
+    "losses",
+    [
+        BinaryCrossentropy,
+        BinaryFocalCrossentropy,
+        CTC,
+        CategoricalCrossentropy,
+        CategoricalFocalCrossentropy,
+        CategoricalGeneralizedCrossEntropy,
+        CategoricalHinge,
+        Circle,
+        CosineSimilarity,
+        Dice,
+        Hinge,
+        Huber,
+        KLDivergence,
+        LogCosh,
+        Loss,
+        LossFunctionWrapper,
+        MeanAbsoluteError,
+        MeanAbsolutePercentageError,
+        MeanSquaredError,
+        MeanSquaredLogarithmicError,
+        Poisson,
+        SparseCategoricalCrossentropy,
+        SquaredHinge,
+        Tversky,
+        binary_crossentropy,
+        binary_focal_crossentropy,
+        categorical_crossentropy,
+        categorical_focal_crossentropy,
+        categorical_generalized_cross_entropy,
+        categorical_hinge,
+        circle,
+        cosine_similarity,
+        ctc,
+        dice,
+        hinge,
+        huber,
+        kl_divergence,
+        log_cosh,
+        mean_absolute_error,
+        mean_absolute_percentage_error,
+        mean_squared_error,
+        mean_squared_logarithmic_error,
+        poisson,
+        sparse_categorical_crossentropy,
+        squared_hinge,
+        tversky,
+    ],
+    aliases={
+        "bce": binary_crossentropy,
+        "BCE": binary_crossentropy,
+        "kld": kl_divergence,
+        "KLD": kl_divergence,
+        "mae": mean_absolute_error,
+        "MAE": mean_absolute_error,
+        "mape": mean_absolute_percentage_error,
+        "MAPE": mean_absolute_percentage_error,
+        "mse": mean_squared_error,
+        "MSE": mean_squared_error,
+        "msle": mean_squared_logarithmic_error,
+        "MSLE": mean_squared_logarithmic_error,
+    },
+)
+
+
+def get(identifier: Any) -> Any:
+    """The loss or loss function that a name, a configuration, a class or a callable stands for.
+
+    Raises:
+        ValueError: for an unknown name and for anything that is not callable.
+
+    Example:
+        >>> get("mse").__name__
+        'mean_squared_error'
+    """
+    return registry.resolve(identifier, "losses")
+
+
+def serialize(loss: Any) -> Any:
+    """The configuration of a loss or loss function."""
+    return registry.serialize_keras_object(loss)
+
+
+def deserialize(name: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """The loss or loss function that a configuration describes."""
+    return registry.deserialize_keras_object(name, custom_objects, kind="losses")

@@ -1,0 +1,102 @@
+"""What every loss is: targets, predictions and weights in, one number (or one per sample) out."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import tensorflow as tf
+
+from tfkit import tree
+from tfkit.dtypes import standardize_dtype
+from tfkit.losses.reduction import reduce_weighted_values, standardize_reduction
+from tfkit.losses.tensors import as_tensor
+from tfkit.masking import get_mask
+from tfkit.names import auto_name
+
+
+class Loss:
+    """Base class of losses.
+
+    A subclass defines `call(y_true, y_pred)`, which returns one loss per sample (or per sample and
+    step), and `get_config()` where its constructor takes further arguments.
+
+    Args:
+        name: a label for people.
+        reduction: how losses per sample become one number: `"sum_over_batch_size"` or `"mean"`
+            (the sum over the number of losses), `"sum"`, `"mean_with_sample_weight"` (the sum over
+            the sum of weights), `"none"` or `None` (they do not).
+        dtype: float type to compute in, or a dtype policy; the default float type unless given.
+
+    Raises:
+        ValueError: for an unknown `reduction` or `dtype`.
+
+    Example:
+        >>> class FourthPower(Loss):
+        ...     def call(self, y_true, y_pred):
+        ...         return tf.reduce_mean((y_pred - y_true) ** 4, axis=-1)
+        >>> float(FourthPower()([[0.0], [0.0]], [[1.0], [2.0]]))
+        8.5
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        reduction: str | None = "sum_over_batch_size",
+        dtype: Any = None,
+    ) -> None:
+        self.name = name or auto_name(type(self).__name__)
+        self.reduction = standardize_reduction(reduction)
+        self._has_own_dtype = dtype is not None
+        dtype = getattr(dtype, "compute_dtype", dtype)
+        if isinstance(dtype, str):
+            dtype = dtype.removeprefix("mixed_")  # As a policy's name: computes in the 16-bit type.
+        self._dtype = standardize_dtype(dtype)
+
+    @property
+    def dtype(self) -> str:
+        """The float type that the loss computes in."""
+        return self._dtype
+
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> tf.Tensor:
+        """The loss.
+
+        Args:
+            y_true: targets, or a nest of them.
+            y_pred: predictions, or a nest of them. What the mask that they carry leaves out does
+                not count.
+            sample_weight: weights, one for each sample or for each loss.
+        """
+        in_mask = get_mask(y_pred)
+        y_true, y_pred = self._convert(y_true), self._convert(y_pred)
+        losses = self.call(y_true, y_pred)
+        out_mask = get_mask(losses)
+        if in_mask is not None and out_mask is not None:
+            mask = in_mask & out_mask
+        else:
+            mask = out_mask if in_mask is None else in_mask
+        return reduce_weighted_values(losses, sample_weight, mask, self.reduction, self.dtype)
+
+    def _convert(self, values: Any) -> Any:
+        if all(isinstance(leaf, (bool, int, float)) for leaf in tree.flatten(values)):
+            return as_tensor(
+                values, self.dtype
+            )  # Lists of numbers are one tensor, no nest of many.
+        return tree.map_structure(lambda leaf: as_tensor(leaf, self.dtype), values)
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """One loss per sample; what a subclass defines."""
+        raise NotImplementedError(
+            f"Loss {type(self).__name__} must define `call(self, y_true, y_pred)`."
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments; `dtype` where one was given."""
+        config: dict[str, Any] = {"name": self.name, "reduction": self.reduction}
+        if self._has_own_dtype:
+            config["dtype"] = self.dtype
+        return config
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """A loss from what `get_config()` gave."""
+        return cls(**config)

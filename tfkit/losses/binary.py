@@ -1,0 +1,159 @@
+"""Crossentropies of labels 0 and 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.losses.likelihood import clip_probabilities, find_logits, smooth_labels
+from tfkit.losses.tensors import as_tensors, check_same_shape
+from tfkit.losses.wrapper import FunctionLoss
+from tfkit.symbolic import symbolic_op
+
+
+def _binary_crossentropy(y_true: tf.Tensor, y_pred: tf.Tensor, from_logits: bool) -> tf.Tensor:
+    check_same_shape(y_true, y_pred)
+    y_pred, from_logits = find_logits(y_pred, from_logits, "Sigmoid")
+    if from_logits:
+        return tf.nn.sigmoid_cross_entropy_with_logits(y_true, y_pred)
+    p = clip_probabilities(y_pred)
+    return -(y_true * tf.math.log(p) + (1 - y_true) * tf.math.log(1 - p))
+
+
+@symbolic_op
+def binary_crossentropy(
+    y_true: Any,
+    y_pred: Any,
+    from_logits: bool = False,
+    label_smoothing: float = 0.0,
+    axis: int = -1,
+) -> tf.Tensor:
+    """`-mean(y * log(p) + (1 - y) * log(1 - p))` over `axis`.
+
+    Args:
+        y_true: labels between 0 and 1.
+        y_pred: probabilities, or logits; of the shape of `y_true`.
+        from_logits: whether `y_pred` is logits.
+        label_smoothing: how far labels move towards 0.5, 0 to 1.
+        axis: the axis that the mean goes over.
+
+    Example:
+        >>> binary_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]).numpy()
+        array([0.6931472], dtype=float32)
+    """
+    y_true, y_pred = as_tensors(y_true, y_pred)
+    y_true = smooth_labels(y_true, label_smoothing, 2)
+    return tf.reduce_mean(_binary_crossentropy(y_true, y_pred, from_logits), axis)
+
+
+@symbolic_op
+def binary_focal_crossentropy(
+    y_true: Any,
+    y_pred: Any,
+    apply_class_balancing: bool = False,
+    alpha: float = 0.25,
+    gamma: float = 2.0,
+    from_logits: bool = False,
+    label_smoothing: float = 0.0,
+    axis: int = -1,
+) -> tf.Tensor:
+    """`mean(alpha_t * (1 - p_t) ** gamma * crossentropy)`: what is right already counts little.
+
+    Args:
+        y_true: labels between 0 and 1.
+        y_pred: probabilities, or logits; of the shape of `y_true`.
+        apply_class_balancing: whether label 1 has weight `alpha` and label 0 `1 - alpha`.
+        alpha: weight of label 1.
+        gamma: strength of focusing; 0 for none.
+        from_logits: whether `y_pred` is logits.
+        label_smoothing: how far labels move towards 0.5, 0 to 1.
+        axis: the axis that the mean goes over.
+
+    Reference:
+        Lin et al., 2018, https://arxiv.org/abs/1708.02002
+    """
+    y_true, y_pred = as_tensors(y_true, y_pred)
+    y_true = smooth_labels(y_true, label_smoothing, 2)
+    p = tf.sigmoid(y_pred) if from_logits else y_pred
+    p_t = y_true * p + (1 - y_true) * (1 - p)
+    losses = (1.0 - p_t) ** gamma * _binary_crossentropy(y_true, y_pred, from_logits)
+    if apply_class_balancing:
+        losses *= y_true * alpha + (1 - y_true) * (1 - alpha)
+    return tf.reduce_mean(losses, axis)
+
+
+class BinaryCrossentropy(FunctionLoss):
+    """`-mean(y * log(p) + (1 - y) * log(1 - p))`, for labels of 0 and 1.
+
+    Args:
+        from_logits: whether predictions are logits.
+        label_smoothing: how far labels move towards 0.5, 0 to 1.
+        axis: the axis that the mean of a sample goes over.
+        reduction: see `Loss`.
+        name: a label for people.
+        dtype: see `Loss`.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        axis: int = -1,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = "binary_crossentropy",
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            binary_crossentropy,
+            reduction=reduction,
+            name=name,
+            dtype=dtype,
+            from_logits=from_logits,
+            label_smoothing=label_smoothing,
+            axis=axis,
+        )
+
+
+class BinaryFocalCrossentropy(FunctionLoss):
+    """`mean(alpha_t * (1 - p_t) ** gamma * crossentropy)`, for labels of 0 and 1.
+
+    Args:
+        apply_class_balancing: whether label 1 has weight `alpha` and label 0 `1 - alpha`.
+        alpha: weight of label 1.
+        gamma: strength of focusing; 0 for none.
+        from_logits: whether predictions are logits.
+        label_smoothing: how far labels move towards 0.5, 0 to 1.
+        axis: the axis that the mean of a sample goes over.
+        reduction: see `Loss`.
+        name: a label for people.
+        dtype: see `Loss`.
+
+    Reference:
+        Lin et al., 2018, https://arxiv.org/abs/1708.02002
+    """
+
+    def __init__(
+        self,
+        apply_class_balancing: bool = False,
+        alpha: float = 0.25,
+        gamma: float = 2.0,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        axis: int = -1,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = "binary_focal_crossentropy",
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            binary_focal_crossentropy,
+            reduction=reduction,
+            name=name,
+            dtype=dtype,
+            apply_class_balancing=apply_class_balancing,
+            alpha=alpha,
+            gamma=gamma,
+            from_logits=from_logits,
+            label_smoothing=label_smoothing,
+            axis=axis,
+        )

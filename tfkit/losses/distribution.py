@@ -1,0 +1,123 @@
+"""Losses between distributions: Kullback-Leibler divergence, Poisson, alignments (CTC)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit import config
+from tfkit.losses.tensors import as_tensors
+from tfkit.losses.wrapper import FunctionLoss
+from tfkit.symbolic import symbolic_op
+
+
+@symbolic_op
+def kl_divergence(y_true: Any, y_pred: Any) -> tf.Tensor:
+    """`sum(y_true * log(y_true / y_pred))` over the last axis, of probabilities.
+
+    Reference:
+        Kullback and Leibler, 1951, https://doi.org/10.1214/aoms/1177729694
+    """
+    y_true, y_pred = as_tensors(y_true, y_pred)
+    p = tf.clip_by_value(y_true, config.epsilon(), 1.0)
+    q = tf.clip_by_value(y_pred, config.epsilon(), 1.0)
+    return tf.reduce_sum(p * tf.math.log(p / q), -1)
+
+
+@symbolic_op
+def poisson(y_true: Any, y_pred: Any) -> tf.Tensor:
+    """`mean(y_pred - y_true * log(y_pred))` over the last axis; predictions are rates."""
+    y_true, y_pred = as_tensors(y_true, y_pred)
+    return tf.reduce_mean(y_pred - y_true * tf.math.log(y_pred + config.epsilon()), -1)
+
+
+@symbolic_op
+def ctc(y_true: Any, y_pred: Any) -> tf.Tensor:
+    """Minus the log-likelihood of a label sequence over all its alignments with the time steps.
+
+    Args:
+        y_true: labels of shape `(batch, max_labels)`, padded with 0, the blank.
+        y_pred: logits of shape `(batch, steps, classes)`.
+
+    Raises:
+        ValueError: for other numbers of axes.
+
+    Reference:
+        Graves et al., 2006, https://www.cs.toronto.edu/~graves/icml_2006.pdf
+    """
+    y_true, y_pred = tf.cast(y_true, "int32"), tf.convert_to_tensor(y_pred)
+    if y_true.shape.rank != 2 or y_pred.shape.rank != 3:
+        raise ValueError(
+            "CTC takes labels of shape (batch, max_labels) and logits of shape "
+            "(batch, steps, classes). "
+            f"Received: y_true of shape {y_true.shape} and y_pred of shape {y_pred.shape}."
+        )
+    dtype = "float64" if y_pred.dtype == "float64" else "float32"
+    batch_size, num_steps = tf.unstack(tf.shape(y_pred)[:2])
+    losses = tf.nn.ctc_loss(
+        labels=y_true,
+        logits=tf.cast(y_pred, "float32"),
+        label_length=tf.reduce_sum(tf.cast(y_true != 0, "int32"), -1),
+        logit_length=tf.fill([batch_size], num_steps),
+        logits_time_major=False,
+        blank_index=0,
+    )
+    return tf.cast(losses, dtype)
+
+
+class KLDivergence(FunctionLoss):
+    """`sum(y_true * log(y_true / y_pred))`, of probabilities.
+
+    Args:
+        reduction: see `Loss`.
+        name: a label for people.
+        dtype: see `Loss`.
+    """
+
+    def __init__(
+        self,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = "kl_divergence",
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(kl_divergence, reduction=reduction, name=name, dtype=dtype)
+
+
+class Poisson(FunctionLoss):
+    """`mean(y_pred - y_true * log(y_pred))`; predictions are rates.
+
+    Args:
+        reduction: see `Loss`.
+        name: a label for people.
+        dtype: see `Loss`.
+    """
+
+    def __init__(
+        self,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = "poisson",
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(poisson, reduction=reduction, name=name, dtype=dtype)
+
+
+class CTC(FunctionLoss):
+    """Minus the log-likelihood of a label sequence over all its alignments with the time steps.
+
+    Args:
+        reduction: see `Loss`.
+        name: a label for people.
+        dtype: see `Loss`.
+
+    Reference:
+        Graves et al., 2006, https://www.cs.toronto.edu/~graves/icml_2006.pdf
+    """
+
+    def __init__(
+        self,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = "ctc",
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(ctc, reduction=reduction, name=name, dtype=dtype)

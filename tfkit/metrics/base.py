@@ -1,0 +1,244 @@
+"""What every metric is: variables updated batch by batch, and a result computed from them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit import dtype_policies, initializers, settings
+from tfkit.dtypes import standardize_dtype
+from tfkit.names import auto_name
+
+_AGGREGATIONS = {
+    None: tf.VariableAggregation.NONE,
+    "none": tf.VariableAggregation.NONE,
+    "mean": tf.VariableAggregation.MEAN,
+    "sum": tf.VariableAggregation.SUM,
+    "only_first_replica": tf.VariableAggregation.ONLY_FIRST_REPLICA,
+}
+
+
+class Metric(tf.Module):
+    """Base class of metrics.
+
+    A subclass makes its state in `__init__` with `add_variable()`, adds a batch to it in
+    `update_state()`, and computes a scalar, or a dict of scalars, from it in `result()`. Both run
+    inside compiled programs, so they are written with TensorFlow's functions.
+
+    Args:
+        dtype: dtype of the computation; the default float type unless given.
+        name: label in logs and progress bars; made from the name of the class unless given.
+
+    Example:
+        >>> class BiggestError(Metric):
+        ...     def __init__(self, **kwargs):
+        ...         super().__init__(**kwargs)
+        ...         self.biggest = self.add_weight(name="biggest", initializer=tf.zeros)
+        ...
+        ...     def update_state(self, y_true, y_pred, sample_weight=None):
+        ...         error = tf.reduce_max(tf.abs(y_true - y_pred))
+        ...         self.biggest.assign(tf.maximum(self.biggest, error))
+        ...
+        ...     def result(self):
+        ...         return self.biggest
+        >>> metric = BiggestError()
+        >>> float(metric(tf.constant([1.0, 2.0]), tf.constant([1.5, 4.0])))
+        2.0
+    """
+
+    # Which way is better, "up" or "down"; callbacks with `mode="auto"` ask for it.
+    _direction: str | None = None
+    _added_variables: list[Any]
+
+    def __init__(self, dtype: Any = None, name: str | None = None) -> None:
+        super().__init__()  # A tf.Module's name must be an identifier; a metric's need not be.
+        self._name = name or auto_name(type(self).__name__)
+        self._dtype = dtype_policies.get(dtype or settings.floatx()).compute_dtype
+        # Past tf.Module's tracking: the attributes that hold the variables are tracked already.
+        object.__setattr__(self, "_added_variables", [])
+
+    @property
+    def name(self) -> str:
+        """Label in logs and progress bars."""
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        self._name = value
+
+    @property
+    def dtype(self) -> str:
+        """Name of the dtype of the computation."""
+        return self._dtype
+
+    def add_variable(
+        self,
+        shape: Sequence[int],
+        initializer: Any = None,
+        dtype: Any = None,
+        aggregation: str | None = "sum",
+        name: str | None = None,
+    ) -> Any:
+        """Makes a state variable.
+
+        Args:
+            shape: its shape.
+            initializer: name, configuration or function `(shape, dtype)`; zeros unless given.
+            dtype: the default float type unless given.
+            aggregation: how the values of several replicas become one: `"sum"`, `"mean"`,
+                `"only_first_replica"` or `"none"`.
+            name: a label.
+
+        Returns:
+            A `tf.Variable`.
+        """
+        self._check_super_called()
+        if aggregation not in _AGGREGATIONS:
+            raise ValueError(
+                f"Unknown `aggregation`. Expected one of {list(_AGGREGATIONS)}. "
+                f"Received: {aggregation!r}"
+            )
+        initialize = initializers.get(initializer) or tf.zeros
+        variable_dtype = standardize_dtype(dtype)
+        with tf.init_scope():
+            variable = tf.Variable(
+                initialize(tuple(shape), dtype=variable_dtype),
+                trainable=False,
+                dtype=variable_dtype,
+                synchronization=tf.VariableSynchronization.ON_READ,
+                aggregation=_AGGREGATIONS[aggregation],
+                name=name,
+            )
+        self._added_variables.append(variable)
+        return variable
+
+    def add_weight(
+        self,
+        shape: Sequence[int] = (),
+        initializer: Any = None,
+        dtype: Any = None,
+        name: str | None = None,
+    ) -> Any:
+        """`add_variable()` with a scalar as the default shape."""
+        return self.add_variable(shape=shape, initializer=initializer, dtype=dtype, name=name)
+
+    @property
+    def variables(self) -> list[Any]:
+        """State variables in order of creation: this metric's own, then those of metrics in it."""
+        self._check_super_called()
+        attributes = [value for key, value in vars(self).items() if not key.startswith("_self_")]
+        leaves = list(_leaves(attributes))
+        variables = self._added_variables + [leaf for leaf in leaves if _is_variable(leaf)]
+        for leaf in leaves:
+            if isinstance(leaf, Metric):
+                variables += leaf.variables
+        return list({id(variable): variable for variable in variables}.values())
+
+    def update_state(self, *args: Any, **kwargs: Any) -> Any:
+        """Adds a batch to the state."""
+        raise NotImplementedError(f"{type(self).__name__} must define `update_state()`.")
+
+    def result(self) -> Any:
+        """The value so far: a scalar or a dict of scalars."""
+        raise NotImplementedError(f"{type(self).__name__} must define `result()`.")
+
+    def reset_state(self) -> None:
+        """Sets all state variables to zero."""
+        for variable in self.variables:
+            variable.assign(tf.zeros_like(variable))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Adds a batch to the state and gives the value so far."""
+        self._check_super_called()
+        self.update_state(*args, **kwargs)
+        return self.result()
+
+    def stateless_update_state(
+        self, metric_variables: Sequence[Any], *args: Any, **kwargs: Any
+    ) -> list[Any]:
+        """What the state would be after an update that starts from `metric_variables`.
+
+        Args:
+            metric_variables: values for `variables`, one each.
+            *args: arguments of `update_state()`.
+            **kwargs: arguments of `update_state()`.
+
+        Raises:
+            ValueError: for another number of values than there are variables.
+        """
+        with self._state(metric_variables):
+            self.update_state(*args, **kwargs)
+            return self._values()
+
+    def stateless_result(self, metric_variables: Sequence[Any]) -> Any:
+        """The result that belongs to the state `metric_variables`.
+
+        Raises:
+            ValueError: for another number of values than there are variables.
+        """
+        with self._state(metric_variables):
+            return tf.nest.map_structure(tf.identity, self.result())
+
+    def stateless_reset_state(self) -> list[Any]:
+        """The state as `reset_state()` would leave it."""
+        with self._state(self.variables):
+            self.reset_state()
+            return self._values()
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {"name": self.name, "dtype": self.dtype}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """A metric with the arguments in `config`."""
+        return cls(**config)
+
+    def _values(self) -> list[Any]:
+        return [tf.identity(variable) for variable in self.variables]
+
+    @contextlib.contextmanager
+    def _state(self, values: Sequence[Any]) -> Iterator[None]:
+        """Lends the variables `values`, and gives them back what they held."""
+        variables = self.variables
+        if len(values) != len(variables):
+            raise ValueError(
+                "`metric_variables` must hold one value for each of the variables of "
+                f"{type(self).__name__}. Expected {len(variables)} values. "
+                f"Received: {len(values)} values"
+            )
+        before = self._values()
+        try:
+            for variable, value in zip(variables, values, strict=True):
+                variable.assign(value)
+            yield
+        finally:
+            for variable, value in zip(variables, before, strict=True):
+                variable.assign(value)
+
+    def _check_super_called(self) -> None:
+        if "_added_variables" not in vars(self):
+            raise RuntimeError(
+                f"{type(self).__name__} is not initialized. Call `super().__init__()` first thing "
+                "in its `__init__()`."
+            )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} name={self._name}>"
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, tf.Variable)

@@ -1,0 +1,331 @@
+"""Counts of right and wrong decisions at thresholds, and precision and recall from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit import settings
+from tfkit.losses.tensors import squeeze_or_expand_to_same_rank
+from tfkit.metrics.base import Metric
+
+# The prediction of a class that is not among the top k, and the threshold that all others pass.
+NOT_IN_TOP_K = -1e10
+
+
+class ConfusionCounts(NamedTuple):
+    """Weighted numbers of decisions, shape `(thresholds,)` or `(thresholds, labels)` each."""
+
+    true_positives: Any
+    false_positives: Any
+    true_negatives: Any
+    false_negatives: Any
+
+
+def confusion_counts(
+    y_true: Any,
+    y_pred: Any,
+    thresholds: Sequence[float],
+    sample_weight: Any = None,
+    *,
+    top_k: int | None = None,
+    class_id: int | None = None,
+    multi_label: bool = False,
+    label_weights: Any = None,
+) -> ConfusionCounts:
+    """Counts, at each threshold, the predictions above it by what their targets are.
+
+    Args:
+        y_true: targets; everything but 0 is positive.
+        y_pred: predictions from 0 to 1, shape of `y_true` up to a last axis of size 1.
+        thresholds: numbers in rising order.
+        sample_weight: weights of the samples, or of all predictions.
+        top_k: only the `top_k` largest predictions along the last axis can be positive.
+        class_id: the only index on the last axis that counts.
+        multi_label: whether to count each index of the last axis on its own.
+        label_weights: weights along the last axis.
+
+    Raises:
+        ValueError: for shapes that do not go together.
+    """
+    dtype = settings.floatx()
+    y_pred, y_true = squeeze_or_expand_to_same_rank(tf.cast(y_pred, dtype), tf.cast(y_true, dtype))
+    if not y_pred.shape.is_compatible_with(y_true.shape):
+        raise ValueError(
+            "Targets and predictions must have one shape. "
+            f"Received: y_true.shape={y_true.shape}, y_pred.shape={y_pred.shape}"
+        )
+    if sample_weight is not None:
+        sample_weight = tf.expand_dims(tf.cast(sample_weight, dtype), -1)
+        _, sample_weight = squeeze_or_expand_to_same_rank(
+            y_true, sample_weight, expand_rank_1=False
+        )
+    if top_k is not None:
+        y_pred = _keep_top_k(y_pred, top_k)
+    if class_id is not None:
+        if y_pred.shape.rank == 1:
+            raise ValueError(
+                "`class_id` needs predictions of shape (samples, classes). "
+                f"Received: class_id={class_id}, y_pred.shape={y_pred.shape}"
+            )
+        y_true = y_true[..., class_id, tf.newaxis]
+        y_pred = y_pred[..., class_id, tf.newaxis]
+
+    positive = tf.cast(tf.cast(y_true, tf.bool), dtype)
+    labels = tf.stack([positive, 1 - positive], axis=-1)
+    for weight in (sample_weight, label_weights):
+        if weight is not None:
+            weight = tf.broadcast_to(tf.cast(weight, dtype), tf.shape(y_pred))
+            labels = labels * weight[..., tf.newaxis]
+    if not multi_label:
+        labels = tf.reshape(labels, [-1, 2])
+        y_pred = tf.reshape(y_pred, [-1])
+
+    count_above = _count_by_bucket if evenly_spaced(thresholds) else _count_by_comparison
+    above = count_above(labels, y_pred, thresholds)
+    below = tf.reduce_sum(labels, axis=0) - above
+    return ConfusionCounts(above[..., 0], above[..., 1], below[..., 1], below[..., 0])
+
+
+def _count_by_comparison(labels: Any, y_pred: Any, thresholds: Sequence[float]) -> Any:
+    thresholds = tf.reshape(tf.constant(thresholds, y_pred.dtype), [-1] + [1] * y_pred.shape.rank)
+    is_above = tf.cast(y_pred > thresholds, labels.dtype)
+    return tf.reduce_sum(is_above[..., tf.newaxis] * labels, axis=1)
+
+
+def _count_by_bucket(labels: Any, y_pred: Any, thresholds: Sequence[float]) -> Any:
+    """The same for evenly spaced thresholds: one addition a prediction, not one a threshold."""
+    size = len(thresholds)
+    # The bucket of a prediction is the number of thresholds below it.
+    bucket = tf.cast(tf.math.ceil(tf.clip_by_value(y_pred, 0.0, 1.0) * (size - 1)), tf.int32)
+    if thresholds[0] < 0:
+        bucket = tf.maximum(bucket, 1)
+    num_labels = 1 if y_pred.shape.rank == 1 else y_pred.shape[-1]
+    index = tf.reshape(bucket, [-1, num_labels]) + size * tf.range(num_labels)
+    buckets = tf.math.unsorted_segment_sum(
+        tf.reshape(labels, [-1, 2]), tf.reshape(index, [-1]), size * num_labels
+    )
+    buckets = tf.transpose(tf.reshape(buckets, [num_labels, size, 2]), [1, 0, 2])
+    above = tf.cumsum(buckets, axis=0, exclusive=True, reverse=True)
+    return above[:, 0] if y_pred.shape.rank == 1 else above
+
+
+def _keep_top_k(y_pred: Any, k: int) -> Any:
+    _, best = tf.math.top_k(y_pred, k)
+    kept = tf.reduce_sum(tf.one_hot(best, y_pred.shape[-1], dtype=y_pred.dtype), axis=-2)
+    return tf.where(kept > 0, y_pred, NOT_IN_TOP_K)
+
+
+def evenly_spaced(thresholds: Sequence[float]) -> bool:
+    """Whether `thresholds` go from 0 to 1 at equal distances (up to the fuzz factor)."""
+    size = len(thresholds)
+    if size < 2:
+        return False
+    return np.allclose(thresholds, np.linspace(0, 1, size), atol=2 * settings.epsilon())
+
+
+def even_thresholds(num_thresholds: int) -> list[float]:
+    """`num_thresholds` numbers from 0 to 1 at equal distances; 0.5 where there is only one.
+
+    Raises:
+        ValueError: for less than one.
+    """
+    if num_thresholds <= 0:
+        raise ValueError(
+            f"`num_thresholds` must be an integer above 0. Received: {num_thresholds!r}"
+        )
+    if num_thresholds == 1:
+        return [0.5]
+    return [i / (num_thresholds - 1) for i in range(num_thresholds)]
+
+
+def checked_thresholds(thresholds: Any, default: float = 0.5) -> list[float]:
+    """`thresholds` as a list.
+
+    Raises:
+        ValueError: for one that does not lie between 0 and 1.
+    """
+    if thresholds is None:
+        return [default]
+    listed = list(thresholds) if isinstance(thresholds, Iterable) else [thresholds]
+    invalid = [value for value in listed if value is None or not 0 <= value <= 1]
+    if invalid:
+        raise ValueError(f"Threshold values must be in [0, 1]. Received: {invalid}")
+    return listed
+
+
+class _DecisionCount(Metric):
+    """The weighted number of one kind of decision at each threshold."""
+
+    _counted: str
+
+    def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None) -> None:
+        super().__init__(name=name, dtype=dtype)
+        self.init_thresholds = thresholds
+        self.thresholds = checked_thresholds(thresholds)
+        self.accumulator = self.add_variable((len(self.thresholds),), tf.zeros, name="accumulator")
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Counts the decisions of a batch."""
+        counts = confusion_counts(y_true, y_pred, self.thresholds, sample_weight)
+        self.accumulator.assign_add(getattr(counts, self._counted))
+
+    def result(self) -> Any:
+        """The count: a scalar for one threshold, else one for each."""
+        return self.accumulator[0] if len(self.thresholds) == 1 else tf.identity(self.accumulator)
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {"thresholds": self.init_thresholds, **super().get_config()}
+
+
+class TruePositives(_DecisionCount):
+    """The weighted number of predictions above a threshold whose targets are positive.
+
+    Args:
+        thresholds: number or list of numbers from 0 to 1; 0.5 unless given.
+        name: label in logs.
+        dtype: dtype of the metric; the default float type unless given.
+
+    Example:
+        >>> float(TruePositives()([0, 1, 1, 1], [1, 0, 1, 1]))
+        2.0
+    """
+
+    _counted = "true_positives"
+
+
+class TrueNegatives(_DecisionCount):
+    """The weighted number of predictions not above a threshold whose targets are negative.
+
+    Args:
+        thresholds: number or list of numbers from 0 to 1; 0.5 unless given.
+        name: label in logs.
+        dtype: dtype of the metric; the default float type unless given.
+    """
+
+    _counted = "true_negatives"
+
+
+class FalsePositives(_DecisionCount):
+    """The weighted number of predictions above a threshold whose targets are negative.
+
+    Args:
+        thresholds: number or list of numbers from 0 to 1; 0.5 unless given.
+        name: label in logs.
+        dtype: dtype of the metric; the default float type unless given.
+    """
+
+    _counted = "false_positives"
+
+
+class FalseNegatives(_DecisionCount):
+    """The weighted number of predictions not above a threshold whose targets are positive.
+
+    Args:
+        thresholds: number or list of numbers from 0 to 1; 0.5 unless given.
+        name: label in logs.
+        dtype: dtype of the metric; the default float type unless given.
+    """
+
+    _counted = "false_negatives"
+
+
+class _PrecisionOrRecall(Metric):
+    """True positives as a part of them and the decisions of another kind together."""
+
+    _direction = "up"
+    _other: str
+
+    def __init__(
+        self,
+        thresholds: Any = None,
+        top_k: int | None = None,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(name=name, dtype=dtype)
+        self.init_thresholds = thresholds
+        self.top_k = top_k
+        self.class_id = class_id
+        default = 0.5 if top_k is None else NOT_IN_TOP_K
+        self.thresholds = checked_thresholds(thresholds, default)
+        shape = (len(self.thresholds),)
+        self.true_positives = self.add_variable(shape, tf.zeros, name="true_positives")
+        setattr(self, self._other, self.add_variable(shape, tf.zeros, name=self._other))
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Counts the decisions of a batch."""
+        counts = confusion_counts(
+            y_true,
+            y_pred,
+            self.thresholds,
+            sample_weight,
+            top_k=self.top_k,
+            class_id=self.class_id,
+        )
+        self.true_positives.assign_add(counts.true_positives)
+        getattr(self, self._other).assign_add(getattr(counts, self._other))
+
+    def result(self) -> Any:
+        """The fraction: a scalar for one threshold, else one for each."""
+        total = self.true_positives + getattr(self, self._other)
+        fraction = tf.math.divide_no_nan(self.true_positives, total)
+        return fraction[0] if len(self.thresholds) == 1 else fraction
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {
+            "thresholds": self.init_thresholds,
+            "top_k": self.top_k,
+            "class_id": self.class_id,
+            **super().get_config(),
+        }
+
+
+class Precision(_PrecisionOrRecall):
+    """Which part of the positive predictions is right.
+
+    Args:
+        thresholds: number or list of numbers from 0 to 1; predictions above count as positive. 0.5
+            unless given, or none where `top_k` is given.
+        top_k: only the `top_k` largest predictions of a sample count as positive.
+        class_id: the only class that counts; all of them unless given.
+        name: label in logs.
+        dtype: dtype of the metric; the default float type unless given.
+
+    Raises:
+        ValueError: for a threshold outside of 0 to 1.
+
+    Example:
+        >>> float(Precision()([0, 1, 1, 1], [1, 0, 1, 1], sample_weight=[0, 0, 1, 0]))
+        1.0
+    """
+
+    _other = "false_positives"
+
+
+class Recall(_PrecisionOrRecall):
+    """Which part of the positive targets is found.
+
+    Args:
+        thresholds: number or list of numbers from 0 to 1; predictions above count as positive. 0.5
+            unless given, or none where `top_k` is given.
+        top_k: only the `top_k` largest predictions of a sample count as positive.
+        class_id: the only class that counts; all of them unless given.
+        name: label in logs.
+        dtype: dtype of the metric; the default float type unless given.
+
+    Raises:
+        ValueError: for a threshold outside of 0 to 1.
+
+    Example:
+        >>> float(Recall()([0, 1, 1, 1], [1, 0, 1, 1], sample_weight=[0, 0, 1, 0]))
+        1.0
+    """
+
+    _other = "false_negatives"

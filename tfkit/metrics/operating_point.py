@@ -1,0 +1,191 @@
+"""The best that a classifier can do in one respect while it keeps a level in another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.metrics.base import Metric
+from tfkit.metrics.confusion import ConfusionCounts, confusion_counts, even_thresholds
+
+_RATES = {
+    "sensitivity": ("true_positives", "false_negatives"),
+    "recall": ("true_positives", "false_negatives"),
+    "specificity": ("true_negatives", "false_positives"),
+    "precision": ("true_positives", "false_positives"),
+}
+
+
+class _OperatingPoint(Metric):
+    """The largest `_maximized` over all thresholds at which `_constrained` is at least a level."""
+
+    _direction = "up"
+    _maximized: str
+    _constrained: str
+
+    def __init__(
+        self,
+        level: float,
+        num_thresholds: int = 200,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(name=name, dtype=dtype)
+        if not 0 <= level <= 1:
+            raise ValueError(
+                f"`{self._constrained}` must be in the range [0, 1]. Received: {level!r}"
+            )
+        self.level = level
+        self.num_thresholds = num_thresholds
+        self.class_id = class_id
+        self.thresholds = even_thresholds(num_thresholds)
+        shape = (num_thresholds,)
+        self.true_positives = self.add_variable(shape, tf.zeros, name="true_positives")
+        self.false_positives = self.add_variable(shape, tf.zeros, name="false_positives")
+        self.true_negatives = self.add_variable(shape, tf.zeros, name="true_negatives")
+        self.false_negatives = self.add_variable(shape, tf.zeros, name="false_negatives")
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Counts the decisions of a batch at each threshold."""
+        counts = confusion_counts(
+            y_true, y_pred, self.thresholds, sample_weight, class_id=self.class_id
+        )
+        for name in ConfusionCounts._fields:
+            getattr(self, name).assign_add(getattr(counts, name))
+
+    def result(self) -> Any:
+        """The best value so far; 0 where no threshold keeps the level."""
+        kept = self._rate(self._constrained) >= self.level
+        return tf.reduce_max(tf.where(kept, self._rate(self._maximized), 0.0))
+
+    def _rate(self, name: str) -> Any:
+        right, wrong = (getattr(self, count) for count in _RATES[name])
+        return tf.math.divide_no_nan(right, right + wrong)
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {
+            "num_thresholds": self.num_thresholds,
+            self._constrained: self.level,
+            "class_id": self.class_id,
+            **super().get_config(),
+        }
+
+
+class SensitivityAtSpecificity(_OperatingPoint):
+    """The best sensitivity (part of positives found) where specificity is at least a level.
+
+    Args:
+        specificity: the level, from 0 to 1: part of negatives that must be told apart.
+        num_thresholds: how many thresholds are tried.
+        class_id: the only class that counts; all of them unless given.
+        name: label in logs.
+        dtype: dtype of the metric; the default float type unless given.
+
+    Raises:
+        ValueError: for a level outside of 0 to 1 and for less than one threshold.
+
+    Example:
+        >>> metric = SensitivityAtSpecificity(0.5)
+        >>> float(metric([0, 0, 0, 1, 1], [0, 0.3, 0.8, 0.3, 0.8]))
+        0.5
+    """
+
+    _maximized, _constrained = "sensitivity", "specificity"
+
+    def __init__(
+        self,
+        specificity: float,
+        num_thresholds: int = 200,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(specificity, num_thresholds, class_id, name, dtype)
+        self.specificity = specificity
+
+
+class SpecificityAtSensitivity(_OperatingPoint):
+    """The best specificity (part of negatives told apart) where sensitivity is at least a level.
+
+    Args:
+        sensitivity: the level, from 0 to 1: part of positives that must be found.
+        num_thresholds: how many thresholds are tried.
+        class_id: the only class that counts; all of them unless given.
+        name: label in logs.
+        dtype: dtype of the metric; the default float type unless given.
+
+    Raises:
+        ValueError: for a level outside of 0 to 1 and for less than one threshold.
+    """
+
+    _maximized, _constrained = "specificity", "sensitivity"
+
+    def __init__(
+        self,
+        sensitivity: float,
+        num_thresholds: int = 200,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(sensitivity, num_thresholds, class_id, name, dtype)
+        self.sensitivity = sensitivity
+
+
+class PrecisionAtRecall(_OperatingPoint):
+    """The best precision (part of positive predictions that is right) where recall keeps a level.
+
+    Args:
+        recall: the level, from 0 to 1: part of positives that must be found.
+        num_thresholds: how many thresholds are tried.
+        class_id: the only class that counts; all of them unless given.
+        name: label in logs.
+        dtype: dtype of the metric; the default float type unless given.
+
+    Raises:
+        ValueError: for a level outside of 0 to 1 and for less than one threshold.
+    """
+
+    _maximized, _constrained = "precision", "recall"
+
+    def __init__(
+        self,
+        recall: float,
+        num_thresholds: int = 200,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(recall, num_thresholds, class_id, name, dtype)
+        self.recall = recall
+
+
+class RecallAtPrecision(_OperatingPoint):
+    """The best recall (part of positives found) where precision is at least a level.
+
+    Args:
+        precision: the level, from 0 to 1: part of positive predictions that must be right.
+        num_thresholds: how many thresholds are tried.
+        class_id: the only class that counts; all of them unless given.
+        name: label in logs.
+        dtype: dtype of the metric; the default float type unless given.
+
+    Raises:
+        ValueError: for a level outside of 0 to 1 and for less than one threshold.
+    """
+
+    _maximized, _constrained = "recall", "precision"
+
+    def __init__(
+        self,
+        precision: float,
+        num_thresholds: int = 200,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(precision, num_thresholds, class_id, name, dtype)
+        self.precision = precision

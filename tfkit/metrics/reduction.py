@@ -1,0 +1,162 @@
+"""Sums and means over all the samples seen: `Sum`, `Mean`, and the mean of a function's values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit import losses, masking, registry
+from tfkit.losses.tensors import squeeze_or_expand_to_same_rank
+from tfkit.metrics.base import Metric
+
+
+def mask_weights(sample_weight: Any, mask: Any, dtype: str) -> Any:
+    """Sample weights with the masked entries at zero; `None` where there are neither."""
+    if mask is None:
+        return sample_weight
+    mask = tf.cast(mask, dtype)
+    if sample_weight is None:
+        return mask
+    mask, sample_weight = squeeze_or_expand_to_same_rank(mask, tf.cast(sample_weight, dtype))
+    return sample_weight * mask
+
+
+def reduce_to_samples(
+    values: Any, sample_weight: Any, reduce: Callable[..., Any], dtype: str
+) -> tuple[Any, Any]:
+    """One weighted value, and one weight, for each sample.
+
+    Args:
+        values: shape `(batch, ...)`.
+        sample_weight: `None` or weights that broadcast to `values` once ranks are matched.
+        reduce: `tf.reduce_mean` or `tf.reduce_sum`, applied to all axes but the first.
+        dtype: dtype of the results.
+
+    Returns:
+        Values of shape `(batch,)`, and weights of shape `(batch,)` or `None`.
+    """
+    mask = masking.get_mask(values)
+    values = tf.cast(values, dtype)
+    if sample_weight is not None:
+        sample_weight = mask_weights(tf.cast(sample_weight, dtype), mask, dtype)
+        values, sample_weight = squeeze_or_expand_to_same_rank(values, sample_weight)
+        weight_rank = sample_weight.shape.rank
+        if values.shape.rank > weight_rank:
+            values = reduce(values, axis=list(range(weight_rank, values.shape.rank)))
+        sample_weight = tf.broadcast_to(sample_weight, tf.shape(values))
+        values = values * sample_weight
+        if weight_rank > 1:
+            sample_weight = reduce(sample_weight, axis=list(range(1, weight_rank)))
+    if values.shape.rank > 1:
+        values = reduce(values, axis=list(range(1, values.shape.rank)))
+    return values, sample_weight
+
+
+class Sum(Metric):
+    """The weighted sum of all values.
+
+    Args:
+        name: label in logs.
+        dtype: dtype of the sum; the default float type unless given.
+
+    Example:
+        >>> float(Sum()([1, 3, 5, 7], sample_weight=[1, 1, 0, 0]))
+        4.0
+    """
+
+    def __init__(self, name: str | None = "sum", dtype: Any = None) -> None:
+        super().__init__(name=name, dtype=dtype)
+        self.total = self.add_variable((), tf.zeros, dtype=self.dtype, name="total")
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> None:
+        """Adds `values`, each times its weight."""
+        values, _ = reduce_to_samples(values, sample_weight, tf.reduce_sum, self.dtype)
+        self.total.assign_add(tf.reduce_sum(values))
+
+    def result(self) -> Any:
+        """The sum so far."""
+        return tf.identity(self.total)
+
+
+class Mean(Metric):
+    """The weighted mean of all values; 0 before the first.
+
+    Args:
+        name: label in logs.
+        dtype: dtype of the mean; the default float type unless given.
+
+    Example:
+        >>> float(Mean()([1, 3, 5, 7], sample_weight=[1, 1, 0, 0]))
+        2.0
+    """
+
+    def __init__(self, name: str | None = "mean", dtype: Any = None) -> None:
+        super().__init__(name=name, dtype=dtype)
+        self.total = self.add_variable((), tf.zeros, dtype=self.dtype, name="total")
+        self.count = self.add_variable((), tf.zeros, dtype=self.dtype, name="count")
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> None:
+        """Adds `values`, each with its weight."""
+        values, weights = reduce_to_samples(values, sample_weight, tf.reduce_mean, self.dtype)
+        self.total.assign_add(tf.reduce_sum(values))
+        count = tf.size(values) if weights is None else tf.reduce_sum(weights)
+        self.count.assign_add(tf.cast(count, self.dtype))
+
+    def result(self) -> Any:
+        """The mean so far."""
+        return tf.math.divide_no_nan(self.total, self.count)
+
+
+class MeanMetricWrapper(Mean):
+    """The mean of `fn(y_true, y_pred)` over all samples; masked entries of `y_pred` do not count.
+
+    Args:
+        fn: function `(y_true, y_pred, **kwargs)` that gives a value for each sample.
+        name: label in logs.
+        dtype: dtype of the mean; the default float type unless given.
+        **kwargs: further arguments of `fn`.
+
+    Example:
+        >>> def squared_difference(y_true, y_pred):
+        ...     return tf.square(y_true - y_pred)
+        >>> metric = MeanMetricWrapper(squared_difference)
+        >>> float(metric(tf.constant([1.0, 2.0]), tf.constant([1.0, 4.0])))
+        2.0
+    """
+
+    def __init__(
+        self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **kwargs: Any
+    ) -> None:
+        super().__init__(name=name, dtype=dtype)
+        self._fn = fn
+        self._fn_kwargs = kwargs
+        if isinstance(fn, losses.Loss) or any(fn is item for item in vars(losses).values()):
+            self._direction = "down"
+
+    def update_state(  # type: ignore[override]
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None
+    ) -> None:
+        """Adds the values of the function for a batch."""
+        values = self._fn(y_true, y_pred, **self._fn_kwargs)
+        weights = mask_weights(sample_weight, masking.get_mask(y_pred), self.dtype)
+        super().update_state(values, sample_weight=weights)
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments, the function among them."""
+        arguments = {"fn": self._fn, **self._fn_kwargs}
+        return {**super().get_config(), **registry.serialize_keras_object(arguments)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """A metric with the arguments in `config`."""
+        return cls(**registry.deserialize_keras_object(config))
+
+
+class FunctionMetric(MeanMetricWrapper):
+    """The mean of a function that the class itself fixes; only its arguments are configuration."""
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {"name": self.name, "dtype": self.dtype, **self._fn_kwargs}

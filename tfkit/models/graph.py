@@ -1,0 +1,145 @@
+"""The calls between symbolic inputs and outputs, in the order in which to run them again on values."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.core.input_layer import InputLayer
+from tfkit.core.layer import Layer
+from tfkit.symbolic import KerasTensor, Node, symbolic_leaves
+
+
+class Graph:
+    """What a functional model computes.
+
+    Args:
+        inputs: nest of symbolic tensors.
+        outputs: nest of symbolic tensors that are computed from them.
+
+    Raises:
+        ValueError: for an output that also needs something else than `inputs`.
+    """
+
+    def __init__(self, inputs: Any, outputs: Any) -> None:
+        self.inputs = inputs
+        self.outputs = outputs
+        self.flat_inputs = symbolic_leaves(inputs)
+        self.flat_outputs = symbolic_leaves(outputs)
+        for kind, given, flat in (("inputs", inputs, self.flat_inputs), ("outputs", outputs, self.flat_outputs)):
+            if not flat or len(flat) != len(tf.nest.flatten(given)):
+                raise ValueError(
+                    f"All `{kind}` values must be KerasTensors, from `Input(...)` and calls on it. "
+                    f"Received: {kind}={given}"
+                )
+        self.nodes = _in_order(self.flat_inputs, self.flat_outputs)
+        self.layers = _unique(n.operation for n in self.nodes if isinstance(n.operation, Layer))
+
+    def run(self, inputs: Any) -> Any:
+        """The outputs for these inputs, which have the form of `self.inputs`."""
+        values = dict(zip(map(id, self.flat_inputs), tf.nest.flatten(inputs), strict=True))
+
+        def fill(leaf: Any) -> Any:
+            return values[id(leaf)] if isinstance(leaf, KerasTensor) else leaf
+
+        for node in self.nodes:
+            if any(id(output) not in values for output in node.output_tensors):
+                args, kwargs = tf.nest.map_structure(fill, (node.args, node.kwargs))
+                results = tf.nest.flatten(node.operation(*args, **kwargs))
+                for output, result in zip(tf.nest.flatten(node.outputs), results, strict=True):
+                    values[id(output)] = result
+        return tf.nest.map_structure(fill, self.outputs)
+
+
+    def replay(self, copies: dict[int, Any], values: dict[int, Any]) -> tuple[Any, Any]:
+        """The same calls with other layers: the symbolic inputs and outputs of the copy.
+
+        Args:
+            copies: the layer to call instead, by id of the layer.
+            values: symbolic tensors to begin with, by id of the input.
+        """
+
+        def fill(leaf: Any) -> Any:
+            return values[id(leaf)] if isinstance(leaf, KerasTensor) else leaf
+
+        for node in self.nodes:
+            if all(id(output) in values for output in node.output_tensors):
+                continue
+            operation = copies.get(id(node.operation), node.operation)
+            if isinstance(node.operation, InputLayer):
+                values[id(node.outputs)] = operation.output
+                continue
+            args, kwargs = tf.nest.map_structure(fill, (node.args, node.kwargs))
+            results = tf.nest.flatten(operation(*args, **kwargs))
+            for output, result in zip(tf.nest.flatten(node.outputs), results, strict=True):
+                values[id(output)] = result
+        return tf.nest.map_structure(fill, self.inputs), tf.nest.map_structure(fill, self.outputs)
+
+
+def _unique(items: Any) -> list[Any]:
+    return list({id(item): item for item in items}.values())
+
+
+def _in_order(inputs: list[KerasTensor], outputs: list[KerasTensor]) -> list[Node]:
+    """The nodes between inputs and outputs, the farthest from the outputs first.
+
+    A node's depth is its longest distance to an output. Nodes of one depth go in the order in which a
+    walk from the outputs back meets their operations, which is the order of Keras's `model.layers`.
+    """
+    given = {id(tensor) for tensor in inputs}
+    met: dict[int, int] = {}
+    finished: list[Node] = []
+    state: dict[int, str] = {}
+    pending: list[tuple[Node, bool]] = []
+    for output in outputs:
+        pending.append((_origin(output, given), False))
+        while pending:
+            node, done = pending.pop()
+            if done:
+                state[id(node)] = "done"
+                finished.append(node)
+                continue
+            if id(node) in state:
+                continue
+            state[id(node)] = "open"
+            met.setdefault(id(_identity(node)), len(met))
+            pending.append((node, True))
+            if not any(id(tensor) in given for tensor in node.output_tensors):
+                parents = [_origin(tensor, given) for tensor in node.input_tensors]
+                pending.extend((parent, False) for parent in reversed(parents))
+    depth: collections.defaultdict[int, int] = collections.defaultdict(int)
+    operation_depth: collections.defaultdict[int, int] = collections.defaultdict(int)
+    for node in reversed(finished):
+        identity = id(_identity(node))
+        depth[id(node)] = max(depth[id(node)], operation_depth[identity])
+        operation_depth[identity] = depth[id(node)]
+        if not any(id(tensor) in given for tensor in node.output_tensors):
+            for tensor in node.input_tensors:
+                parent = id(_origin(tensor, given))
+                depth[parent] = max(depth[parent], depth[id(node)] + 1)
+    for tensor in inputs:
+        node = _origin(tensor, given)
+        if id(node) not in state:
+            state[id(node)] = "done"
+            met.setdefault(id(_identity(node)), len(met))
+            finished.append(node)
+            depth[id(node)] = 0
+    return sorted(finished, key=lambda node: (-depth[id(node)], met[id(_identity(node))]))
+
+
+def _identity(node: Node) -> Any:
+    """What counts as one operation: a layer is one for all its calls, a function one for each."""
+    return node.operation if isinstance(node.operation, Layer) else node
+
+
+def _origin(tensor: KerasTensor, given: set[int]) -> Node:
+    if tensor.node is None:
+        raise ValueError(f"{tensor!r} was not made by `Input()` or by a call on symbolic tensors.")
+    if isinstance(tensor.node.operation, InputLayer) and id(tensor) not in given:
+        raise ValueError(
+            f"`outputs` of the model depend on the input '{tensor.node.operation.name}', which is not "
+            "among `inputs`. Add it to `inputs=`."
+        )
+    return tensor.node

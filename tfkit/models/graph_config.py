@@ -1,0 +1,169 @@
+"""A functional model as data, and back: layers, and the calls that connect them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfkit import registry
+from tfkit.core.layer import Layer
+from tfkit.models.graph import Graph
+from tfkit.symbolic import KerasTensor, Node
+
+
+def graph_to_config(graph: Graph) -> dict[str, Any]:
+    """The layers of a graph, with each call's arguments, in order; tensors are named by their call.
+
+    Raises:
+        TypeError: for a call of a function that is neither one of tfkit's ops nor registered.
+    """
+    names = _operation_names(graph)
+    entries: dict[str, dict[str, Any]] = {}
+    keys: dict[int, tuple[str, int, int]] = {}
+    for node in graph.nodes:
+        name = names[id(node)]
+        if name not in entries:
+            entries[name] = {**_operation_config(node), "name": name, "inbound_nodes": []}
+        calls = entries[name]["inbound_nodes"]
+        given = any(tensor is output for tensor in graph.flat_inputs for output in node.output_tensors)
+        arguments = ((), {}) if given else (node.args, node.kwargs)
+        index = len(calls)
+        calls.append(
+            {
+                "args": [_argument(arg, keys) for arg in arguments[0]],
+                "kwargs": {key: _argument(value, keys) for key, value in arguments[1].items()},
+            }
+        )
+        for position, output in enumerate(node.output_tensors):
+            keys[id(output)] = (name, index, position)
+    return {
+        "layers": list(entries.values()),
+        "input_layers": _map(graph.inputs, lambda tensor: list(keys[id(tensor)])),
+        "output_layers": _map(graph.outputs, lambda tensor: list(keys[id(tensor)])),
+    }
+
+
+def _operation_names(graph: Graph) -> dict[int, str]:
+    """A name for each node's operation: a layer's own; a function's, numbered within the model."""
+    names: dict[int, str] = {}
+    taken = {layer.name for layer in graph.layers}
+    for node in graph.nodes:
+        if isinstance(node.operation, Layer):
+            names[id(node)] = node.operation.name
+        else:
+            base = name = node.operation.__name__
+            count = 0
+            while name in taken:
+                count += 1
+                name = f"{base}_{count}"
+            taken.add(name)
+            names[id(node)] = name
+    return names
+
+
+def _operation_config(node: Node) -> dict[str, Any]:
+    operation = node.operation
+    known = isinstance(operation, Layer) or registry.is_builtin(operation)
+    if not known and registry.get_registered_name(operation) == operation.__name__:
+        raise TypeError(
+            f"Cannot save a functional model that calls `{operation.__module__}.{operation.__name__}` on "
+            "symbolic tensors: a file cannot name it. Use the function of `tfkit.ops` instead, or put the "
+            "call into a Layer's `call()`."
+        )
+    return registry.serialize_keras_object(operation)
+
+
+def _argument(value: Any, keys: dict[int, tuple[str, int, int]]) -> Any:
+    if isinstance(value, KerasTensor):
+        return {
+            "class_name": "__keras_tensor__",
+            "config": {
+                "shape": value.shape,
+                "dtype": value.dtype,
+                "keras_history": list(keys[id(value)]),
+            },
+        }
+    if isinstance(value, (list, tuple)):
+        return type(value)(_argument(item, keys) for item in value)
+    if isinstance(value, dict):
+        return {key: _argument(item, keys) for key, item in value.items()}
+    return registry.serialize_keras_object(value)
+
+
+def _map(structure: Any, function: Any) -> Any:
+    if isinstance(structure, dict):
+        return {key: _map(item, function) for key, item in structure.items()}
+    if isinstance(structure, (list, tuple)):
+        return [_map(item, function) for item in structure]
+    return function(structure)
+
+
+def graph_from_config(config: dict[str, Any], layers: dict[str, Any] | None = None) -> tuple[Any, Any]:
+    """The symbolic inputs and outputs of the graph that a configuration describes.
+
+    Args:
+        config: what `graph_to_config` gave.
+        layers: layers to use instead of new ones, by name.
+    """
+    operations: dict[str, Any] = {}
+    outputs: dict[tuple[str, int], list[KerasTensor]] = {}
+    pending: list[tuple[str, int, dict[str, Any]]] = []
+    for entry in config["layers"]:
+        name = entry["name"]
+        operations[name] = (layers or {}).get(name) or registry.deserialize_keras_object(entry)
+        for index, call in enumerate(entry["inbound_nodes"]):
+            pending.append((name, index, call))
+        if not entry["inbound_nodes"]:
+            pending.append((name, 0, {"args": [], "kwargs": {}}))
+    while pending:
+        waiting = []
+        for name, index, call in pending:
+            try:
+                args = [_restore(arg, outputs) for arg in call["args"]]
+                kwargs = {key: _restore(value, outputs) for key, value in call["kwargs"].items()}
+            except KeyError:
+                waiting.append((name, index, call))
+                continue
+            operation = operations[name]
+            result = operation(*args, **kwargs) if args or kwargs else operation.output
+            outputs[name, index] = [t for t in _leaves(result) if isinstance(t, KerasTensor)]
+        if len(waiting) == len(pending):
+            raise ValueError(
+                "A configuration of a functional model has calls whose inputs are never computed: "
+                f"{sorted({name for name, _, _ in waiting})}."
+            )
+        pending = waiting
+
+    def tensor(reference: Any) -> KerasTensor:
+        name, index, position = reference
+        return outputs[name, index][position]
+
+    return _map_references(config["input_layers"], tensor), _map_references(config["output_layers"], tensor)
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [leaf for key in sorted(value) for leaf in _leaves(value[key])]
+    if isinstance(value, (list, tuple)):
+        return [leaf for item in value for leaf in _leaves(item)]
+    return [value]
+
+
+def _restore(value: Any, outputs: dict[tuple[str, int], list[KerasTensor]]) -> Any:
+    if isinstance(value, dict):
+        if value.get("class_name") == "__keras_tensor__":
+            name, index, position = value["config"]["keras_history"]
+            return outputs[name, index][position]
+        if "class_name" in value:
+            return registry.deserialize_keras_object(value)
+        return {key: _restore(item, outputs) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_restore(item, outputs) for item in value)
+    return value
+
+
+def _map_references(references: Any, function: Any) -> Any:
+    if isinstance(references, dict):
+        return {key: _map_references(item, function) for key, item in references.items()}
+    if len(references) == 3 and isinstance(references[0], str) and isinstance(references[1], int):
+        return function(references)
+    return [_map_references(item, function) for item in references]

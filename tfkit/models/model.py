@@ -1,0 +1,298 @@
+"""`Model`: a layer that can be trained, saved and exported."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit import masking
+from tfkit.core import tracking
+from tfkit.core.input_layer import InputLayer
+from tfkit.core.input_spec import InputSpec
+from tfkit.core.layer import Layer
+from tfkit.export.saved_model import export_saved_model
+from tfkit.models.graph import Graph
+from tfkit.models.graph_config import graph_from_config, graph_to_config
+from tfkit.models.naming import local_names
+from tfkit.models.summary import print_summary
+from tfkit.registry import serialize_keras_object
+from tfkit.saving.model_file import save_model
+from tfkit.saving.weights import load_weights, save_weights
+from tfkit.training.loop import Programs
+from tfkit.training.trainer import Trainer
+
+
+class Model(Trainer, Layer):
+    """A layer with training, evaluation, prediction, saving and export.
+
+    Subclass it, with layers made in `__init__` and used in `call`; or describe it by symbolic inputs and
+    outputs, as `Model(inputs, outputs)`, which gives a `Functional` model.
+
+    Args:
+        inputs: symbolic tensor, or nest of them.
+        outputs: symbolic tensor computed from `inputs`, or nest of them.
+        trainable: whether training changes the weights.
+        dtype: dtype or dtype policy.
+        name: a label.
+
+    Example:
+        >>> x = Input(shape=(4,))
+        >>> model = Model(x, tf.nn.relu(x))
+        >>> model(tf.constant([[-1.0, 0.0, 1.0, 2.0]])).numpy()
+        array([[0., 0., 1., 2.]], dtype=float32)
+    """
+
+    _graph: Graph | None = None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Model:
+        """`Model(inputs, outputs)` is a `Functional` model."""
+        if cls is Model and (args or "inputs" in kwargs or "outputs" in kwargs):
+            cls = Functional
+        return super().__new__(cls, *args, **kwargs)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        inputs = kwargs.pop("inputs", args[0] if args else None)
+        outputs = kwargs.pop("outputs", args[1] if len(args) > 1 else None)
+        if (inputs is None) != (outputs is None) or len(args) > 3:
+            raise ValueError(
+                "A functional model needs both `inputs` and `outputs`. "
+                f"Received: inputs={inputs}, outputs={outputs}"
+            )
+        if len(args) > 2:
+            kwargs["name"] = args[2]
+        super().__init__(**kwargs)
+        self._programs = Programs()
+        if inputs is not None:
+            self._set_graph(Graph(inputs, outputs))
+
+    # --- As a graph of layers -----------------------------------------------------------------------
+
+    def _set_graph(self, graph: Graph) -> None:
+        """Makes the model compute `graph`."""
+        self._graph = graph
+        self.output_names = [tensor.node.operation for tensor in graph.flat_outputs]  # type: ignore[union-attr]
+        self.output_names = [getattr(op, "name", getattr(op, "__name__", "")) for op in self.output_names]
+        self.input_spec = tf.nest.map_structure(_input_spec, graph.inputs)
+        self.supports_masking = True
+        self.built = True
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        """Runs the layers between inputs and outputs; subclasses that are no graph override it."""
+        del training  # Reaches the layers by the call context.
+        if self._graph is None:
+            raise NotImplementedError(
+                f"Model {type(self).__name__} does not have a `call()` method implemented. Define "
+                "`def call(self, inputs): ...`, or pass `inputs` and `outputs`."
+            )
+        if mask is not None:
+            for tensor, tensor_mask in zip(tf.nest.flatten(inputs), tf.nest.flatten(mask), strict=True):
+                masking.set_mask(tensor, tensor_mask)
+        return self._graph.run(self._match_inputs(inputs))
+
+    def _match_inputs(self, inputs: Any) -> Any:
+        """Inputs in the form, dtype and number of axes that the graph's inputs have."""
+        assert self._graph is not None
+        expected = self._graph.flat_inputs
+        if isinstance(inputs, dict) and not isinstance(self._graph.inputs, dict):
+            given = [inputs[tensor.name] for tensor in expected]
+        elif isinstance(inputs, dict) and isinstance(self._graph.inputs, dict):
+            given = tf.nest.flatten({key: inputs[key] for key in self._graph.inputs})
+        else:
+            given = tf.nest.flatten(inputs)
+        return [_fit(value, tensor) for value, tensor in zip(given, expected, strict=True)]
+
+    @property
+    def inputs(self) -> Any:
+        """The symbolic inputs of a functional model, as a list."""
+        return None if self._graph is None else self._graph.flat_inputs
+
+    @property
+    def outputs(self) -> Any:
+        """The symbolic outputs of a functional model, as a list."""
+        return None if self._graph is None else self._graph.flat_outputs
+
+    @property
+    def input(self) -> Any:
+        """The symbolic inputs of a functional model, in the form that they were given in."""
+        return super().input if self._graph is None else self._graph.inputs
+
+    @property
+    def output(self) -> Any:
+        """The symbolic outputs of a functional model, in the form that they were given in."""
+        return super().output if self._graph is None else self._graph.outputs
+
+    @property
+    def input_shape(self) -> Any:
+        """The shapes of `input`."""
+        return tf.nest.map_structure(lambda tensor: tensor.shape, self.input)
+
+    @property
+    def output_shape(self) -> Any:
+        """The shapes of `output`."""
+        return tf.nest.map_structure(lambda tensor: tensor.shape, self.output)
+
+    # --- Layers -------------------------------------------------------------------------------------
+
+    def _graph_layers(self) -> list[Layer]:
+        return [] if self._graph is None else self._graph.layers
+
+    def _members(self) -> list[tuple[str, Any]]:
+        """The layers of the graph by names of their own, then what the attributes hold."""
+        graph = local_names(self._graph_layers())
+        known = {id(layer) for _, layer in graph}
+        return graph + [entry for entry in tracking.members(self) if id(entry[1]) not in known]
+
+    @property
+    def layers(self) -> list[Layer]:
+        """The layers directly inside."""
+        return tracking.sublayers(self)
+
+    def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
+        """The layer inside of this name, or at this index of `layers`.
+
+        Raises:
+            ValueError: where there is none.
+        """
+        if (name is None) == (index is None):
+            raise ValueError(f"Provide either a layer name or a layer index. Received: {name=}, {index=}")
+        if index is not None:
+            if not -len(self.layers) <= index < len(self.layers):
+                raise ValueError(
+                    f"Was asked to retrieve layer at index {index} but model only has "
+                    f"{len(self.layers)} layers."
+                )
+            return self.layers[index]
+        for layer in self.layers:
+            if layer.name == name:
+                return layer
+        raise ValueError(
+            f"No such layer: {name}. Existing layers are: {[layer.name for layer in self.layers]}."
+        )
+
+    def summary(
+        self,
+        line_length: int | None = None,
+        positions: Any = None,
+        print_fn: Callable[[str], Any] | None = None,
+        expand_nested: bool = False,
+        show_trainable: bool = False,
+        layer_range: Any = None,
+    ) -> None:
+        """Prints a table of the layers, their output shapes and numbers of parameters.
+
+        Args:
+            line_length: width of the table; that of the terminal unless given.
+            positions: relative widths of the columns, three or four numbers.
+            print_fn: function that gets the text instead of the terminal.
+            expand_nested: whether layers inside of nested models get lines of their own.
+            show_trainable: whether to show which layers are trained.
+            layer_range: names of the first and the last layer to show.
+        """
+        print_summary(
+            self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range
+        )
+
+    # --- Files --------------------------------------------------------------------------------------
+
+    def save(self, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
+        """Writes configuration, weights and optimizer state to one `.h5` file, whole or not at all.
+
+        Args:
+            filepath: a name that ends in `.h5`.
+            overwrite: whether an existing file is replaced.
+            **kwargs: `include_optimizer=False` leaves the optimizer's state out.
+        """
+        save_model(self, filepath, overwrite, **kwargs)
+
+    def save_weights(self, filepath: Any, overwrite: bool = True) -> None:
+        """Writes the weights to a `.weights.h5` file, whole or not at all."""
+        save_weights(self, filepath, overwrite)
+
+    def load_weights(self, filepath: Any, skip_mismatch: bool = False) -> None:
+        """Reads weights by attribute path: all of them, or an error that says what does not fit."""
+        load_weights(self, filepath, skip_mismatch)
+
+    def export(
+        self, filepath: Any, format: str = "tf_saved_model", verbose: bool = False, input_signature: Any = None
+    ) -> None:
+        """Writes a SavedModel with the signature `serving_default`, for TF Serving.
+
+        Args:
+            filepath: folder to write.
+            format: `"tf_saved_model"`.
+            verbose: whether to print where it was written.
+            input_signature: `tf.TensorSpec`s to use instead of what the model was called with.
+        """
+        if format != "tf_saved_model":
+            raise ValueError(f"Unknown `format`. Expected 'tf_saved_model'. Received: {format!r}")
+        export_saved_model(self, filepath, input_signature)
+        if verbose:
+            print(f"Saved artifact at '{filepath}'.")
+
+    # --- Configuration ------------------------------------------------------------------------------
+
+    def get_config(self) -> dict[str, Any]:
+        """The layers and calls of a functional model; the recorded arguments of any other."""
+        if self._graph is None or type(self).__init__ not in (Model.__init__, Functional.__init__):
+            config = super().get_config()
+            if type(self).get_config is Model.get_config:
+                known = self._tfkit.arguments
+                config = {key: value for key, value in config.items() if known.accepts(key)}
+            return config
+        return {"name": self.name, "trainable": self.trainable, **graph_to_config(self._graph)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """A new model with the layers and arguments of a configuration."""
+        del custom_objects  # Put in force by whoever reads the file.
+        if "input_layers" not in config:
+            return super().from_config(config)
+        inputs, outputs = graph_from_config(config)
+        model = (Functional if cls is Model else cls)(inputs, outputs, name=config.get("name"))
+        if config.get("trainable") is False:
+            model.trainable = False
+        return model
+
+    def to_json(self, **kwargs: Any) -> str:
+        """The configuration as JSON; keyword arguments go to `json.dumps`."""
+        return json.dumps(serialize_keras_object(self), **kwargs)
+
+
+class Functional(Model):
+    """A model that is described by its symbolic inputs and outputs."""
+
+    def __init__(self, inputs: Any, outputs: Any, name: str | None = None, **kwargs: Any) -> None:
+        super().__init__(inputs, outputs, name=name, **kwargs)
+
+
+def _input_spec(tensor: Any) -> InputSpec:
+    operation = tensor.node.operation
+    optional = isinstance(operation, InputLayer) and operation.optional
+    return InputSpec(
+        shape=(None, *tensor.shape[1:]),
+        allow_last_axis_squeeze=True,
+        name=tensor.name if isinstance(operation, InputLayer) else None,
+        optional=optional,
+    )
+
+
+def _fit(value: Any, expected: Any) -> Any:
+    """`value` in the dtype of an input, with a last axis of size 1 added or taken away as needed."""
+    if not isinstance(value, tf.Tensor):
+        return value
+    mask = masking.get_mask(value)
+    rank, wanted = value.shape.rank, len(expected.shape)
+    result = value
+    if rank is not None and rank == wanted - 1 and expected.shape[-1] == 1:
+        result = tf.expand_dims(result, -1)
+    elif rank is not None and rank == wanted + 1 and value.shape[-1] == 1:
+        result = tf.squeeze(result, -1)
+    # Float inputs are in the compute dtype already.
+    if result.dtype.name != expected.dtype and not result.dtype.is_floating:
+        result = tf.cast(result, expected.dtype)
+    if result is not value:
+        masking.set_mask(result, mask)
+    return result

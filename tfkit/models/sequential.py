@@ -1,0 +1,148 @@
+"""`Sequential`: a stack of layers, each of which gets the output of the one before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfkit import registry
+from tfkit.core import building
+from tfkit.core.input_layer import Input, InputLayer
+from tfkit.core.layer import Layer
+from tfkit.models.graph import Graph
+from tfkit.models.model import Model
+from tfkit.symbolic import KerasTensor
+
+
+class Sequential(Model):
+    """A stack of layers, each of which gets the output of the one before.
+
+    Args:
+        layers: the layers; an `Input` first makes the weights at once.
+        trainable: whether training changes the weights.
+        name: a label.
+
+    Example:
+        >>> model = Sequential([Input(shape=(3,))])
+        >>> model.layers
+        []
+    """
+
+    def __init__(
+        self, layers: Any = None, trainable: bool = True, name: str | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(trainable=trainable, name=name, **kwargs)
+        self.supports_masking = True
+        self._stack: list[Layer] = []
+        for layer in layers if isinstance(layers, (list, tuple)) else [layers] if layers else []:
+            self.add(layer)
+
+    def add(self, layer: Any, rebuild: bool = True) -> None:
+        """Puts a layer on top.
+
+        Raises:
+            ValueError: for something that is no layer, and for a name that is taken.
+        """
+        del rebuild  # Keras's switch to build later; here each layer is built once when added.
+        if isinstance(layer, KerasTensor) and layer.node is not None:
+            layer = layer.node.operation
+        if not isinstance(layer, Layer):
+            if callable(layer):
+                raise ValueError(
+                    f"Only instances of `Layer` can be added to a Sequential model. Received: {layer!r}. "
+                    "Wrap a function in `layers.Lambda`, or write a Layer."
+                )
+            raise ValueError(
+                f"Only instances of `Layer` can be added to a Sequential model. Received: {layer!r} "
+                f"(of type {type(layer).__name__})"
+            )
+        if any(layer.name == other.name for other in self._stack):
+            raise ValueError(
+                f"All layers added to a Sequential model should have unique names. Name '{layer.name}' "
+                "is already the name of a layer in this model."
+            )
+        if isinstance(layer, InputLayer) and self._stack:
+            raise ValueError(
+                f"Sequential model '{self.name}' has already been configured to begin with "
+                f"'{self._stack[0].name}'. You cannot add an Input on top."
+            )
+        stack = list(self._stack)
+        if not stack and layer._input_shape_argument is not None:
+            stack.append(Input(shape=layer._input_shape_argument).node.operation)
+        self._set_stack([*stack, layer])
+
+    def pop(self, rebuild: bool = True) -> Layer:
+        """Takes the topmost layer away and gives it."""
+        del rebuild
+        layer = self._stack[-1]
+        self._set_stack(self._stack[:-1])
+        return layer
+
+    def _set_stack(self, stack: list[Layer]) -> None:
+        if stack and isinstance(stack[0], InputLayer):
+            first = stack[0].output
+            inside = self._graph is not None and self._stack == stack[: len(self._stack)]
+            output = self._graph.outputs if inside and self._graph is not None else first
+            for layer in stack[len(self._stack) if inside else 1 :]:
+                if not isinstance(layer, InputLayer):
+                    output = layer(output)
+            self._stack = stack
+            self._set_graph(Graph(first, output))
+        else:
+            self._stack = stack
+            self._graph = None
+            self.built = False
+
+    def build(self, input_shape: Any = None) -> None:
+        """Makes the weights, for inputs of the given shape, batch first."""
+        if self._graph is None and input_shape is not None and self._stack:
+            dtype = "int64" if type(self._stack[0]).__name__ == "Embedding" else self.input_dtype
+            self.compute_output_spec(building.symbolic_from_shapes(input_shape, dtype))
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        """Runs the layers from bottom to top."""
+        if self._graph is not None:
+            return super().call(inputs, training, mask)
+        for layer in self._stack:
+            inputs = layer(inputs)
+        return inputs
+
+    @property
+    def layers(self) -> list[Layer]:
+        """The layers, without the input."""
+        return [layer for layer in self._stack if not isinstance(layer, InputLayer)]
+
+    def _graph_layers(self) -> list[Layer]:
+        return self._stack
+
+    def get_config(self) -> dict[str, Any]:
+        """The layers from bottom to top."""
+        config: dict[str, Any] = {
+            "name": self.name,
+            "trainable": self.trainable,
+            "dtype": self.dtype_policy.name,
+            "layers": [registry.serialize_keras_object(layer) for layer in self._stack],
+        }
+        if self.input_shape_or_none is not None:
+            config["build_input_shape"] = self.input_shape_or_none
+        return config
+
+    @property
+    def input_shape_or_none(self) -> Any:
+        """The shape of the input, where it is known."""
+        return None if self._graph is None else self._graph.flat_inputs[0].shape
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """A new model with the layers of a configuration."""
+        del custom_objects
+        model = cls(name=config.get("name"))
+        for entry in config["layers"]:
+            layer = registry.deserialize_keras_object(entry)
+            if not isinstance(layer, Layer):
+                raise ValueError(
+                    f"The configuration of a Sequential model holds {layer!r}, which is no layer."
+                )
+            model.add(layer)
+        if config.get("trainable") is False:
+            model.trainable = False
+        return model

@@ -1,0 +1,288 @@
+"""Convolutions in one, two and three dimensions.
+
+TensorFlow's CPU kernels know images with channels last only, so channels-first images are turned
+around the operation; under a compiler the two turns fuse away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.config import standardize_data_format
+from tfkit.ops.promotion import as_tensor
+from tfkit.ops.shaping import static_or_dynamic_shape
+from tfkit.symbolic import symbolic_op
+
+
+def channels_last(inputs: Any, data_format: str | None, function: Callable[[Any], Any]) -> Any:
+    """`function` of images with channels last, whatever their layout is."""
+    if standardize_data_format(data_format) == "channels_last":
+        return function(inputs)
+    ndim = inputs.shape.rank
+    outputs = function(tf.transpose(inputs, [0, *range(2, ndim), 1]))
+    return tf.transpose(outputs, [0, ndim - 1, *range(1, ndim - 1)])
+
+
+def layout(images: Any) -> str:
+    """TensorFlow's name for channels last; without it the gradients of 3D kernels fail."""
+    return {3: "NWC", 4: "NHWC", 5: "NDHWC"}[images.shape.rank]
+
+
+def per_axis(value: Any, num_axes: int) -> list[int]:
+    """One number for each of the spatial axes."""
+    return [value] * num_axes if isinstance(value, int) else list(value)
+
+
+def _check_padding(padding: str) -> str:
+    if padding.lower() not in ("valid", "same"):
+        raise ValueError(f"`padding` must be 'valid' or 'same'. Received: padding={padding!r}")
+    return padding.upper()
+
+
+@symbolic_op
+def conv(
+    inputs: Any,
+    kernel: Any,
+    strides: int | Sequence[int] = 1,
+    padding: str = "valid",
+    data_format: str | None = None,
+    dilation_rate: int | Sequence[int] = 1,
+) -> tf.Tensor:
+    """A convolution in one, two or three dimensions.
+
+    Args:
+        inputs: `(batch, *sizes, channels)`, or channels second.
+        kernel: `(*sizes, channels / groups, filters)`; fewer channels than the inputs have make
+            groups.
+        strides: step in each direction.
+        padding: `"valid"` (none) or `"same"` (output size is input size over stride).
+        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
+        dilation_rate: distance between the kernel's points.
+
+    Raises:
+        ValueError: when the channels do not fit, or nothing would come out.
+    """
+    inputs, kernel = as_tensor(inputs), as_tensor(kernel)
+    channel_axis = -1 if standardize_data_format(data_format) == "channels_last" else 1
+    channels, kernel_channels = inputs.shape[channel_axis], kernel.shape[-2]
+    if channels is not None and (
+        channels % kernel_channels or kernel.shape[-1] % (channels // kernel_channels)
+    ):
+        raise ValueError(
+            "The channels of the inputs and the filters must divide into groups of the kernel. "
+            f"Received: inputs.shape={inputs.shape}, kernel.shape={kernel.shape}"
+        )
+    padding = _check_padding(padding)
+
+    def convolve(x: Any) -> Any:
+        # Group by group: TensorFlow's kernels with groups have no gradient on CPU, or are missing.
+        groups = 1 if channels is None else channels // kernel_channels
+        parts = [x] if groups == 1 else tf.split(x, groups, -1)
+        kernels = [kernel] if groups == 1 else tf.split(kernel, groups, -1)
+        outputs = [
+            tf.nn.convolution(part, weights, strides, padding, layout(x), dilation_rate)
+            for part, weights in zip(parts, kernels, strict=True)
+        ]
+        return outputs[0] if groups == 1 else tf.concat(outputs, -1)
+
+    outputs = channels_last(inputs, data_format, convolve)
+    if 0 in outputs.shape and 0 not in inputs.shape:
+        raise ValueError(
+            "The convolution has an empty output: inputs too small for kernel, strides, "
+            f"dilation and padding. Received: inputs.shape={inputs.shape}, "
+            f"kernel.shape={kernel.shape}, output shape={outputs.shape}"
+        )
+    return outputs
+
+
+def _depthwise(
+    x: Any, kernel: Any, strides: list[int], padding: str, dilations: list[int]
+) -> tf.Tensor:
+    """A depthwise convolution of images with channels last, in one or two dimensions."""
+    if x.shape.rank == 3:
+        # The kernel wants equal strides; along the axis of size 1 they make no difference.
+        outputs = _depthwise(x[:, None], kernel[None], strides * 2, padding, [1, *dilations])
+        return tf.squeeze(outputs, [1])
+    if max(dilations) > 1 and max(strides) > 1:
+        return _strided_and_dilated(x, kernel, strides, padding, dilations)
+    if strides[0] != strides[1]:
+        outputs = tf.nn.depthwise_conv2d(
+            _padded(x, kernel, strides, dilations) if padding == "SAME" else x,
+            kernel,
+            [1, 1, 1, 1],
+            "VALID",
+        )
+        return outputs[:, :: strides[0], :: strides[1]]
+    return tf.nn.depthwise_conv2d(x, kernel, [1, *strides, 1], padding, dilations=dilations)
+
+
+def _padded(x: Any, kernel: Any, strides: list[int], dilations: list[int]) -> tf.Tensor:
+    """`x` with the border that padding "same" would give it."""
+    borders: list[Any] = [[0, 0]]
+    sizes = static_or_dynamic_shape(x)[1:3]
+    for size, k, s, d in zip(sizes, kernel.shape[:2], strides, dilations, strict=True):
+        needed = tf.maximum((-(-size // s) - 1) * s + (k - 1) * d + 1 - size, 0)
+        borders.append([needed // 2, needed - needed // 2])
+    return tf.pad(x, [*borders, [0, 0]])
+
+
+def _strided_and_dilated(
+    x: Any, kernel: Any, strides: list[int], padding: str, dilations: list[int]
+) -> tf.Tensor:
+    """TensorFlow refuses both at once: every point is computed, and the strides pick some."""
+    if padding == "SAME":
+        x = _padded(x, kernel, strides, dilations)
+    outputs = tf.nn.depthwise_conv2d(x, kernel, [1, 1, 1, 1], "VALID", dilations=dilations)
+    return outputs[:, :: strides[0], :: strides[1]]
+
+
+def _check_spatial_axes(inputs: Any, kernel: Any, data_format: str | None) -> int:
+    num_axes = inputs.shape.rank - 2
+    if num_axes not in (1, 2):
+        raise ValueError(
+            f"`inputs` must have 3 axes (1D) or 4 (2D). Received: inputs.shape={inputs.shape}"
+        )
+    axis = -1 if standardize_data_format(data_format) == "channels_last" else 1
+    if inputs.shape[axis] is not None and inputs.shape[axis] != kernel.shape[-2]:
+        raise ValueError(
+            "The kernel must have as many channels as the inputs. "
+            f"Received: inputs.shape={inputs.shape}, kernel.shape={kernel.shape}"
+        )
+    return num_axes
+
+
+@symbolic_op
+def depthwise_conv(
+    inputs: Any,
+    kernel: Any,
+    strides: int | Sequence[int] = 1,
+    padding: str = "valid",
+    data_format: str | None = None,
+    dilation_rate: int | Sequence[int] = 1,
+) -> tf.Tensor:
+    """A convolution of each channel on its own, in one or two dimensions.
+
+    Args:
+        inputs: `(batch, *sizes, channels)`, or channels second.
+        kernel: `(*sizes, channels, multiplier)`.
+        strides: as in `conv`.
+        padding: as in `conv`.
+        data_format: as in `conv`.
+        dilation_rate: as in `conv`.
+
+    Raises:
+        ValueError: for inputs of another rank or with other channels than the kernel.
+    """
+    inputs, kernel = as_tensor(inputs), as_tensor(kernel)
+    num_axes = _check_spatial_axes(inputs, kernel, data_format)
+    strides, dilations = per_axis(strides, num_axes), per_axis(dilation_rate, num_axes)
+    padding = _check_padding(padding)
+    return channels_last(
+        inputs, data_format, lambda x: _depthwise(x, kernel, strides, padding, dilations)
+    )
+
+
+@symbolic_op
+def separable_conv(
+    inputs: Any,
+    depthwise_kernel: Any,
+    pointwise_kernel: Any,
+    strides: int | Sequence[int] = 1,
+    padding: str = "valid",
+    data_format: str | None = None,
+    dilation_rate: int | Sequence[int] = 1,
+) -> tf.Tensor:
+    """A depthwise convolution, then one across channels at each point.
+
+    Args:
+        inputs: `(batch, *sizes, channels)`, or channels second.
+        depthwise_kernel: `(*sizes, channels, multiplier)`.
+        pointwise_kernel: `(*ones, channels * multiplier, filters)`.
+        strides: as in `conv`.
+        padding: as in `conv`.
+        data_format: as in `conv`.
+        dilation_rate: as in `conv`.
+
+    Raises:
+        ValueError: for inputs of another rank or with other channels than the kernel.
+    """
+    inputs, depthwise_kernel = as_tensor(inputs), as_tensor(depthwise_kernel)
+    num_axes = _check_spatial_axes(inputs, depthwise_kernel, data_format)
+    strides, dilations = per_axis(strides, num_axes), per_axis(dilation_rate, num_axes)
+    padding = _check_padding(padding)
+
+    def convolve(x: Any) -> Any:
+        x = _depthwise(x, depthwise_kernel, strides, padding, dilations)
+        return tf.nn.convolution(x, pointwise_kernel, padding="VALID", data_format=layout(x))
+
+    return channels_last(inputs, data_format, convolve)
+
+
+@symbolic_op
+def conv_transpose(
+    inputs: Any,
+    kernel: Any,
+    strides: int | Sequence[int] = 1,
+    padding: str = "valid",
+    output_padding: int | Sequence[int] | None = None,
+    data_format: str | None = None,
+    dilation_rate: int | Sequence[int] = 1,
+) -> tf.Tensor:
+    """The transpose of a convolution: a stride makes the output larger.
+
+    Args:
+        inputs: `(batch, *sizes, channels)`, or channels second.
+        kernel: `(*sizes, filters, channels)`.
+        strides: as in `conv`.
+        padding: as in `conv`.
+        output_padding: what to add to the output's sizes, to choose among those that a convolution
+            would map to the input's size.
+        data_format: as in `conv`.
+        dilation_rate: as in `conv`.
+
+    Raises:
+        ValueError: when the channels do not fit.
+    """
+    inputs, kernel = as_tensor(inputs), as_tensor(kernel)
+    num_axes = inputs.shape.rank - 2
+    axis = -1 if standardize_data_format(data_format) == "channels_last" else 1
+    if inputs.shape[axis] is not None and inputs.shape[axis] != kernel.shape[-1]:
+        raise ValueError(
+            "The last axis of the kernel must have as many channels as the inputs. "
+            f"Received: inputs.shape={inputs.shape}, kernel.shape={kernel.shape}"
+        )
+    strides, dilations = per_axis(strides, num_axes), per_axis(dilation_rate, num_axes)
+    extras = [None] * num_axes if output_padding is None else per_axis(output_padding, num_axes)
+    padding = _check_padding(padding)
+
+    def convolve(x: Any) -> Any:
+        batch, *sizes, _ = static_or_dynamic_shape(x)
+        output_shape = [
+            _transposed_size(*numbers, padding)
+            for numbers in zip(sizes, kernel.shape[:-2], strides, dilations, extras, strict=True)
+        ]
+        return tf.nn.conv_transpose(
+            x,
+            kernel,
+            [batch, *output_shape, kernel.shape[-2]],
+            strides,
+            padding,
+            layout(x),
+            dilations,
+        )
+
+    return channels_last(inputs, data_format, convolve)
+
+
+def _transposed_size(
+    size: Any, kernel_size: int, stride: int, dilation: int, extra: int | None, padding: str
+) -> Any:
+    reach = (kernel_size - 1) * dilation + 1
+    if extra is None:
+        return size * stride if padding == "SAME" else size * stride + max(reach - stride, 0)
+    if padding == "SAME":
+        return (size - 1) * stride + reach - 2 * (reach // 2) + extra
+    return (size - 1) * stride + reach + extra

@@ -1,0 +1,193 @@
+"""What tensors are made of: shapes, dtypes, conversion, writing parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.compiler.tf2xla.python.xla import dynamic_update_slice
+
+from tfkit.dtypes import standardize_dtype
+from tfkit.ops.promotion import as_tensor, to_dtype
+from tfkit.ops.shaping import static_or_dynamic_shape
+from tfkit.symbolic import is_keras_tensor, symbolic_op
+
+# --- Shapes and dtypes ----------------------------------------------------------------------------
+
+
+def shape(x: Any) -> tuple[Any, ...]:
+    """Sizes of the axes: Python numbers where they are known, scalar tensors where not.
+
+    A symbolic tensor has `None` where the size is not known.
+
+    Raises:
+        ValueError: when not even the number of axes is known.
+    """
+    if is_keras_tensor(x):
+        return x.shape
+    x = as_tensor(x)
+    if isinstance(x, tf.RaggedTensor):
+        return tuple(x.shape)
+    if x.shape.rank is None:
+        raise ValueError(f"The number of axes must be known. Received: {x!r}")
+    return static_or_dynamic_shape(x)
+
+
+def ndim(x: Any) -> int:
+    """The number of axes."""
+    return len(x.shape) if is_keras_tensor(x) else as_tensor(x).shape.rank
+
+
+@symbolic_op
+def size(x: Any) -> tf.Tensor:
+    """The number of elements, as an int32 scalar."""
+    return tf.size(as_tensor(x))
+
+
+def dtype(x: Any) -> str:
+    """Name of the dtype."""
+    return standardize_dtype(x.dtype if hasattr(x, "dtype") else as_tensor(x).dtype)
+
+
+@symbolic_op
+def cast(x: Any, dtype: Any) -> Any:
+    """`x` in another dtype."""
+    return tf.cast(x, standardize_dtype(dtype))
+
+
+@symbolic_op
+def saturate_cast(x: Any, dtype: Any) -> tf.Tensor:
+    """`x` in another dtype; what does not fit becomes its least or greatest number."""
+    return tf.saturate_cast(as_tensor(x), standardize_dtype(dtype))
+
+
+# --- Conversion -----------------------------------------------------------------------------------
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether `x` is a TensorFlow tensor (a variable too); symbolic tensors are none."""
+    return tf.is_tensor(x)
+
+
+@symbolic_op
+def convert_to_tensor(
+    x: Any, dtype: Any = None, sparse: bool | None = None, ragged: bool | None = None
+) -> Any:
+    """`x` as a tensor.
+
+    Args:
+        x: an array, a nest of numbers, a variable or a tensor.
+        dtype: that of `x` unless given.
+        sparse: `False` makes a sparse tensor dense.
+        ragged: `False` makes a ragged tensor dense.
+    """
+    if sparse is False and isinstance(x, tf.SparseTensor):
+        x = tf.sparse.to_dense(x)
+    if ragged is False and isinstance(x, tf.RaggedTensor):
+        x = x.to_tensor()
+    if dtype is None:
+        return as_tensor(x)
+    dtype = tf.as_dtype(standardize_dtype(dtype))
+    return to_dtype(x, dtype)
+
+
+@symbolic_op
+def array(x: Any, dtype: Any = None) -> tf.Tensor:
+    """`x` as a tensor, of `dtype` if given."""
+    return convert_to_tensor(x, dtype)
+
+
+@symbolic_op
+def copy(x: Any) -> tf.Tensor:
+    """A tensor of the same values."""
+    return tf.identity(as_tensor(x))
+
+
+def convert_to_numpy(x: Any) -> np.ndarray:
+    """`x` as a NumPy array of its own; sparse and ragged tensors become dense."""
+    if isinstance(x, tf.SparseTensor):
+        x = tf.sparse.to_dense(x)
+    elif isinstance(x, tf.RaggedTensor):
+        x = x.to_tensor()
+    elif isinstance(x, tf.IndexedSlices):
+        x = tf.convert_to_tensor(x)
+    return np.array(x)
+
+
+# --- Gradients ------------------------------------------------------------------------------------
+
+
+@symbolic_op
+def stop_gradient(variable: Any) -> Any:
+    """`variable`, as a constant for gradients."""
+    return tf.stop_gradient(variable)
+
+
+def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator for a function that gives its result and the function of its gradient."""
+    return tf.custom_gradient(f)
+
+
+# --- Writing and reading parts --------------------------------------------------------------------
+
+
+@symbolic_op
+def scatter(indices: Any, values: Any, shape: Any) -> tf.Tensor:
+    """A tensor of zeros with `values` added at `indices`."""
+    return tf.scatter_nd(indices, values, shape)
+
+
+@symbolic_op
+def scatter_update(
+    inputs: Any, indices: Any, updates: Any, reduction: str | None = None
+) -> tf.Tensor:
+    """`inputs` with `updates` at `indices`.
+
+    Args:
+        inputs: a tensor.
+        indices: one place a row.
+        updates: what goes there.
+        reduction: `None` to replace, or `"add"`, `"max"`, `"min"`, `"mul"` to combine with.
+
+    Raises:
+        ValueError: for another reduction.
+    """
+    inputs = as_tensor(inputs)
+    updates = tf.cast(updates, inputs.dtype)
+    if reduction == "mul":
+        # One row after the other: TensorFlow has no scatter that multiplies.
+        indices = as_tensor(indices)
+
+        def multiply_row(i: Any, result: Any) -> Any:
+            row = tf.gather_nd(result, indices[i : i + 1]) * updates[i : i + 1]
+            return i + 1, tf.tensor_scatter_nd_update(result, indices[i : i + 1], row)
+
+        count = tf.shape(indices)[0]
+        return tf.while_loop(lambda i, _: i < count, multiply_row, (0, inputs))[1]
+    functions = {
+        None: tf.tensor_scatter_nd_update,
+        "add": tf.tensor_scatter_nd_add,
+        "max": tf.tensor_scatter_nd_max,
+        "min": tf.tensor_scatter_nd_min,
+    }
+    if reduction not in functions:
+        raise ValueError(
+            "`reduction` must be None, 'add', 'max', 'min' or 'mul'. "
+            f"Received: reduction={reduction!r}"
+        )
+    return functions[reduction](inputs, indices, updates)
+
+
+@symbolic_op
+def slice(inputs: Any, start_indices: Any, shape: Any) -> tf.Tensor:
+    """The part of `inputs` of size `shape` that begins at `start_indices`."""
+    return tf.slice(inputs, start_indices, shape)
+
+
+@symbolic_op
+def slice_update(inputs: Any, start_indices: Any, updates: Any) -> tf.Tensor:
+    """`inputs` with `updates` in the part that begins at `start_indices`."""
+    inputs, updates = as_tensor(inputs), as_tensor(updates)
+    return dynamic_update_slice(inputs, updates, tf.cast(start_indices, tf.int32))

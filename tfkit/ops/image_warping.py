@@ -1,0 +1,260 @@
+"""Images warped and resampled."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.ops.image_geometry import as_batch, check_choice
+from tfkit.ops.promotion import as_tensor, promote_tensors
+from tfkit.ops.shaping import static_or_dynamic_shape
+from tfkit.symbolic import symbolic_op
+
+_FILL_MODES = ("constant", "nearest", "wrap", "reflect")
+
+
+def _project(
+    images: Any,
+    transform: Any,
+    interpolation: str,
+    fill_mode: str,
+    fill_value: float,
+    data_format: str | None,
+) -> tf.Tensor:
+    check_choice("interpolation", interpolation, ("nearest", "bilinear"))
+    check_choice("fill_mode", fill_mode, _FILL_MODES)
+    transform = tf.cast(transform, tf.float32)
+    if transform.shape.rank not in (1, 2):
+        raise ValueError(
+            "Invalid transform rank: expected rank 1 (single transform) or rank 2 (batch of "
+            f"transforms). Received input with shape: transform.shape={transform.shape}"
+        )
+
+    def projected(x: Any) -> Any:
+        outputs = tf.raw_ops.ImageProjectiveTransformV3(
+            images=x,
+            transforms=transform[None] if transform.shape.rank == 1 else transform,
+            output_shape=tf.shape(x)[1:3],
+            fill_value=fill_value,
+            interpolation=interpolation.upper(),
+            fill_mode=fill_mode.upper(),
+        )
+        return tf.ensure_shape(outputs, x.shape)
+
+    return as_batch(images, data_format, projected)
+
+
+@symbolic_op
+def affine_transform(
+    images: Any,
+    transform: Any,
+    interpolation: str = "bilinear",
+    fill_mode: str = "constant",
+    fill_value: float = 0,
+    data_format: str | None = None,
+) -> tf.Tensor:
+    """The images warped: the output at `(x, y)` is the input at `((a x + b y + c) / k, ...)`.
+
+    Args:
+        images: one image or a batch of them.
+        transform: `[a, b, c, d, e, f, g, h]`, one for all or one an image: the input's x is
+            `(a x + b y + c) / k` and its y is `(d x + e y + f) / k`, with `k = g x + h y + 1`.
+        interpolation: `"bilinear"` or `"nearest"`.
+        fill_mode: what lies outside: `"constant"`, `"nearest"`, `"wrap"` or `"reflect"`.
+        fill_value: the constant.
+        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
+
+    Raises:
+        ValueError: for options outside these, or other ranks.
+    """
+    return _project(images, transform, interpolation, fill_mode, fill_value, data_format)
+
+
+@symbolic_op
+def perspective_transform(
+    images: Any,
+    start_points: Any,
+    end_points: Any,
+    interpolation: str = "bilinear",
+    fill_value: float = 0,
+    data_format: str | None = None,
+) -> tf.Tensor:
+    """The images warped so that four points come to lie on four others.
+
+    Args:
+        images: one image or a batch of them.
+        start_points: four points `(x, y)`, or four for each image.
+        end_points: where they come to lie.
+        interpolation: `"bilinear"` or `"nearest"`.
+        fill_value: what lies outside.
+        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
+
+    Raises:
+        ValueError: for points of another shape.
+    """
+    start, end = tf.cast(start_points, tf.float32), tf.cast(end_points, tf.float32)
+    if start.shape.rank not in (2, 3) or start.shape[-2:] != (4, 2) or start.shape != end.shape:
+        raise ValueError(
+            "`start_points` and `end_points` must have the shape (4, 2), or (N, 4, 2) for a batch. "
+            f"Received: start_points.shape={start.shape}, end_points.shape={end.shape}"
+        )
+    # Each pair of points gives two linear equations in the eight numbers of the transform.
+    x, y = end[..., 0:1], end[..., 1:2]
+    one, zero = tf.ones_like(x), tf.zeros_like(x)
+    u, v = start[..., 0:1], start[..., 1:2]
+    equations = tf.concat(
+        [
+            tf.concat([x, y, one, zero, zero, zero, -u * x, -u * y], -1),
+            tf.concat([zero, zero, zero, x, y, one, -v * x, -v * y], -1),
+        ],
+        -2,
+    )
+    transform = tf.linalg.solve(equations, tf.concat([u, v], -2))[..., 0]
+    return _project(images, transform, interpolation, "constant", fill_value, data_format)
+
+
+def _inside(index: Any, size: Any, fill_mode: str) -> Any:
+    """Indices outside the axis as those inside that they stand for."""
+    if fill_mode == "wrap":
+        return tf.math.floormod(index, size)
+    if fill_mode == "mirror":
+        period = tf.maximum(2 * (size - 1), 1)
+        index = tf.math.floormod(index, period)
+        return tf.minimum(index, period - index)
+    if fill_mode == "reflect":
+        index = tf.math.floormod(index, 2 * size)
+        return tf.minimum(index, 2 * size - 1 - index)
+    return tf.clip_by_value(index, 0, size - 1)
+
+
+@symbolic_op
+def map_coordinates(
+    inputs: Any, coordinates: Any, order: int, fill_mode: str = "constant", fill_value: float = 0
+) -> tf.Tensor:
+    """The values of `inputs` at coordinates between its elements.
+
+    Args:
+        inputs: a tensor.
+        coordinates: one tensor of indices, whole or not, for each axis of `inputs`.
+        order: 0 for the nearest element, 1 for linear interpolation.
+        fill_mode: what lies outside `abcd`: `"constant"`, `"nearest"` (`aaabcddd`), `"wrap"`
+            (`bcdabcdabc`), `"mirror"` (`dcbabcdcba`) or `"reflect"` (`dcbaabcddcba`).
+        fill_value: the constant.
+
+    Raises:
+        ValueError: for options outside these, or when the coordinates do not fit.
+    """
+    check_choice("fill_mode", fill_mode, (*_FILL_MODES, "mirror"))
+    inputs, coordinates = as_tensor(inputs), as_tensor(coordinates)
+    if coordinates.shape[0] != inputs.shape.rank or coordinates.shape.rank < 2:
+        raise ValueError(
+            "`coordinates` must hold one tensor of indices for each axis of `inputs`. "
+            f"Received: inputs.shape={inputs.shape}, coordinates.shape={coordinates.shape}"
+        )
+    if order not in (0, 1):
+        raise ValueError(f"`order` must be 0 or 1. Received: order={order}")
+    if not coordinates.dtype.is_floating:
+        coordinates = tf.cast(coordinates, tf.float32)
+    neighbours = []
+    for place in tf.unstack(coordinates):
+        lower = tf.round(place) if order == 0 else tf.floor(place)
+        weight = place - lower
+        index = tf.cast(lower, tf.int32)
+        pair = [(index, 1 - weight), (index + 1, weight)]
+        neighbours.append([(index, tf.ones_like(weight))] if order == 0 else pair)
+    sizes = static_or_dynamic_shape(inputs)
+    total = tf.zeros_like(coordinates[0])
+    for corner in itertools.product(*neighbours):
+        indices = tf.stack(
+            [_inside(i, size, fill_mode) for (i, _), size in zip(corner, sizes, strict=True)], -1
+        )
+        values = tf.cast(tf.gather_nd(inputs, indices), total.dtype)
+        if fill_mode == "constant":
+            valid = tf.reduce_all(
+                [(i >= 0) & (i < size) for (i, _), size in zip(corner, sizes, strict=True)], 0
+            )
+            values = tf.where(valid, values, tf.cast(fill_value, total.dtype))
+        total += values * math.prod(weight for _, weight in corner)
+    return tf.cast(tf.round(total) if inputs.dtype.is_integer else total, inputs.dtype)
+
+
+# --- Resampling by matrices -----------------------------------------------------------------------
+
+
+def _triangle(x: Any) -> Any:
+    return tf.maximum(1 - x, 0)
+
+
+def _keys_cubic(x: Any) -> Any:
+    near = ((1.5 * x - 2.5) * x) * x + 1.0
+    far = ((-0.5 * x + 2.5) * x - 4.0) * x + 2.0
+    return tf.where(x >= 2.0, tf.zeros_like(x), tf.where(x >= 1.0, far, near))
+
+
+def _lanczos(radius: float) -> Callable[[Any], Any]:
+    def kernel(x: Any) -> Any:
+        angle = math.pi * tf.where(x > 1e-3, x, tf.ones_like(x))
+        value = radius * tf.sin(angle) * tf.sin(angle / radius) / tf.square(angle)
+        value = tf.where(x > 1e-3, value, tf.ones_like(x))
+        return tf.where(x > radius, tf.zeros_like(x), value)
+
+    return kernel
+
+
+_KERNELS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("linear", "bilinear", "trilinear", "triangle"), _triangle),
+    **dict.fromkeys(("cubic", "bicubic", "tricubic"), _keys_cubic),
+    "lanczos3": _lanczos(3.0),
+    "lanczos5": _lanczos(5.0),
+}
+
+
+@symbolic_op
+def scale_and_translate(
+    images: Any,
+    output_shape: Any,
+    scale: Any,
+    translation: Any,
+    spatial_dims: Any,
+    method: str,
+    antialias: bool = True,
+) -> tf.Tensor:
+    """The images resampled: what was at `x` comes to lie at `x * scale + translation`.
+
+    Args:
+        images: a tensor.
+        output_shape: shape of the result.
+        scale: a factor for each of the axes `spatial_dims`.
+        translation: a distance for each of them.
+        spatial_dims: the axes to resample.
+        method: `"linear"`, `"cubic"`, `"lanczos3"` or `"lanczos5"`.
+        antialias: whether to smooth before making images smaller.
+
+    Raises:
+        ValueError: for another method.
+    """
+    check_choice("method", method, tuple(_KERNELS))
+    images = as_tensor(images)
+    scale, translation = promote_tensors(scale, translation)
+    outputs = images if images.dtype.is_floating else tf.cast(images, tf.float32)
+    for i, axis in enumerate(a % images.shape.rank for a in spatial_dims):
+        inverse = 1.0 / scale[i]
+        targets = tf.cast(tf.range(output_shape[axis]), scale.dtype)
+        size = tf.cast(tf.shape(images)[axis], scale.dtype)
+        places = (targets + 0.5 - translation[i]) * inverse - 0.5
+        distance = tf.abs(places[None, :] - tf.range(size)[:, None])
+        weights = _KERNELS[method](distance / (tf.maximum(inverse, 1.0) if antialias else 1.0))
+        sums = tf.reduce_sum(weights, 0, keepdims=True)
+        weights = tf.where(tf.abs(sums) > 1.2e-4, tf.math.divide_no_nan(weights, sums), 0)
+        weights = tf.where((places >= -0.5) & (places <= size - 0.5), weights, 0)
+        outputs = tf.tensordot(outputs, tf.cast(weights, outputs.dtype), [[axis], [0]])
+        rank = images.shape.rank
+        outputs = tf.transpose(outputs, [*range(axis), rank - 1, *range(axis, rank - 1)])
+    if images.dtype.is_floating:
+        return outputs
+    low, high = (tf.cast(f(images), tf.float32) for f in (tf.reduce_min, tf.reduce_max))
+    return tf.cast(tf.clip_by_value(tf.round(outputs), low, high), images.dtype)

@@ -1,0 +1,180 @@
+"""Normalisation of activations, and the moments that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit import config
+from tfkit.ops.linalg import norm
+from tfkit.ops.promotion import as_tensor, promote, to_dtype, to_float32
+from tfkit.symbolic import symbolic_op
+
+
+@symbolic_op
+def moments(
+    x: Any, axes: Any, keepdims: bool = False, synchronized: bool = False
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Mean and variance over `axes`, formed in float32 for half precision.
+
+    Args:
+        x: a tensor.
+        axes: the axis or axes to fold.
+        keepdims: whether folded axes stay, with size 1.
+        synchronized: whether to count the elements of all replicas of `tf.distribute`.
+    """
+    x = as_tensor(x)
+    dtype = x.dtype
+    half = dtype in (tf.float16, tf.bfloat16)
+    wide = tf.cast(x, tf.float32) if half else x
+    replica = tf.distribute.get_replica_context() if synchronized else None
+    if replica is None:
+        mean, variance = tf.nn.moments(wide, axes, keepdims=keepdims)
+    else:
+        mean, variance = _moments_of_all_replicas(replica, wide, axes, keepdims)
+    if half:
+        low, high = tf.float16.min, tf.float16.max
+        mean, variance = (
+            tf.cast(tf.clip_by_value(value, low, high), dtype) for value in (mean, variance)
+        )
+    return mean, variance
+
+
+def _moments_of_all_replicas(replica: Any, x: Any, axes: Any, keepdims: bool) -> Any:
+    sums = (
+        tf.reduce_sum(tf.ones_like(x), axes, keepdims),
+        tf.reduce_sum(x, axes, keepdims),
+        tf.reduce_sum(tf.square(x), axes, keepdims),
+    )
+    count, total, square = replica.all_reduce(tf.distribute.ReduceOp.SUM, list(sums))
+    mean = tf.math.divide_no_nan(total, count)
+    variance = tf.math.divide_no_nan(square, count) - tf.square(mean)
+    return mean, tf.maximum(variance, 0)
+
+
+@symbolic_op
+def batch_normalization(
+    x: Any,
+    mean: Any,
+    variance: Any,
+    axis: int,
+    offset: Any = None,
+    scale: Any = None,
+    epsilon: float = 1e-3,
+) -> tf.Tensor:
+    """`(x - mean) / sqrt(variance + epsilon) * scale + offset`, with vectors along `axis`.
+
+    Args:
+        x: a tensor.
+        mean: a vector along `axis`.
+        variance: a vector along `axis`.
+        axis: the axis of the channels.
+        offset: a vector along `axis`, or `None` for 0.
+        scale: a vector along `axis`, or `None` for 1.
+        epsilon: keeps the division finite.
+
+    Reference:
+        Ioffe & Szegedy, "Batch normalization", 2015.
+    """
+    x = as_tensor(x)
+    vectors: list[Any] = [mean, variance, offset, scale]
+    if axis not in (-1, x.shape.rank - 1):
+        shape = [1] * x.shape.rank
+        shape[axis] = -1
+        vectors = [None if v is None else tf.reshape(v, shape) for v in vectors]
+    return tf.nn.batch_normalization(x, *vectors, epsilon)
+
+
+@symbolic_op
+def layer_normalization(
+    x: Any,
+    gamma: Any = None,
+    beta: Any = None,
+    axis: int | Sequence[int] = -1,
+    epsilon: float | None = None,
+) -> tf.Tensor:
+    """`(x - mean) / sqrt(variance + epsilon) * gamma + beta`, with moments over `axis`.
+
+    Args:
+        x: a tensor.
+        gamma: scale, of the shape of the normalised axes, or `None` for 1.
+        beta: offset, of the same shape, or `None` for 0.
+        axis: the axis or axes to normalise.
+        epsilon: keeps the division finite, `config.epsilon()` unless given.
+
+    Reference:
+        Ba et al., "Layer normalization", 2016.
+    """
+    x = as_tensor(x)
+    dtype, x = x.dtype, to_float32(x)
+    axes = sorted(a % x.shape.rank for a in ([axis] if isinstance(axis, int) else axis))
+    shape = [x.shape[a] if a in axes else 1 for a in range(x.shape.rank)]
+
+    def aligned(weight: Any) -> Any:
+        weight = tf.cast(weight, x.dtype)
+        if axes == [x.shape.rank - 1] or weight.shape.rank == x.shape.rank:
+            return weight
+        return tf.reshape(weight, shape)
+
+    mean, variance = tf.nn.moments(x, axes, keepdims=True)
+    scale = tf.math.rsqrt(variance + (config.epsilon() if epsilon is None else epsilon))
+    if gamma is not None:
+        scale *= aligned(gamma)
+    offset = -mean * scale
+    if beta is not None:
+        offset += aligned(beta)
+    return tf.cast(x * scale + offset, dtype)
+
+
+@symbolic_op
+def rms_normalization(
+    x: Any, scale: Any = None, axis: int | Sequence[int] = -1, epsilon: float | None = None
+) -> tf.Tensor:
+    """`x / sqrt(mean(x**2) + epsilon) * scale`, with the mean over `axis`.
+
+    Args:
+        x: a tensor.
+        scale: what to multiply with, or `None` for 1.
+        axis: the axis or axes to normalise.
+        epsilon: keeps the division finite, `config.epsilon()` unless given.
+
+    Reference:
+        Zhang & Sennrich, "Root mean square layer normalization", 2019.
+    """
+    x = as_tensor(x)
+    dtype, x = x.dtype, to_float32(x)
+    epsilon = config.epsilon() if epsilon is None else epsilon
+    x = tf.reshape(x, [1]) if x.shape.rank == 0 else x
+    axis = axis if isinstance(axis, int) else list(axis)
+    outputs = x * tf.math.rsqrt(tf.reduce_mean(tf.square(x), axis, keepdims=True) + epsilon)
+    return tf.cast(outputs if scale is None else outputs * tf.cast(scale, x.dtype), dtype)
+
+
+@symbolic_op
+def normalize(
+    x: Any, axis: int | Sequence[int] = -1, order: int = 2, epsilon: float | None = None
+) -> tf.Tensor:
+    """`x / max(norm(x), epsilon)`, with norms along `axis`.
+
+    Args:
+        x: a tensor.
+        axis: the axis or axes of the vectors.
+        order: of the norm.
+        epsilon: least norm to divide by, `config.epsilon()` unless given.
+
+    Raises:
+        ValueError: when `order` is not a whole number above 0.
+    """
+    if not isinstance(order, int) or order < 1:
+        raise ValueError(f"`order` must be an int >= 1. Received: order={order}")
+    x = as_tensor(x)
+    x = tf.reshape(x, [1]) if x.shape.rank == 0 else x
+    epsilon = config.epsilon() if epsilon is None else epsilon
+    if order == 2:
+        axis = axis if isinstance(axis, int) else list(axis)
+        inverse = tf.math.rsqrt(tf.reduce_sum(tf.square(x), axis, keepdims=True))
+        return x * tf.minimum(inverse, to_dtype(1.0 / epsilon, x.dtype))
+    length = tf.maximum(*promote(norm(x, order, axis, keepdims=True), epsilon))
+    return tf.divide(*promote(x, length))

@@ -1,0 +1,158 @@
+"""Rearrangements of images: patches to columns and back, blocks to channels, axes by name."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.ops.convolution import channels_last, per_axis
+from tfkit.ops.promotion import as_tensor
+from tfkit.ops.shaping import static_or_dynamic_shape
+from tfkit.symbolic import symbolic_op
+
+
+@symbolic_op
+def unfold(
+    x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> tf.Tensor:
+    """The patches of channels-first images as columns: `(batch, channels * kernel, patches)`.
+
+    Args:
+        x: `(batch, channels, height, width)`.
+        kernel_size: size of a patch.
+        dilation: distance between the points of a patch.
+        padding: border of zeros.
+        stride: from patch to patch.
+    """
+    x = as_tensor(x)
+    kernel, rates, border, strides = (
+        per_axis(value, 2) for value in (kernel_size, dilation, padding, stride)
+    )
+    x = tf.pad(x, [[0, 0], [0, 0], [border[0]] * 2, [border[1]] * 2])
+    x = tf.transpose(x, [0, 2, 3, 1])
+    patches = tf.image.extract_patches(
+        x, [1, *kernel, 1], [1, *strides, 1], [1, *rates, 1], "VALID"
+    )
+    batch, rows, columns, _ = static_or_dynamic_shape(patches)
+    channels = x.shape[-1]
+    patches = tf.reshape(patches, [batch, rows * columns, kernel[0] * kernel[1], channels])
+    columns_of_patches = tf.transpose(patches, [0, 3, 2, 1])
+    return tf.reshape(columns_of_patches, [batch, channels * kernel[0] * kernel[1], rows * columns])
+
+
+@symbolic_op
+def fold(
+    x: Any,
+    output_size: Any,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+) -> tf.Tensor:
+    """The images whose patches are the columns of `x`, overlapping ones added up.
+
+    Args:
+        x: `(batch, channels * kernel, patches)`.
+        output_size: height and width of the images.
+        kernel_size: as for `unfold`.
+        dilation: as for `unfold`.
+        padding: as for `unfold`.
+        stride: as for `unfold`.
+    """
+    x = as_tensor(x)
+    sizes, kernel = per_axis(output_size, 2), per_axis(kernel_size, 2)
+    options = {"dilation": dilation, "padding": padding, "stride": stride}
+    channels = x.shape[1] // (kernel[0] * kernel[1])
+    batch = static_or_dynamic_shape(x)[0]
+    # Folding is the transpose of unfolding, which is what a gradient computes.
+    with tf.GradientTape() as tape:
+        images = tf.zeros([batch, channels, *sizes], x.dtype)
+        tape.watch(images)
+        patches = unfold(images, kernel, **options)
+    return tf.ensure_shape(
+        tape.gradient(patches, images, output_gradients=x), [x.shape[0], channels, *sizes]
+    )
+
+
+def _check_block_size(block_size: int) -> None:
+    if block_size < 2:
+        raise ValueError(f"`block_size` must be at least 2. Received: block_size={block_size}")
+
+
+@symbolic_op
+def space_to_depth(x: Any, block_size: int, data_format: str | None = "channels_last") -> tf.Tensor:
+    """Each block of pixels as one pixel with more channels.
+
+    Args:
+        x: images.
+        block_size: height and width of a block, at least 2.
+        data_format: `"channels_last"` or `"channels_first"`.
+
+    Raises:
+        ValueError: for a block size below 2.
+    """
+    _check_block_size(block_size)
+    return channels_last(as_tensor(x), data_format, lambda x: tf.nn.space_to_depth(x, block_size))
+
+
+@symbolic_op
+def depth_to_space(x: Any, block_size: int, data_format: str | None = "channels_last") -> tf.Tensor:
+    """Each pixel as a block of pixels with fewer channels: the inverse of `space_to_depth`."""
+    _check_block_size(block_size)
+    return channels_last(as_tensor(x), data_format, lambda x: tf.nn.depth_to_space(x, block_size))
+
+
+def _groups(pattern: str) -> list[list[str]]:
+    """`"b (h w) c"` -> `[["b"], ["h", "w"], ["c"]]`."""
+    return [re.findall(r"\w+", group) for group in re.findall(r"\w+|\([^)]*\)", pattern)]
+
+
+@symbolic_op
+def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> tf.Tensor:
+    """Reorders, splits and joins axes by name.
+
+    Args:
+        tensor: a tensor.
+        pattern: names of the axes before and after: `"b (h w) c -> b c h w"`. What stands in
+            brackets is one axis.
+        **axes_lengths: sizes of axes inside brackets on the left; one in a bracket may be left out.
+
+    Raises:
+        ValueError: when the pattern does not fit the tensor.
+
+    Reference:
+        Rogozhnikov, "Einops", 2022.
+    """
+    tensor = as_tensor(tensor)
+    before, _, after = pattern.partition("->")
+    sources, targets = _groups(before), _groups(after)
+    names = [name for group in sources for name in group]
+    order = [name for group in targets for name in group]
+    if "." in pattern or len(sources) != tensor.shape.rank or sorted(names) != sorted(order):
+        raise ValueError(
+            "The pattern must name each axis of the tensor, and the same ones on both sides. "
+            f"Received: pattern={pattern!r}, tensor.shape={tensor.shape}"
+        )
+    lengths: dict[str, Any] = dict(axes_lengths)
+    for group, size in zip(sources, static_or_dynamic_shape(tensor), strict=True):
+        unknown = [name for name in group if name not in lengths]
+        if len(unknown) > 1:
+            raise ValueError(
+                f"Give the sizes of all but one of {group} as keywords. Received: {axes_lengths}"
+            )
+        for name in unknown:
+            for other in group:
+                size = size // lengths[other] if other != name else size
+            lengths[name] = size
+    split = tf.reshape(tensor, [lengths[name] for name in names])
+    moved = tf.transpose(split, [names.index(name) for name in order])
+    return tf.reshape(moved, [_product(lengths[name] for name in group) for group in targets])
+
+
+def _product(sizes: Any) -> Any:
+    result = 1
+    for size in sizes:
+        result = result * size
+    return result

@@ -1,0 +1,108 @@
+"""Pooling in one, two and three dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.ops.convolution import channels_last, layout, per_axis
+from tfkit.ops.promotion import as_tensor
+from tfkit.symbolic import symbolic_op
+
+Sizes = int | Sequence[int]
+
+
+def _pool(
+    function: Any, inputs: Any, pool_size: Sizes, strides: Any, padding: str, data_format: Any
+) -> tf.Tensor:
+    inputs = as_tensor(inputs)
+    if inputs.shape.rank not in (3, 4, 5):
+        raise ValueError(
+            "`inputs` must have 3, 4 or 5 axes: batch, 1 to 3 spatial axes, channels. "
+            f"Received: inputs.shape={inputs.shape}"
+        )
+    strides = pool_size if strides is None else strides
+    return channels_last(
+        inputs, data_format, lambda x: function(x, pool_size, strides, padding.upper(), layout(x))
+    )
+
+
+@symbolic_op
+def max_pool(
+    inputs: Any,
+    pool_size: Sizes,
+    strides: Sizes | None = None,
+    padding: str = "valid",
+    data_format: str | None = None,
+) -> tf.Tensor:
+    """The largest element in each window.
+
+    Args:
+        inputs: `(batch, *sizes, channels)`, or channels second.
+        pool_size: size of the window.
+        strides: step from window to window, `pool_size` unless given.
+        padding: `"valid"` (none) or `"same"`.
+        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
+    """
+    return _pool(tf.nn.max_pool, inputs, pool_size, strides, padding, data_format)
+
+
+@symbolic_op
+def average_pool(
+    inputs: Any,
+    pool_size: Sizes,
+    strides: Sizes | None = None,
+    padding: str = "valid",
+    data_format: str | None = None,
+) -> tf.Tensor:
+    """The mean in each window, without its padding; the arguments are those of `max_pool`."""
+    return _pool(tf.nn.avg_pool, inputs, pool_size, strides, padding, data_format)
+
+
+def _adaptive_pool(inputs: Any, output_size: Sizes, data_format: Any, reduce: Any) -> tf.Tensor:
+    inputs = as_tensor(inputs)
+    num_axes = inputs.shape.rank - 2
+    sizes = per_axis(output_size, num_axes)
+
+    def pool(x: Any) -> Any:
+        for axis, size in enumerate(sizes, start=1):
+            length = x.shape[axis]
+            if length is None:
+                raise ValueError(
+                    f"Adaptive pooling needs known sizes. Received: inputs.shape={inputs.shape}"
+                )
+            # Window i runs from floor(i n / m) up to ceil((i + 1) n / m).
+            edges = np.arange(size + 1) * length
+            starts, stops = edges[:-1] // size, -(-edges[1:] // size)
+            leading = (slice(None),) * axis
+            windows = [
+                reduce(x[(*leading, slice(start, stop))], axis)
+                for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
+            ]
+            x = tf.stack(windows, axis)
+        return x
+
+    return channels_last(inputs, data_format, pool)
+
+
+@symbolic_op
+def adaptive_average_pool(
+    inputs: Any, output_size: Sizes, data_format: str | None = None
+) -> tf.Tensor:
+    """The mean in each of `output_size` windows of nearly equal size.
+
+    Args:
+        inputs: `(batch, *sizes, channels)`, or channels second; the sizes must be known.
+        output_size: number of windows in each direction.
+        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
+    """
+    return _adaptive_pool(inputs, output_size, data_format, tf.reduce_mean)
+
+
+@symbolic_op
+def adaptive_max_pool(inputs: Any, output_size: Sizes, data_format: str | None = None) -> tf.Tensor:
+    """The largest element in each of `output_size` windows; see `adaptive_average_pool`."""
+    return _adaptive_pool(inputs, output_size, data_format, tf.reduce_max)

@@ -1,0 +1,178 @@
+"""Fourier transforms. Complex numbers go in and out as pairs of real tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.ops.promotion import as_tensor
+from tfkit.symbolic import symbolic_op
+
+Pair = tuple[tf.Tensor, tf.Tensor]
+
+
+def _complex(x: Any) -> tf.Tensor:
+    if not isinstance(x, (tuple, list)) or len(x) != 2:
+        raise ValueError(
+            f"`x` must be a pair of tensors: real and imaginary part. Received: x={x!r}"
+        )
+    real, imag = map(as_tensor, x)
+    if not real.shape.is_compatible_with(imag.shape):
+        raise ValueError(
+            "Real and imaginary part must have the same shape. "
+            f"Received: x[0].shape={real.shape}, x[1].shape={imag.shape}"
+        )
+    if not (real.dtype.is_floating and imag.dtype.is_floating):
+        raise ValueError(
+            "Real and imaginary part must be floats. "
+            f"Received: dtypes {real.dtype.name} and {imag.dtype.name}"
+        )
+    return tf.complex(real, imag)
+
+
+def _pair(x: Any) -> Pair:
+    return tf.math.real(x), tf.math.imag(x)
+
+
+@symbolic_op
+def fft(x: Any) -> Pair:
+    """The Fourier transform along the last axis of a pair: real and imaginary part."""
+    return _pair(tf.signal.fft(_complex(x)))
+
+
+@symbolic_op
+def fft2(x: Any) -> Pair:
+    """The Fourier transform along the last two axes of a pair."""
+    return _pair(tf.signal.fft2d(_complex(x)))
+
+
+@symbolic_op
+def ifft2(x: Any) -> Pair:
+    """The inverse of `fft2`."""
+    return _pair(tf.signal.ifft2d(_complex(x)))
+
+
+@symbolic_op
+def rfft(x: Any, fft_length: int | None = None) -> Pair:
+    """The Fourier transform of real numbers along the last axis, without its mirrored half.
+
+    Args:
+        x: a tensor.
+        fft_length: the last axis is cut or filled up with zeros to this size first.
+    """
+    return _pair(tf.signal.rfft(as_tensor(x), None if fft_length is None else [fft_length]))
+
+
+@symbolic_op
+def irfft(x: Any, fft_length: int | None = None) -> tf.Tensor:
+    """The inverse of `rfft`; `fft_length` is the size of the result, an even one unless given."""
+    return tf.signal.irfft(_complex(x), None if fft_length is None else [fft_length])
+
+
+def _window(window: Any, length: int, fft_length: int, dtype: Any) -> Callable[..., Any] | None:
+    """A function for `tf.signal` that gives the window in the middle of a frame of `fft_length`."""
+    if window is None:
+        return None
+    if isinstance(window, str):
+        windows = {"hann": tf.signal.hann_window, "hamming": tf.signal.hamming_window}
+        if window not in windows:
+            raise ValueError(
+                f"`window` must be 'hann', 'hamming' or a tensor. Received: window={window!r}"
+            )
+        values = windows[window](length, periodic=True, dtype=dtype)
+    else:
+        values = tf.cast(window, dtype)
+    if values.shape.rank != 1 or values.shape[0] != length:
+        raise ValueError(
+            f"`window` must have the shape [sequence_length]. Received: shape={values.shape}"
+        )
+    before = (fft_length - length) // 2
+    values = tf.pad(values, [[before, fft_length - length - before]])
+    return lambda frame_length, dtype: values
+
+
+@symbolic_op
+def stft(
+    x: Any,
+    sequence_length: int,
+    sequence_stride: int,
+    fft_length: int,
+    window: Any = "hann",
+    center: bool = True,
+) -> Pair:
+    """The Fourier transforms of overlapping stretches of a signal.
+
+    Args:
+        x: signals along the last axis, float32 or float64.
+        sequence_length: length of a stretch.
+        sequence_stride: from the start of one stretch to that of the next.
+        fft_length: size of the transform, not below `sequence_length`.
+        window: `"hann"`, `"hamming"`, a vector of `sequence_length`, or `None`.
+        center: whether stretches are centred on their places, the signal mirrored at its ends.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for a window or length that does not fit.
+    """
+    x = as_tensor(x)
+    if x.dtype not in (tf.float32, tf.float64):
+        raise TypeError(f"`x` must be float32 or float64. Received: x.dtype={x.dtype.name}")
+    if fft_length < sequence_length:
+        raise ValueError(
+            "`fft_length` must not be below `sequence_length`. "
+            f"Received: sequence_length={sequence_length}, fft_length={fft_length}"
+        )
+    if center:
+        border = [[0, 0]] * (x.shape.rank - 1) + [[fft_length // 2, fft_length // 2]]
+        x = tf.pad(x, border, "REFLECT")
+    values = _window(window, sequence_length, fft_length, x.dtype)
+    return _pair(tf.signal.stft(x, fft_length, sequence_stride, fft_length, values))
+
+
+@symbolic_op
+def istft(
+    x: Any,
+    sequence_length: int,
+    sequence_stride: int,
+    fft_length: int,
+    length: int | None = None,
+    window: Any = "hann",
+    center: bool = True,
+) -> tf.Tensor:
+    """The inverse of `stft`.
+
+    Args:
+        x: a pair: real and imaginary part.
+        sequence_length: as for `stft`.
+        sequence_stride: as for `stft`.
+        fft_length: as for `stft`.
+        length: length of the signal, as long as the stretches reach unless given.
+        window: as for `stft`.
+        center: as for `stft`.
+
+    Raises:
+        ValueError: for a window that does not fit.
+    """
+    x = _complex(x)
+    values = _window(window, sequence_length, fft_length, x.dtype.real_dtype)
+    if values is not None:
+        values = tf.signal.inverse_stft_window_fn(sequence_stride, values)
+    signal = tf.signal.inverse_stft(x, fft_length, sequence_stride, fft_length, values)
+    start = fft_length // 2 if center else 0
+    if length is not None:
+        return signal[..., start : start + length]
+    return signal[..., start : -start or None]
+
+
+@symbolic_op
+def extract_sequences(x: Any, sequence_length: int, sequence_stride: int) -> tf.Tensor:
+    """The overlapping stretches of a signal, along a new axis before the last.
+
+    Args:
+        x: signals along the last axis.
+        sequence_length: length of a stretch.
+        sequence_stride: from the start of one stretch to that of the next.
+    """
+    return tf.signal.frame(as_tensor(x), sequence_length, sequence_stride)

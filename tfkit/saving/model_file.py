@@ -1,0 +1,106 @@
+"""Whole models into one HDF5 file, and back: configuration, weights, and what `compile` was given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tfkit import registry
+from tfkit.core import tracking
+from tfkit.core.layer import Layer
+from tfkit.saving import hdf5, weights
+from tfkit.saving.atomic import atomic_write
+from tfkit.saving.errors import LoadError
+from tfkit.saving.json_nest import from_json, to_json
+
+CONFIG = "config"
+COMPILE = "compile"
+
+
+def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
+    """Writes a whole model to one file.
+
+    Args:
+        model: a built model.
+        filepath: a name that ends in `.h5` or `.hdf5`.
+        overwrite: whether an existing file is replaced.
+        **kwargs: `include_optimizer=False` leaves the optimizer's state out.
+
+    Raises:
+        ValueError: for another ending, and for a model that is not built.
+        TypeError: for a model whose configuration cannot be made. The old file stays as it was.
+    """
+    include_optimizer = kwargs.pop("include_optimizer", True)
+    if kwargs:
+        raise ValueError(f"Arguments not recognized: {kwargs}")
+    path = Path(filepath)
+    if path.suffix not in (".h5", ".hdf5"):
+        raise ValueError(
+            f"Cannot save a model as '{path.name}'. Expected a name that ends in `.h5`. To serve the "
+            f"model, use `model.export()`. Received: filepath={filepath}"
+        )
+    weights.check_writable(path, overwrite)
+    if not model.built:
+        raise ValueError(
+            f"Model '{model.name}' has no weights yet. Call it on some data, or build it, before saving."
+        )
+    texts = {CONFIG: to_json(registry.serialize_keras_object(model))}
+    groups = {weights.WEIGHTS: tracking.named_state(model)}
+    if model.compiled and include_optimizer:
+        texts[COMPILE] = to_json(registry.serialize_keras_object(model._compile_arguments))
+        groups[weights.OPTIMIZER] = weights.optimizer_state(model)
+    with atomic_write(path) as temporary:
+        hdf5.write(temporary, texts, groups)
+
+
+def load_model(
+    filepath: Any,
+    custom_objects: dict[str, Any] | None = None,
+    compile: bool = True,
+    safe_mode: bool = True,
+) -> Any:
+    """Reads a whole model; only tfkit's own, registered and given classes can be named in the file.
+
+    Args:
+        filepath: a file of `model.save()`.
+        custom_objects: classes and functions of yours that the file may name, by name.
+        compile: whether to compile the model as it was, with the optimizer's state.
+        safe_mode: only True: tfkit never runs code from a file.
+
+    Raises:
+        LoadError: for a damaged file, and one that does not fit together.
+        ValueError: for a class or function that is not registered.
+    """
+    if not safe_mode:
+        raise ValueError(
+            "`safe_mode=False` is not supported: tfkit never runs code from a file. Register your classes "
+            "and functions, or pass them as `custom_objects`."
+        )
+    with hdf5.Reader(Path(filepath)) as reader, registry.custom_object_scope(custom_objects or {}):
+        config = reader.text(CONFIG)
+        if config is None:
+            raise LoadError(
+                f"File {filepath} holds weights alone. Make the model in code and call "
+                "`model.load_weights(filepath)`."
+            )
+        try:
+            model = registry.deserialize_keras_object(from_json(config))
+        except ValueError as error:
+            raise LoadError(f"File {filepath}: {error}") from error
+        if not isinstance(model, Layer):
+            raise LoadError(f"File {filepath} describes {model!r}, which is no model.")
+        values = weights.read(reader, weights.WEIGHTS, tracking.named_state(model))
+        compiled = reader.text(COMPILE)
+        if compile and compiled is not None:
+            model.compile(**registry.deserialize_keras_object(from_json(compiled)))
+            if reader.shapes(weights.OPTIMIZER):
+                model.optimizer.build(model.trainable_weights)
+                values += weights.read(reader, weights.OPTIMIZER, weights.optimizer_state(model))
+        weights.assign(values)
+    return model
+
+
+def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = None) -> Any:
+    """A new model with the configuration that `model.to_json()` gave."""
+    with registry.custom_object_scope(custom_objects or {}):
+        return registry.deserialize_keras_object(from_json(json_string))

@@ -1,0 +1,96 @@
+"""Process-wide settings: default float type, fuzz factor, image layout, eager switch."""
+
+from __future__ import annotations
+
+import dataclasses
+
+_FLOAT_TYPES = ("bfloat16", "float16", "float32", "float64")
+_IMAGE_DATA_FORMATS = ("channels_last", "channels_first")
+
+
+@dataclasses.dataclass
+class _Settings:
+    floatx: str = "float32"
+    epsilon: float = 1e-7
+    image_data_format: str = "channels_last"
+    run_eagerly: bool = False
+
+
+_settings = _Settings()
+
+
+def backend() -> str:
+    """Name of the engine that runs the numbers: always `"tensorflow"`."""
+    return "tensorflow"
+
+
+def floatx() -> str:
+    """Default float type of weights and computations, `"float32"` unless set."""
+    return _settings.floatx
+
+
+def set_floatx(value: str) -> None:
+    """Sets the default float type.
+
+    Args:
+        value: `"bfloat16"`, `"float16"`, `"float32"` or `"float64"`.
+
+    Raises:
+        ValueError: for any other value; the setting stays what it was.
+    """
+    if value not in _FLOAT_TYPES:
+        raise ValueError(f"Unknown float type. Expected one of {_FLOAT_TYPES}. Received: {value!r}")
+    _settings.floatx = value
+
+
+def epsilon() -> float:
+    """Small number that keeps divisions and logarithms finite, `1e-7` unless set."""
+    return _settings.epsilon
+
+
+def set_epsilon(value: float) -> None:
+    """Sets the small number that `epsilon()` returns."""
+    _settings.epsilon = float(value)
+
+
+def image_data_format() -> str:
+    """Default layout of images: `"channels_last"` or `"channels_first"`."""
+    return _settings.image_data_format
+
+
+def set_image_data_format(data_format: str) -> None:
+    """Sets the default layout of images.
+
+    Args:
+        data_format: `"channels_last"` or `"channels_first"`.
+
+    Raises:
+        ValueError: for any other value; the setting stays what it was.
+    """
+    _settings.image_data_format = standardize_data_format(data_format)
+
+
+def standardize_data_format(data_format: str | None) -> str:
+    """`data_format` in lower case and checked; the default where it is `None`."""
+    if data_format is None:
+        return image_data_format()
+    lowered = str(data_format).lower()
+    if lowered not in _IMAGE_DATA_FORMATS:
+        raise ValueError(
+            f"Unknown `data_format`. Expected one of {_IMAGE_DATA_FORMATS}. "
+            f"Received: {data_format!r}"
+        )
+    return lowered
+
+
+def run_functions_eagerly(enabled: bool) -> None:
+    """Turns the compilation of direct layer calls, `fit`, `evaluate` and `predict` off (or on).
+
+    With `True` everything runs as plain Python, one operation at a time: slow, and easy to debug.
+    """
+    _settings.run_eagerly = bool(enabled)
+
+
+def functions_run_eagerly() -> bool:
+    """Whether `run_functions_eagerly(True)` is in force."""
+    return _settings.run_eagerly

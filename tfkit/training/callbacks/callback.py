@@ -1,0 +1,138 @@
+"""`Callback`: the moments of training, evaluation and prediction that a program can hook into."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Logs = dict[str, Any]
+
+
+class Callback:
+    """Base class of callbacks: override the hooks that you need.
+
+    `fit`, `evaluate` and `predict` run many steps in one compiled program. Overriding a hook that
+    is called for each batch makes them return to Python after every step, which is slower for
+    small models; `SparseCallback` has hooks that are called between programs.
+
+    Attributes:
+        model: the model that is trained, evaluated or asked for predictions.
+        params: dict with `"verbose"`, `"epochs"` and `"steps"`, the number of steps an epoch has,
+            or `None`.
+
+    Example:
+        ```python
+        class PrintLoss(Callback):
+            def on_epoch_end(self, epoch, logs=None):
+                print(epoch, logs["loss"])
+
+
+        model.fit(x, y, callbacks=[PrintLoss()])
+        ```
+    """
+
+    def __init__(self) -> None:
+        self.params: dict[str, Any] | None = None
+        self._model: Any = None
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        """Receives `params` before the first hook is called."""
+        self.params = params
+
+    def set_model(self, model: Any) -> None:
+        """Receives the model before the first hook is called."""
+        self._model = model
+
+    @property
+    def model(self) -> Any:
+        """The model that is trained, evaluated or asked for predictions."""
+        return self._model
+
+    def on_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Older name of `on_train_batch_begin`, which calls it."""
+
+    def on_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Older name of `on_train_batch_end`, which calls it."""
+
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        """Called by `fit` before an epoch.
+
+        Args:
+            epoch: index of the epoch.
+            logs: empty.
+        """
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Called by `fit` after an epoch and its validation.
+
+        Args:
+            epoch: index of the epoch.
+            logs: results of the epoch; those of the validation have the prefix `val_`.
+        """
+
+    def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Called by `fit` before a training step.
+
+        Args:
+            batch: index of the batch in its epoch.
+            logs: empty.
+        """
+        self.on_batch_begin(batch, logs)
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Called by `fit` after a training step.
+
+        Args:
+            batch: index of the batch in its epoch.
+            logs: results of the epoch up to this batch.
+        """
+        self.on_batch_end(batch, logs)
+
+    def on_test_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Called by `evaluate`, and by the validation of `fit`, before a batch.
+
+        Args:
+            batch: index of the batch.
+            logs: empty.
+        """
+
+    def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Called by `evaluate`, and by the validation of `fit`, after a batch.
+
+        Args:
+            batch: index of the batch.
+            logs: results up to this batch.
+        """
+
+    def on_predict_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Called by `predict` before a batch.
+
+        Args:
+            batch: index of the batch.
+            logs: empty.
+        """
+
+    def on_predict_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Called by `predict` after a batch.
+
+        Args:
+            batch: index of the batch.
+            logs: the outputs of the batch, as `"outputs"`.
+        """
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Called at the start of `fit`; `logs` is empty."""
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        """Called at the end of `fit`; `logs` has the results of the last epoch."""
+
+    def on_test_begin(self, logs: Logs | None = None) -> None:
+        """Called at the start of `evaluate` or of a validation; `logs` is empty."""
+
+    def on_test_end(self, logs: Logs | None = None) -> None:
+        """Called at the end of `evaluate` or of a validation; `logs` has the results."""
+
+    def on_predict_begin(self, logs: Logs | None = None) -> None:
+        """Called at the start of `predict`; `logs` is empty."""
+
+    def on_predict_end(self, logs: Logs | None = None) -> None:
+        """Called at the end of `predict`; `logs` is empty."""

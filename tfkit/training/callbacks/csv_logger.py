@@ -1,0 +1,76 @@
+"""`CSVLogger`: the results of every epoch as a line of a file."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+import numpy as np
+
+from tfkit.training.callbacks.callback import Callback, Logs
+
+
+class CSVLogger(Callback):
+    """Writes a line of comma-separated values after every epoch.
+
+    The columns are those of the first epoch, with `val_` columns added where it had no validation;
+    a result that is missing later reads `NA`.
+
+    Args:
+        filename: the file.
+        separator: what stands between two values.
+        append: whether an existing file is continued rather than replaced.
+
+    Example:
+        ```python
+        model.fit(x, y, callbacks=[CSVLogger("training.csv")])
+        ```
+    """
+
+    def __init__(
+        self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False
+    ) -> None:
+        super().__init__()
+        self.filename = os.fspath(filename)
+        self.sep = separator
+        self.append = append
+        self.keys: list[str] | None = None
+        self._file: TextIO | None = None
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Opens the file."""
+        self._close()
+        self.keys = None
+        self._file = open(self.filename, "a" if self.append else "w", newline="")  # noqa: SIM115
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Writes a line, and the header before the first."""
+        if self._file is None:
+            raise RuntimeError("CSVLogger needs `on_train_begin` before `on_epoch_end`.")
+        logs = logs or {}
+        writer = csv.writer(self._file, delimiter=self.sep)
+        if self.keys is None:
+            self.keys = sorted(logs)
+            if not any(key.startswith("val_") for key in self.keys):
+                self.keys += [f"val_{key}" for key in self.keys]
+            if self._file.tell() == 0:
+                writer.writerow(["epoch", *self.keys])
+        writer.writerow([epoch, *(_cell(logs.get(key, "NA")) for key in self.keys)])
+        self._file.flush()
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        """Closes the file."""
+        self._close()
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str) or np.ndim(value) == 0 or not isinstance(value, Iterable):
+        return value
+    return f'"[{", ".join(map(str, value))}]"'

@@ -1,0 +1,36 @@
+"""`History`: what `fit` returns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfkit.training.callbacks.callback import Callback, Logs
+
+
+class History(Callback):
+    """Records the results of every epoch; `fit` makes one and returns it.
+
+    Attributes:
+        history: dict from the name of a result to its values, one an epoch.
+        epoch: indices of the epochs of the last `fit`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.history: dict[str, list[Any]] = {}
+        self.epoch: list[int] = []
+
+    def set_model(self, model: Any) -> None:
+        """Makes itself the model's `history`."""
+        super().set_model(model)
+        model.history = self
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Starts a new list of epochs; `history` goes on."""
+        self.epoch = []
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Appends the results."""
+        self.epoch.append(epoch)
+        for name, value in (logs or {}).items():
+            self.history.setdefault(name, []).append(value)

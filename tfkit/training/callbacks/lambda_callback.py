@@ -1,0 +1,62 @@
+"""`LambdaCallback`: a callback made of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tfkit.training.callbacks.callback import Callback
+
+_HOOKS = {name for name in vars(Callback) if name.startswith("on_")}
+
+
+class LambdaCallback(Callback):
+    """A callback made of functions, for one-liners.
+
+    Args:
+        on_epoch_begin: called as `f(epoch, logs)`.
+        on_epoch_end: called as `f(epoch, logs)`.
+        on_train_begin: called as `f(logs)`.
+        on_train_end: called as `f(logs)`.
+        on_train_batch_begin: called as `f(batch, logs)`.
+        on_train_batch_end: called as `f(batch, logs)`.
+        **kwargs: functions for the other hooks of `Callback`, by name.
+
+    Raises:
+        ValueError: for a keyword that is no hook of `Callback`.
+
+    Example:
+        ```python
+        printer = LambdaCallback(on_epoch_end=lambda epoch, logs: print(epoch, logs["loss"]))
+        model.fit(x, y, callbacks=[printer])
+        ```
+    """
+
+    def __init__(
+        self,
+        on_epoch_begin: Callable[..., Any] | None = None,
+        on_epoch_end: Callable[..., Any] | None = None,
+        on_train_begin: Callable[..., Any] | None = None,
+        on_train_end: Callable[..., Any] | None = None,
+        on_train_batch_begin: Callable[..., Any] | None = None,
+        on_train_batch_end: Callable[..., Any] | None = None,
+        **kwargs: Callable[..., Any] | None,
+    ) -> None:
+        super().__init__()
+        unknown = sorted(set(kwargs) - _HOOKS)
+        if unknown:
+            raise ValueError(
+                f"Unknown hooks. Expected names among {sorted(_HOOKS)}. Received: {unknown}"
+            )
+        functions = {
+            "on_epoch_begin": on_epoch_begin,
+            "on_epoch_end": on_epoch_end,
+            "on_train_begin": on_train_begin,
+            "on_train_end": on_train_end,
+            "on_train_batch_begin": on_train_batch_begin,
+            "on_train_batch_end": on_train_batch_end,
+            **kwargs,
+        }
+        for name, function in functions.items():
+            if function is not None:
+                setattr(self, name, function)

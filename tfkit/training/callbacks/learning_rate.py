@@ -1,0 +1,194 @@
+"""Callbacks that set the learning rate between epochs."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.training.callbacks.callback import Callback, Logs
+from tfkit.training.callbacks.monitor_callback import MonitorCallback
+from tfkit.training.progress import print_message
+
+
+def named_optimizers(optimizer: Any) -> dict[str, Any]:
+    """The optimizers to set, each under the name that its learning rate has among the results.
+
+    One optimizer is `"learning_rate"`; those inside an optimizer of several carry their names.
+    """
+    parts = getattr(optimizer, "optimizers", None)
+    if parts is None:
+        return {"learning_rate": optimizer}
+    return {f"learning_rate_{part.name}": part for part in parts}
+
+
+def learning_rates(optimizer: Any) -> dict[str, float]:
+    """The learning rates in force, by name."""
+    return {name: _rate(part) for name, part in named_optimizers(optimizer).items()}
+
+
+def _rate(optimizer: Any) -> float:
+    return float(tf.convert_to_tensor(optimizer.learning_rate))
+
+
+class LearningRateScheduler(Callback):
+    """Sets the learning rate at the beginning of every epoch.
+
+    Args:
+        schedule: function of the epoch's index and the learning rate in force (or of the index
+            alone) that gives the new learning rate, a float.
+        verbose: `1` says what it sets.
+
+    Raises:
+        ValueError: in training, where the optimizer has no learning rate or `schedule` gives no
+            float.
+
+    Example:
+        ```python
+        halve = LearningRateScheduler(lambda epoch, rate: rate * 0.5 if epoch else rate)
+        model.fit(x, y, epochs=3, callbacks=[halve])
+        ```
+    """
+
+    def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:
+        super().__init__()
+        self.schedule = schedule
+        self.verbose = verbose
+
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        """Sets the learning rate."""
+        for name, optimizer in named_optimizers(self.model.optimizer).items():
+            if not hasattr(optimizer, "learning_rate"):
+                raise ValueError(
+                    "LearningRateScheduler needs an optimizer with a `learning_rate`. "
+                    f"Received: {optimizer!r}"
+                )
+            rate = self._scheduled(epoch, _rate(optimizer))
+            optimizer.learning_rate = rate
+            if self.verbose > 0:
+                print_message(f"\nEpoch {epoch + 1}: LearningRateScheduler sets {name} to {rate}.")
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Adds the learning rate to the results."""
+        if logs is not None:
+            logs.update(learning_rates(self.model.optimizer))
+
+    def _scheduled(self, epoch: int, rate: float) -> float:
+        arguments = (epoch, rate) if _takes(self.schedule, 2) else (epoch,)
+        new_rate = self.schedule(*arguments)
+        if not isinstance(new_rate, (float, np.float32, np.float64)):
+            raise ValueError(
+                f"`schedule` must give the learning rate as a float. Received: {new_rate!r}, a "
+                f"{type(new_rate).__name__}. Wrap it: `float(...)`."
+            )
+        return new_rate
+
+
+def _takes(function: Callable[..., Any], num_arguments: int) -> bool:
+    try:
+        inspect.signature(function).bind(*range(num_arguments))
+    except TypeError:
+        return False
+    return True
+
+
+class ReduceLROnPlateau(MonitorCallback):
+    """Lowers the learning rate when a result has not improved for some epochs.
+
+    Args:
+        monitor: name of the result.
+        factor: the new learning rate is the old one times this; less than 1.
+        patience: epochs without improvement after which it is lowered.
+        verbose: `1` says when it acts.
+        mode: `"min"`, `"max"` or `"auto"`.
+        min_delta: smallest change that counts as better.
+        cooldown: epochs after a reduction in which it does not count.
+        min_lr: the learning rate is not set below this.
+
+    Raises:
+        ValueError: for a factor of 1 or more; in training, with `mode="auto"`, for a result that is
+            neither the loss nor a metric that knows its direction.
+
+    Example:
+        ```python
+        model.fit(x, y, epochs=50, callbacks=[ReduceLROnPlateau("loss", factor=0.2, patience=5)])
+        ```
+    """
+
+    def __init__(
+        self,
+        monitor: str = "val_loss",
+        factor: float = 0.1,
+        patience: int = 10,
+        verbose: int = 0,
+        mode: str = "auto",
+        min_delta: float = 1e-4,
+        cooldown: int = 0,
+        min_lr: float = 0.0,
+    ) -> None:
+        super().__init__(monitor, mode, min_delta=min_delta)
+        if factor >= 1.0:
+            raise ValueError(
+                f"ReduceLROnPlateau needs a factor less than 1. Received: factor={factor}"
+            )
+        self.factor = factor
+        self.patience = patience
+        self.verbose = verbose
+        self.cooldown = cooldown
+        self.min_lr = min_lr
+        self.cooldown_counter = 0
+        self.wait = 0
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Forgets what an earlier `fit` has seen."""
+        self.best = None
+        self.cooldown_counter = 0
+        self.wait = 0
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Adds the learning rate to the results, and lowers it if it waited too long."""
+        self._check_direction()
+        logs = {} if logs is None else logs
+        logs.update(learning_rates(self.model.optimizer))
+        current = logs.get(self.monitor)
+        if current is None:
+            warnings.warn(
+                f"ReduceLROnPlateau watches {self.monitor!r}, which is not among the results: "
+                f"{', '.join(logs)}",
+                stacklevel=2,
+            )
+            return
+        if self.in_cooldown():
+            self.cooldown_counter -= 1
+            self.wait = 0
+        if self._is_improvement(current, self.best):
+            self.best = current
+            self.wait = 0
+        elif not self.in_cooldown():
+            self.wait += 1
+            if self.wait >= self.patience and self._reduce(epoch):
+                self.cooldown_counter = self.cooldown
+                self.wait = 0
+
+    def in_cooldown(self) -> bool:
+        """Whether a reduction is so recent that epochs do not count yet."""
+        return self.cooldown_counter > 0
+
+    def _reduce(self, epoch: int) -> bool:
+        """Lowers the learning rates above `min_lr`, and tells whether there were any."""
+        reduced = False
+        for name, optimizer in named_optimizers(self.model.optimizer).items():
+            old_rate = _rate(optimizer)
+            if old_rate > np.float32(self.min_lr):  # the learning rate is kept in float32
+                new_rate = max(old_rate * self.factor, self.min_lr)
+                optimizer.learning_rate = new_rate
+                reduced = True
+                if self.verbose > 0:
+                    print_message(
+                        f"\nEpoch {epoch + 1}: ReduceLROnPlateau lowers {name} to {new_rate}."
+                    )
+        return reduced

@@ -1,0 +1,75 @@
+"""`SparseCallback`: a callback that is content with being told between compiled programs."""
+
+from __future__ import annotations
+
+from tfkit.training.callbacks.callback import Callback, Logs
+
+
+class SparseCallback(Callback):
+    """Base class of callbacks that follow the steps without making training return after each one.
+
+    A compiled program runs a chunk of steps. After it the hooks `on_train_steps_end`,
+    `on_test_steps_end` and `on_predict_steps_end` are called once for the chunk, and once for each
+    batch where another callback made training return after every step.
+
+    Example:
+        ```python
+        class EveryThousandSteps(SparseCallback):
+            def chunk_limit(self, next_batch_index):
+                return 1000 - next_batch_index % 1000
+
+            def on_train_steps_end(self, last_batch_index, num_steps, logs=None):
+                if (last_batch_index + 1) % 1000 == 0:
+                    print(last_batch_index, logs["loss"])
+        ```
+    """
+
+    def chunk_limit(self, next_batch_index: int) -> int | None:
+        """How many training steps may run before this callback must be told; `None` for any number.
+
+        Args:
+            next_batch_index: index in its epoch of the batch that comes next.
+        """
+        return None
+
+    def wants_logs(self, num_steps: int) -> bool:
+        """Whether it needs the results after the next `num_steps` steps.
+
+        The results are fetched from the device only where some callback says yes; where none does,
+        `logs` is `None`.
+        """
+        return True
+
+    def on_train_steps_end(
+        self, last_batch_index: int, num_steps: int, logs: Logs | None = None
+    ) -> None:
+        """Called by `fit` after a chunk of training steps.
+
+        Args:
+            last_batch_index: index in its epoch of the last batch of the chunk.
+            num_steps: how many steps the chunk had.
+            logs: results of the epoch up to here, or `None` where no callback wanted them.
+        """
+
+    def on_test_steps_end(
+        self, last_batch_index: int, num_steps: int, logs: Logs | None = None
+    ) -> None:
+        """Called by `evaluate`, and by the validation of `fit`, after a chunk of steps."""
+
+    def on_predict_steps_end(
+        self, last_batch_index: int, num_steps: int, logs: Logs | None = None
+    ) -> None:
+        """Called by `predict` after a chunk of steps."""
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Takes the batch as a chunk of one step."""
+        self.on_train_steps_end(batch, 1, logs)
+        self.on_batch_end(batch, logs)
+
+    def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Takes the batch as a chunk of one step."""
+        self.on_test_steps_end(batch, 1, logs)
+
+    def on_predict_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Takes the batch as a chunk of one step."""
+        self.on_predict_steps_end(batch, 1, logs)

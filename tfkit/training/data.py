@@ -1,0 +1,274 @@
+"""What `fit` is fed, brought to one of two forms: arrays in memory, or a `tf.data.Dataset` of batches."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+
+def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
+    """`(x, y, sample_weight)` from what a step is given: a tensor, or a tuple of one to three."""
+    if isinstance(data, list):
+        data = tuple(data)
+    if not isinstance(data, tuple):
+        return data, None, None
+    if not 1 <= len(data) <= 3:
+        raise ValueError(
+            "Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`. "
+            f"Received: {data}"
+        )
+    return (*data, None, None)[:3]
+
+
+def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    """The inverse of `unpack_x_y_sample_weight`, without what is `None` at the end."""
+    if y is None:
+        return (x,) if isinstance(x, (list, tuple)) else x
+    return (x, y) if sample_weight is None else (x, y, sample_weight)
+
+
+class ArrayData:
+    """Arrays of equal length, which stay in memory whole; a program takes its rows out of them.
+
+    Args:
+        data: `(x,)`, `(x, y)` or `(x, y, sample_weight)`, nests of arrays.
+        batch_size: rows a step, 32 unless given.
+        shuffle: whether each epoch takes the rows in a new order; `"batch"` shuffles whole batches.
+
+    Raises:
+        ValueError: where lengths differ, and for empty data.
+    """
+
+    def __init__(self, data: tuple[Any, ...], batch_size: int | None, shuffle: bool | str) -> None:
+        self.batch_size = 32 if batch_size is None else int(batch_size)
+        if self.batch_size < 1:
+            raise ValueError(f"`batch_size` must be a positive integer. Received: {batch_size}")
+        check_lengths(data)
+        self.shuffle = shuffle
+        self.tensors = tf.nest.map_structure(_as_tensor, data)
+        self.num_rows = _num_rows(tf.nest.flatten(self.tensors)[0])
+        self.num_batches: int | None = -(-self.num_rows // self.batch_size)
+
+    def order(self) -> tf.Tensor | None:
+        """A new order of the rows, from NumPy's global generator; `None` for the order they are in."""
+        if not self.shuffle:
+            return None
+        if self.shuffle == "batch":
+            starts = np.random.permutation(self.num_rows // self.batch_size) * self.batch_size
+            rows = (starts[:, None] + np.arange(self.batch_size)).reshape(-1)
+            return tf.constant(np.concatenate([rows, np.arange(len(rows), self.num_rows)]))
+        return tf.constant(np.random.permutation(self.num_rows))
+
+    def batches(self, order: tf.Tensor | None = None) -> Iterator[Any]:
+        """The batches one by one."""
+        for start in range(0, self.num_rows, self.batch_size):
+            stop = min(start + self.batch_size, self.num_rows)
+            yield tf.nest.map_structure(lambda t: take_rows(t, order, start, stop), self.tensors)  # noqa: B023
+
+
+def take_rows(tensor: tf.Tensor, order: tf.Tensor | None, start: Any, stop: Any) -> tf.Tensor:
+    """Rows `start` to `stop` of a tensor, or the rows that stand there in `order`."""
+    return tensor[start:stop] if order is None else tf.gather(tensor, order[start:stop])
+
+
+class DatasetData:
+    """A `tf.data.Dataset` of batches.
+
+    Args:
+        dataset: the batches.
+        num_batches: how many there are, `None` where that is not known.
+    """
+
+    def __init__(self, dataset: tf.data.Dataset, num_batches: int | None) -> None:
+        self.dataset = dataset
+        self.num_batches = num_batches
+
+    def batches(self) -> Iterator[Any]:
+        """The batches one by one."""
+        return iter(self.dataset)
+
+
+def make_data(
+    x: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    batch_size: int | None = None,
+    shuffle: bool | str = False,
+    class_weight: dict[int, float] | None = None,
+) -> ArrayData | DatasetData:
+    """Brings what the user passed into one of the two forms.
+
+    Args:
+        x: arrays or tensors, a `tf.data.Dataset`, or an iterable of batches.
+        y: targets, for arrays only.
+        sample_weight: a weight for each row, for arrays only.
+        batch_size: rows a step, for arrays only.
+        shuffle: for arrays only.
+        class_weight: a weight for each class of the targets, by index.
+    """
+    if isinstance(x, tf.data.Dataset) or _is_batches(x):
+        for name, value in (("y", y), ("sample_weight", sample_weight), ("batch_size", batch_size)):
+            if value is not None:
+                raise ValueError(
+                    f"Argument `{name}` is for arrays: a dataset or generator already gives batches of "
+                    f"`(x, y, sample_weight)`. Received: x={type(x).__name__}, {name}={value!r}"
+                )
+        if isinstance(x, tf.data.Dataset):
+            count = int(x.cardinality())
+            data = DatasetData(x, count if count >= 0 else None)
+        else:
+            data = _from_iterable(x)
+        if class_weight is not None:
+            data.dataset = data.dataset.map(lambda *batch: _with_class_weight(batch, class_weight))
+        return data
+    if y is None and sample_weight is not None:
+        raise ValueError("`sample_weight` was passed without `y`: it weighs the loss of targets.")
+    packed = tuple(part for part in (x, y, sample_weight) if part is not None)
+    if class_weight is not None:
+        if y is None:
+            raise ValueError("`class_weight` was passed without `y`: it weighs classes of targets.")
+        packed = tuple(_with_class_weight(packed, class_weight))
+    return ArrayData(packed, batch_size, shuffle)
+
+
+def _is_batches(x: Any) -> bool:
+    """Whether `x` gives batches when it is iterated over, as generators and loaders do."""
+    if hasattr(x, "__array__") or isinstance(x, (list, tuple, dict, tf.RaggedTensor, tf.SparseTensor)):
+        return False
+    return isinstance(x, Iterable) or (hasattr(x, "__getitem__") and hasattr(x, "__len__"))
+
+
+def _from_iterable(source: Any) -> DatasetData:
+    """An iterable of batches as a dataset; the first two batches tell shapes and dtypes."""
+    count = len(source) if hasattr(source, "__len__") else None
+    one_shot = iter(source) is source
+    iterator = iter(source) if hasattr(source, "__iter__") else _by_index(source)
+    head = [_as_batch(batch) for batch in itertools.islice(iterator, 2)]
+    if not head:
+        raise ValueError("The generator or loader that was passed gave no batch.")
+    signature = tf.nest.map_structure(lambda *leaves: _batch_spec(leaves), *head)
+    rest = iterator
+
+    def generate() -> Iterator[Any]:
+        nonlocal rest
+        if rest is None and not one_shot:
+            again = iter(source) if hasattr(source, "__iter__") else _by_index(source)
+            yield from map(_as_batch, again)
+            return
+        taken, rest = rest, rest if one_shot else None
+        while head:
+            yield head.pop(0)
+        yield from map(_as_batch, taken)
+
+    return DatasetData(tf.data.Dataset.from_generator(generate, output_signature=signature), count)
+
+
+def _by_index(source: Any) -> Iterator[Any]:
+    return (source[index] for index in range(len(source)))
+
+
+def _as_batch(batch: Any) -> Any:
+    if isinstance(batch, list):
+        batch = tuple(batch)
+    return tf.nest.map_structure(_as_tensor, batch)
+
+
+def _batch_spec(leaves: tuple[Any, ...]) -> tf.TypeSpec:
+    shape = leaves[0].shape
+    for leaf in leaves[1:]:
+        shape = shape.most_specific_compatible_shape(leaf.shape)
+    if shape.rank:
+        shape = tf.TensorShape([None, *shape[1:]])
+    return tf.TensorSpec(shape, leaves[0].dtype)
+
+
+def _as_tensor(value: Any) -> Any:
+    """An array as a tensor; Python floats and float64 arrays in the default float type, as Keras."""
+    if isinstance(value, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor)):
+        return value
+    if hasattr(value, "detach"):
+        value = value.detach().cpu().numpy()
+    array = np.asarray(value)
+    if array.dtype == np.float64:
+        array = array.astype("float32")
+    if array.dtype == object:
+        array = array.astype(str)
+    return tf.convert_to_tensor(array)
+
+
+def _num_rows(tensor: Any) -> int:
+    return int(tensor.shape[0])
+
+
+def check_lengths(data: Any) -> None:
+    """Refuses arrays whose numbers of rows differ.
+
+    Raises:
+        ValueError: that gives the number of rows of `x`, `y` and `sample_weight`.
+    """
+    names = ("x", "y", "sample_weight")
+    lengths = [
+        (name, len(leaf) if not hasattr(leaf, "shape") else (leaf.shape[0] if len(leaf.shape) else None))
+        for name, part in zip(names, data, strict=False)
+        for leaf in tf.nest.flatten(part)
+    ]
+    if len({length for _, length in lengths}) > 1 or any(length is None for _, length in lengths):
+        listed = ", ".join(f"{name}: {length}" for name, length in lengths)
+        raise ValueError(
+            "Data cardinality is ambiguous. Make sure all arrays contain the same number of samples. "
+            f"Received numbers of samples: {listed}"
+        )
+    if not lengths or lengths[0][1] == 0:
+        raise ValueError("The data has no samples. Expected arrays with at least one row.")
+
+
+def _with_class_weight(batch: Any, class_weight: dict[int, float]) -> Any:
+    """Adds sample weights that are the weights of the classes of the targets."""
+    x, y, sample_weight = unpack_x_y_sample_weight(batch)
+    if tf.nest.is_nested(y):
+        raise ValueError("`class_weight` is only supported for Models with a single output.")
+    y = tf.convert_to_tensor(y)
+    rank = y.shape.rank
+    if rank is not None and rank >= 2 and y.shape[-1] != 1:
+        classes = tf.argmax(y, axis=-1)
+    else:
+        classes = tf.cast(tf.squeeze(y, -1) if rank is not None and rank >= 2 else tf.round(y), "int64")
+    table = tf.constant(
+        [float(class_weight.get(index, 1.0)) for index in range(max(class_weight) + 1)], "float32"
+    )
+    known = classes <= max(class_weight)
+    weights = tf.where(known, tf.gather(table, tf.where(known, classes, 0)), 1.0)
+    if sample_weight is not None:
+        weights = weights * tf.cast(sample_weight, weights.dtype)
+    return x, y, weights
+
+
+def split_validation(data: tuple[Any, ...], fraction: float) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The first rows for training and the last ones, `fraction` of all, for validation."""
+    if not 0.0 < fraction < 1.0:
+        raise ValueError(f"`validation_split` must be between 0 and 1. Received: {fraction}")
+    check_lengths([part for part in data if part is not None])
+    leaves = [leaf for leaf in tf.nest.flatten(data) if leaf is not None]
+    if not all(hasattr(leaf, "shape") and hasattr(leaf, "__getitem__") for leaf in leaves):
+        raise ValueError(
+            "Argument `validation_split` is only supported for tensors or NumPy arrays. "
+            f"Received: {[type(leaf).__name__ for leaf in leaves]}"
+        )
+    rows = int(leaves[0].shape[0])
+    kept = int(np.floor(rows * (1.0 - fraction)))
+    if not 0 < kept < rows:
+        raise ValueError(
+            f"`validation_split={fraction}` of {rows} samples leaves none to train on or to validate with."
+        )
+
+    def cut(start: int, stop: int) -> tuple[Any, ...]:
+        return tuple(
+            part if part is None else tf.nest.map_structure(lambda leaf: leaf[start:stop], part)
+            for part in data
+        )
+
+    return cut(0, kept), cut(kept, rows)

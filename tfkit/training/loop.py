@@ -1,0 +1,361 @@
+"""The loops over epochs and programs: what happens between one compiled call and the next."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.core.state import StateWatch
+from tfkit.training.callbacks import CallbackList, History
+from tfkit.training.data import ArrayData, DatasetData, make_data, split_validation
+from tfkit.training.programs import ArrayProgram, IteratorProgram
+
+# A program ends often enough for the bar to be redrawn and Ctrl-C to be heard.
+_SECONDS_A_PROGRAM = 0.1
+
+
+class Programs:
+    """The programs of one model, by what they are for and the form of their data."""
+
+    def __init__(self) -> None:
+        self._programs: dict[Any, Any] = {}
+
+    def get(self, key: Any, make: Callable[[], Any]) -> Any:
+        """The program for `key`; a new one where no attribute of a layer may have changed since."""
+        program = self._programs.get(key)
+        if program is None or not program.watch.unchanged():
+            program = self._programs[key] = make()
+        return program
+
+
+class Pace:
+    """How many steps the next program should run to take about a tenth of a second.
+
+    Args:
+        limit: the most steps, if the user has said so.
+    """
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._steps = limit or 8
+
+    def steps(self, left: int | None, callback_limit: int | None) -> int:
+        """Steps of the next program."""
+        limits = [limit for limit in (left, callback_limit) if limit is not None]
+        return max(1, min([self._steps, *limits]))
+
+    def learn(self, steps: int, seconds: float) -> None:
+        """Notes how long the last program took."""
+        if self._limit is None:
+            per_step = seconds / max(steps, 1)
+            self._steps = int(min(max(_SECONDS_A_PROGRAM / max(per_step, 1e-7), 1), self._steps * 4))
+
+
+def structure_key(value: Any) -> Any:
+    """A hashable form of a nest of tensors: structure, dtypes, ranks and inner sizes."""
+    if isinstance(value, dict):
+        return (dict, *((key, structure_key(value[key])) for key in sorted(value)))
+    if isinstance(value, (list, tuple)):
+        return (type(value), *(structure_key(item) for item in value))
+    if value is None:
+        return None
+    return (value.dtype, tuple(value.shape[1:]) if value.shape.rank else ())
+
+
+# --- One program --------------------------------------------------------------------------------------
+
+
+def run_arrays(
+    model: Any, mode: str, data: ArrayData, order: tf.Tensor | None, first_step: int, num_steps: int
+) -> dict[str, Any]:
+    """Runs steps over arrays and gives the logs of the last one."""
+    step, finish = model._step_for(mode)
+    if model._runs_eagerly():
+        logs: dict[str, Any] = {}
+        for index in range(first_step, first_step + num_steps):
+            start = index * data.batch_size
+            stop = min(start + data.batch_size, data.num_rows)
+            rows = slice(start, stop) if order is None else order[start:stop]
+            batch = tf.nest.map_structure(
+                lambda t: t[rows] if order is None else tf.gather(t, rows),  # noqa: B023
+                data.tensors,
+            )
+            logs = step(batch)
+        return {**logs, **finish()}
+    key = (mode, "arrays", order is not None, structure_key(data.tensors))
+    program = model._programs.get(
+        key, lambda: ArrayProgram(step, finish, data, order is not None, model.jit_compile)
+    )
+    return program.run(data, order, first_step, num_steps)
+
+
+def run_iterator(model: Any, mode: str, iterator: Any, num_steps: int) -> tuple[int, dict[str, Any]]:
+    """Runs at most `num_steps` steps over an iterator; how many there were, and the last one's logs."""
+    step, finish = model._step_for(mode)
+    if model._runs_eagerly():
+        done, logs = 0, {}
+        for _ in range(num_steps):
+            batch = next(iterator, None)
+            if batch is None:
+                break
+            logs = step(batch)
+            done += 1
+        return done, {**logs, **finish()}
+    spec = iterator.element_spec
+    key = (mode, "iterator", structure_key(spec))
+    program = model._programs.get(
+        key, lambda: IteratorProgram(step, finish, spec, model.jit_compile)
+    )
+    return program.run(iterator, num_steps)
+
+
+class Epoch:
+    """The steps of one pass over data, a program at a time.
+
+    Args:
+        model: the model.
+        mode: `"train"` or `"test"`.
+        data: what to pass over.
+        num_steps: steps of the pass, all unless given.
+        iterator: an iterator over a dataset to go on with.
+    """
+
+    def __init__(
+        self, model: Any, mode: str, data: Any, num_steps: int | None, iterator: Any = None
+    ) -> None:
+        self.model = model
+        self.mode = mode
+        self.data = data
+        self.num_steps = num_steps if num_steps is not None else data.num_batches
+        self.iterator = iterator
+        self.order = data.order() if isinstance(data, ArrayData) else None
+        if isinstance(data, DatasetData) and iterator is None:
+            self.iterator = iter(data.dataset)
+
+    def run(self, first_step: int, num_steps: int) -> tuple[int, dict[str, Any]]:
+        """Runs a program; how many steps it did, and its logs."""
+        if isinstance(self.data, DatasetData):
+            return run_iterator(self.model, self.mode, self.iterator, num_steps)
+        position = first_step % self.data.num_batches
+        if position == 0 and first_step:
+            self.order = self.data.order()
+        num_steps = min(num_steps, self.data.num_batches - position)
+        logs = run_arrays(self.model, self.mode, self.data, self.order, position, num_steps)
+        return num_steps, logs
+
+
+def run_epoch(
+    epoch: Epoch, callbacks: CallbackList, pace: Pace, stoppable: bool
+) -> tuple[int, dict[str, Any]]:
+    """All steps of an epoch, with the callbacks between programs; how many, and the last logs."""
+    mode, model = epoch.mode, epoch.model
+    dense = callbacks.needs_train_batches if mode == "train" else callbacks.needs_test_batches
+    begin = getattr(callbacks, f"on_{mode}_batch_begin")
+    end = getattr(callbacks, f"on_{mode}_batch_end")
+    done, logs = 0, {}
+    while epoch.num_steps is None or done < epoch.num_steps:
+        left = None if epoch.num_steps is None else epoch.num_steps - done
+        limit = 1 if dense else callbacks.chunk_limit(done) if mode == "train" else None
+        if dense:
+            begin(done)
+        started = time.perf_counter()
+        steps, new_logs = epoch.run(done, pace.steps(left, limit))
+        if steps == 0:
+            break
+        pace.learn(steps, time.perf_counter() - started)
+        logs = new_logs
+        done += steps
+        if dense:
+            end(done - 1, to_floats(logs))
+        else:
+            callbacks.on_steps_end(done - 1, steps, lambda: to_floats(logs))
+        if stoppable and model.stop_training:
+            break
+    return done, to_floats(logs)
+
+
+def to_floats(logs: dict[str, Any]) -> dict[str, Any]:
+    """Logs as Python numbers; arrays stay arrays."""
+    floats = {}
+    for name, value in logs.items():
+        array = np.asarray(value)
+        floats[name] = float(array) if array.ndim == 0 else array
+    return floats
+
+
+def flat_values(model: Any, logs: dict[str, Any]) -> list[Any]:
+    """The values of logs in the order of the model's metrics."""
+    names = [name for name in model.metrics_names if name in logs]
+    names += [name for name in logs if name not in names]
+    return [logs[name] for name in names]
+
+
+# --- fit, evaluate, predict -----------------------------------------------------------------------------
+
+
+def fit(
+    model: Any,
+    x: Any,
+    y: Any,
+    batch_size: int | None,
+    epochs: int,
+    verbose: int,
+    callbacks: Any,
+    validation_split: float,
+    validation_data: Any,
+    shuffle: bool | str,
+    class_weight: Any,
+    sample_weight: Any,
+    initial_epoch: int,
+    steps_per_epoch: int | None,
+    validation_steps: int | None,
+    validation_batch_size: int | None,
+    validation_freq: Any,
+) -> History:
+    """What `Model.fit` does; the arguments are its."""
+    if validation_split and validation_data is None:
+        (x, y, sample_weight), validation_data = split_validation(
+            (x, y, sample_weight), validation_split
+        )
+    data = make_data(x, y, sample_weight, batch_size, shuffle, class_weight)
+    validation = None
+    if validation_data is not None:
+        parts = validation_data if isinstance(validation_data, (tuple, list)) else (validation_data,)
+        validation = make_data(
+            *(*parts, None, None)[:3], batch_size=validation_batch_size or batch_size
+        )
+    pace, test_pace = Pace(model.steps_per_execution), Pace(model.steps_per_execution)
+    num_steps = steps_per_epoch if steps_per_epoch is not None else data.num_batches
+    callbacks = _callback_list(model, callbacks, verbose, epochs=epochs, steps=num_steps)
+    model.stop_training = False
+    callbacks.on_train_begin()
+    logs: dict[str, Any] = {}
+    iterator = None
+    for number in range(initial_epoch, epochs):
+        model.reset_metrics()
+        callbacks.on_epoch_begin(number)
+        epoch = Epoch(model, "train", data, num_steps, iterator)
+        done, logs = run_epoch(epoch, callbacks, pace, stoppable=True)
+        if steps_per_epoch is not None and isinstance(data, DatasetData):
+            iterator = epoch.iterator
+        if num_steps is None:
+            num_steps = data.num_batches = done
+        ran_out = done < num_steps and not model.stop_training
+        if validation is not None and _due(number + 1, validation_freq):
+            model.reset_metrics()
+            measured = _run_test(model, validation, validation_steps, callbacks, test_pace)
+            logs = {**logs, **{f"val_{name}": value for name, value in measured.items()}}
+        callbacks.on_epoch_end(number, logs)
+        if model.stop_training or (ran_out and iterator is not None):
+            break
+    if model.optimizer is not None and epochs > initial_epoch:
+        model.optimizer.finalize_variable_values(model.trainable_weights)
+    callbacks.on_train_end(logs)
+    return model.history
+
+
+def evaluate(
+    model: Any, data: Any, verbose: int, steps: int | None, callbacks: Any
+) -> dict[str, Any]:
+    """What `Model.evaluate` does, with a dict of logs as its result."""
+    num_steps = steps if steps is not None else data.num_batches
+    callbacks = _callback_list(
+        model, callbacks, verbose, add_history=False, epochs=1, steps=num_steps
+    )
+    model.reset_metrics()
+    return _run_test(model, data, steps, callbacks, Pace(model.steps_per_execution))
+
+
+def _run_test(
+    model: Any, data: Any, steps: int | None, callbacks: CallbackList, pace: Pace
+) -> dict[str, Any]:
+    callbacks.on_test_begin()
+    _, logs = run_epoch(Epoch(model, "test", data, steps), callbacks, pace, stoppable=False)
+    callbacks.on_test_end(logs)
+    return logs
+
+
+def _due(number: int, frequency: Any) -> bool:
+    if isinstance(frequency, int):
+        return number % frequency == 0
+    return number in frequency
+
+
+def _callback_list(
+    model: Any, callbacks: Any, verbose: int, add_history: bool = True, **params: Any
+) -> CallbackList:
+    if isinstance(callbacks, CallbackList):
+        return callbacks
+    return CallbackList(
+        callbacks,
+        add_history=add_history,
+        add_progbar=verbose != 0,
+        model=model,
+        verbose=verbose,
+        **params,
+    )
+
+
+def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: Any) -> Any:
+    """What `Model.predict` does."""
+    num_steps = steps if steps is not None else data.num_batches
+    callbacks = _callback_list(
+        model, callbacks, verbose, add_history=False, epochs=1, steps=num_steps
+    )
+    function = predict_function(model, data)
+    dense = callbacks.needs_predict_batches
+    callbacks.on_predict_begin()
+    parts: list[Any] = []
+    structure: Any = None
+    for index, batch in enumerate(data.batches()):
+        if num_steps is not None and index >= num_steps:
+            break
+        if dense:
+            callbacks.on_predict_batch_begin(index)
+        structure = function(batch)
+        parts.append([np.asarray(leaf) for leaf in tf.nest.flatten(structure)])
+        if dense:
+            callbacks.on_predict_batch_end(index, {"outputs": structure})
+        else:
+            callbacks.on_steps_end(index, 1, dict)
+    callbacks.on_predict_end()
+    joined = [leaves[0] if len(leaves) == 1 else np.concatenate(leaves) for leaves in zip(*parts, strict=True)]
+    return tf.nest.pack_sequence_as(structure, joined)
+
+
+def predict_function(model: Any, data: Any) -> Callable[[Any], Any]:
+    """The compiled `predict_step`, for batches of any size."""
+    if model._runs_eagerly():
+        return model.predict_step
+    if isinstance(data, ArrayData):
+        spec = data.tensors
+    else:
+        spec = data.dataset.element_spec
+    program = model._programs.get(
+        ("predict", structure_key(spec)), lambda: _PredictProgram(model, spec)
+    )
+    return program.function
+
+
+class _PredictProgram:
+    """`predict_step`, traced for batches of any size."""
+
+    def __init__(self, model: Any, spec: Any) -> None:
+        from_spec = tf.nest.map_structure(
+            lambda leaf: tf.TensorSpec([None, *leaf.shape[1:]] if leaf.shape.rank else [], leaf.dtype),
+            spec,
+        )
+        self.watch = StateWatch()
+
+        def traced(batch: Any) -> Any:
+            with self.watch:
+                return model.predict_step(batch)
+
+        self.function = tf.function(
+            traced, autograph=False, jit_compile=model.jit_compile, input_signature=[from_spec]
+        )
+        self.function.get_concrete_function()

@@ -1,0 +1,412 @@
+"""`compile`, `fit`, `evaluate`, `predict` and the steps that they run: what a model adds to a layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit import optimizers, settings
+from tfkit.core.autograph import convert
+from tfkit.metrics import Mean, Metric
+from tfkit.optimizers import Optimizer
+from tfkit.training import loop
+from tfkit.training.callbacks import History
+from tfkit.training.data import make_data, unpack_x_y_sample_weight
+from tfkit.training.objectives import CompiledLoss, CompiledMetrics, batch_size_of
+from tfkit.training.programs import Step
+
+
+class Trainer:
+    """Training, evaluation and prediction, mixed into `Model`."""
+
+    _not_read_in_calls = frozenset(("stop_training", "history"))
+    optimizer: Optimizer | None = None
+    compiled = False
+    stop_training = False
+    steps_per_execution: int | None = None
+    jit_compile: bool = False
+    run_eagerly = False
+    output_names: list[str] | None = None
+    _compile_arguments: dict[str, Any] | None = None
+    _compiled_loss: CompiledLoss | None = None
+    _compiled_metrics: tuple[CompiledMetrics, ...] = ()
+    _loss_tracker: Mean | None = None
+
+    # --- Settings -----------------------------------------------------------------------------------
+
+    def compile(
+        self,
+        optimizer: Any = "rmsprop",
+        loss: Any = None,
+        loss_weights: Any = None,
+        metrics: Any = None,
+        weighted_metrics: Any = None,
+        run_eagerly: bool = False,
+        steps_per_execution: int | None = None,
+        jit_compile: bool | str = "auto",
+        auto_scale_loss: bool = True,
+    ) -> None:
+        """Says how the model is trained.
+
+        Args:
+            optimizer: name or `Optimizer`.
+            loss: name, function or `Loss`; with several outputs, a list or dict of these.
+            loss_weights: a number for each output's loss, as a list or dict.
+            metrics: names or `Metric`s; with several outputs, a list or dict of lists.
+            weighted_metrics: the same, for metrics that sample weights reach.
+            run_eagerly: whether steps run as plain Python, to debug them.
+            steps_per_execution: the most steps that one program runs, chosen unless given.
+            jit_compile: `True` compiles programs with XLA, or fails; `False` and `"auto"` do not.
+            auto_scale_loss: whether a `mixed_float16` model's optimizer is wrapped in a
+                `LossScaleOptimizer`.
+
+        Raises:
+            ValueError: for unknown names; the model stays compiled as it was.
+        """
+        if jit_compile not in (True, False, "auto"):
+            raise ValueError(f"`jit_compile` must be True, False or 'auto'. Received: {jit_compile!r}")
+        if jit_compile is True and run_eagerly:
+            raise ValueError("`jit_compile=True` and `run_eagerly=True` cannot both be asked for.")
+        if steps_per_execution is not None and int(steps_per_execution) < 1:
+            raise ValueError(
+                f"`steps_per_execution` must be a positive integer. Received: {steps_per_execution}"
+            )
+        found = optimizers.get(optimizer)
+        names = self.output_names
+        compiled_loss = None if loss is None else CompiledLoss(loss, loss_weights, names)
+        compiled_metrics = tuple(
+            CompiledMetrics(given, weighted, names)
+            for given, weighted in ((metrics, False), (weighted_metrics, True))
+            if given is not None
+        )
+        # LSO
+        self.optimizer = found
+        self._compiled_loss = compiled_loss
+        self._compiled_metrics = compiled_metrics
+        self._loss_tracker = Mean(name="loss")
+        self.run_eagerly = run_eagerly
+        self.steps_per_execution = steps_per_execution
+        self.jit_compile = jit_compile is True
+        self._tfkit.jit_compile = self.jit_compile  # type: ignore[attr-defined]
+        self.stop_training = False
+        self.compiled = True
+        self._compile_arguments = {
+            "optimizer": found,
+            "loss": loss,
+            "loss_weights": loss_weights,
+            "metrics": metrics,
+            "weighted_metrics": weighted_metrics,
+            "run_eagerly": run_eagerly,
+            "steps_per_execution": steps_per_execution,
+            "jit_compile": jit_compile,
+        }
+        self._programs = loop.Programs()
+
+    def _check_compiled(self, method: str) -> None:
+        if not self.compiled:
+            raise ValueError(
+                f"You must call `compile()` before calling `{method}()`, to say with which optimizer "
+                f"and loss: `model.compile(optimizer='adam', loss='mse')`. Model: '{self.name}'"  # type: ignore[attr-defined]
+            )
+
+    @property
+    def loss(self) -> Any:
+        """The loss that `compile` was given."""
+        return (self._compile_arguments or {}).get("loss")
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """The mean loss, the model's own metrics, and those of `compile`."""
+        found = [self._loss_tracker] if self._loss_tracker is not None else []
+        found += self._own_metrics()
+        if self._compiled_loss is not None:
+            found += self._compiled_loss.metrics
+        for compiled in self._compiled_metrics:
+            found += compiled.metrics
+        return list({id(metric): metric for metric in found}.values())
+
+    def _own_metrics(self) -> list[Metric]:
+        return super().metrics  # type: ignore[misc]
+
+    @property
+    def metrics_names(self) -> list[str]:
+        """The names of `metrics`."""
+        return [metric.name for metric in self.metrics]
+
+    def reset_metrics(self) -> None:
+        """Sets all metrics back to where they began."""
+        for metric in self.metrics:
+            metric.reset_state()
+
+    # --- Steps, to override -------------------------------------------------------------------------
+
+    def train_step(self, data: Any) -> dict[str, Any]:
+        """One update from one batch; runs inside compiled programs.
+
+        Args:
+            data: the batch as it was passed to `fit`: `(x, y)`, `(x, y, sample_weight)` or `(x,)`.
+
+        Returns:
+            Logs: a dict from name to scalar tensor.
+        """
+        return self._results(*self._update(data))
+
+    def _update(self, data: Any) -> tuple[Any, Any, Any, Any]:
+        x, y, sample_weight = unpack_x_y_sample_weight(data)
+        with tf.GradientTape() as tape:
+            y_pred = self(x, training=True)  # type: ignore[operator]
+            loss = self._loss_of(x, y, y_pred, sample_weight, training=True)
+            scaled = self.optimizer.scale_loss(loss) if self.optimizer is not None else loss
+        weights = self.trainable_weights  # type: ignore[attr-defined]
+        if weights and self.optimizer is not None:
+            gradients = tape.gradient(scaled, weights)
+            self.optimizer.apply_gradients(zip(gradients, weights, strict=True))
+        return x, y, y_pred, sample_weight
+
+    def test_step(self, data: Any) -> dict[str, Any]:
+        """The loss and metrics of one batch, without an update; as `train_step`."""
+        return self._results(*self._measure(data))
+
+    def _measure(self, data: Any) -> tuple[Any, Any, Any, Any]:
+        x, y, sample_weight = unpack_x_y_sample_weight(data)
+        y_pred = self(x, training=False)  # type: ignore[operator]
+        self._loss_of(x, y, y_pred, sample_weight, training=False)
+        return x, y, y_pred, sample_weight
+
+    def predict_step(self, data: Any) -> Any:
+        """The outputs for one batch."""
+        x, _, _ = unpack_x_y_sample_weight(data)
+        return self(x, training=False)  # type: ignore[operator]
+
+    def _loss_of(self, x: Any, y: Any, y_pred: Any, sample_weight: Any, training: bool) -> tf.Tensor:
+        loss = self.compute_loss(x, y, y_pred, sample_weight, training=training)
+        assert self._loss_tracker is not None
+        self._loss_tracker.update_state(
+            tf.stop_gradient(loss), sample_weight=batch_size_of(x if x is not None else y_pred)
+        )
+        return loss
+
+    def compute_loss(
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        training: bool = True,
+    ) -> tf.Tensor:
+        """The total loss of a batch: that of `compile`, and what `add_loss` and regularizers add.
+
+        Raises:
+            ValueError: where there is nothing to minimize.
+        """
+        del x, training  # For overrides.
+        terms = []
+        if self._compiled_loss is not None:
+            loss = self._compiled_loss(y, y_pred, sample_weight)
+            if loss is not None:
+                terms.append(loss)
+        terms += [tf.cast(loss, terms[0].dtype if terms else loss.dtype) for loss in self.losses]  # type: ignore[attr-defined]
+        if not terms:
+            raise ValueError(
+                "No loss to compute. Provide a `loss` argument in `compile()` (and `y` to `fit()`), or "
+                "add one with `add_loss` in a layer's `call()`."
+            )
+        return terms[0] if len(terms) == 1 else tf.add_n(terms)
+
+    def compute_metrics(
+        self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
+    ) -> dict[str, Any]:
+        """Feeds a batch to the metrics of `compile` and gives the results so far."""
+        del x  # For overrides.
+        self._feed_metrics(y, y_pred, sample_weight)
+        return self.get_metrics_result()
+
+    def _feed_metrics(self, y: Any, y_pred: Any, sample_weight: Any) -> None:
+        for metrics in self._compiled_metrics:
+            if y is not None:
+                metrics.update_state(y, y_pred, sample_weight)
+
+    def _results(self, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> dict[str, Any]:
+        return self.compute_metrics(x, y, y_pred, sample_weight)
+
+    def get_metrics_result(self) -> dict[str, Any]:
+        """The results of all metrics by name."""
+        results: dict[str, Any] = {}
+        for metric in self.metrics:
+            result = metric.result()
+            results.update(result if isinstance(result, dict) else {metric.name: result})
+        return results
+
+    # --- Steps, as programs run them ----------------------------------------------------------------
+
+    def _step_for(self, mode: str) -> tuple[Step, Any]:
+        """The step of a mode and what gives the logs after the last step.
+
+        Where nothing is overridden, results of metrics are computed once a program, not once a step.
+        """
+        cls = type(self)
+        plain = all(
+            getattr(cls, name) is getattr(Trainer, name)
+            for name in (f"{mode}_step", "compute_metrics", "get_metrics_result")
+        )
+        if not plain:
+            step = self.train_step if mode == "train" else self.test_step
+            return (lambda data: convert(step)(data)), dict
+        inner = self._update if mode == "train" else self._measure
+
+        def plain_step(data: Any) -> dict[str, Any]:
+            _, y, y_pred, sample_weight = inner(data)
+            self._feed_metrics(y, y_pred, sample_weight)
+            return {}
+
+        return plain_step, self.get_metrics_result
+
+    def _runs_eagerly(self) -> bool:
+        return self.run_eagerly or settings.functions_run_eagerly()
+
+    # --- Loops --------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        epochs: int = 1,
+        verbose: int | str = "auto",
+        callbacks: Any = None,
+        validation_split: float = 0.0,
+        validation_data: Any = None,
+        shuffle: bool | str = True,
+        class_weight: dict[int, float] | None = None,
+        sample_weight: Any = None,
+        initial_epoch: int = 0,
+        steps_per_epoch: int | None = None,
+        validation_steps: int | None = None,
+        validation_batch_size: int | None = None,
+        validation_freq: int | list[int] = 1,
+    ) -> History:
+        """Trains the model.
+
+        Args:
+            x: inputs: arrays or tensors, in a nest for several; or a `tf.data.Dataset`, generator or
+                loader of batches `(x, y)` or `(x, y, sample_weight)`.
+            y: targets, for arrays.
+            batch_size: rows a step, 32 unless given; for arrays.
+            epochs: the number of the last epoch.
+            verbose: 0 is silent, 1 a bar, 2 a line an epoch; `"auto"` is 1.
+            callbacks: list of `Callback`s.
+            validation_split: fraction of the rows, the last ones, to validate with instead.
+            validation_data: data to validate with: `(x, y)`, `(x, y, sample_weight)` or a dataset.
+            shuffle: whether arrays are taken in a new order each epoch; `"batch"` in whole batches.
+            class_weight: a weight of the loss for each class, by index.
+            sample_weight: a weight of the loss for each row.
+            initial_epoch: the epoch to start with, from 0.
+            steps_per_epoch: steps that count as an epoch; all of the data unless given.
+            validation_steps: steps of a validation; all of its data unless given.
+            validation_batch_size: rows a step of validation; `batch_size` unless given.
+            validation_freq: validate each so many epochs, or after the epochs in a list, from 1.
+
+        Returns:
+            A `History`; its `.history` has a list of numbers, one an epoch, for each log.
+
+        Raises:
+            ValueError: before `compile`, and for data that does not fit; nothing has changed then.
+        """
+        self._check_compiled("fit")
+        return loop.fit(
+            self,
+            x,
+            y,
+            batch_size,
+            epochs,
+            1 if verbose == "auto" else int(verbose),
+            callbacks,
+            validation_split,
+            validation_data,
+            shuffle,
+            class_weight,
+            sample_weight,
+            initial_epoch,
+            steps_per_epoch,
+            validation_steps,
+            validation_batch_size,
+            validation_freq,
+        )
+
+    def evaluate(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        verbose: int | str = "auto",
+        sample_weight: Any = None,
+        steps: int | None = None,
+        callbacks: Any = None,
+        return_dict: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """The loss and metrics on the given data, without training; arguments as in `fit`.
+
+        Returns:
+            The loss, or a list of loss and metrics in the order of `metrics_names`; with `return_dict`
+            a dict by name.
+        """
+        if kwargs:
+            raise ValueError(f"Arguments not recognized: {kwargs}")
+        self._check_compiled("evaluate")
+        data = make_data(x, y, sample_weight, batch_size)
+        verbose = 1 if verbose == "auto" else int(verbose)
+        logs = loop.evaluate(self, data, verbose, steps, callbacks)
+        if return_dict:
+            return logs
+        values = loop.flat_values(self, logs)
+        return values[0] if len(values) == 1 else values
+
+    def predict(
+        self,
+        x: Any,
+        batch_size: int | None = None,
+        verbose: int | str = "auto",
+        steps: int | None = None,
+        callbacks: Any = None,
+    ) -> Any:
+        """The outputs for the given inputs, as NumPy arrays; arguments as in `fit`."""
+        verbose = 1 if verbose == "auto" else int(verbose)
+        return loop.predict(self, make_data(x, None, None, batch_size), verbose, steps, callbacks)
+
+    def train_on_batch(
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        class_weight: dict[int, float] | None = None,
+        return_dict: bool = False,
+    ) -> Any:
+        """One update from one batch; gives the loss, or loss and metrics, as `evaluate` does."""
+        self._check_compiled("train_on_batch")
+        return self._on_batch("train", x, y, sample_weight, class_weight, return_dict)
+
+    def test_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False
+    ) -> Any:
+        """The loss and metrics of one batch, as `evaluate` gives them."""
+        self._check_compiled("test_on_batch")
+        return self._on_batch("test", x, y, sample_weight, None, return_dict)
+
+    def _on_batch(
+        self, mode: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, return_dict: bool
+    ) -> Any:
+        data = make_data(x, y, sample_weight, 2**31 - 1, class_weight=class_weight)
+        logs = loop.to_floats(loop.run_arrays(self, mode, data, None, 0, 1))
+        if return_dict:
+            return logs
+        values = loop.flat_values(self, logs)
+        return values[0] if len(values) == 1 else values
+
+    def predict_on_batch(self, x: Any) -> Any:
+        """The outputs for one batch, as NumPy arrays."""
+        data = make_data(x, None, None, 2**31 - 1)
+        outputs = loop.predict_function(self, data)(data.tensors)
+        return tf.nest.map_structure(np.asarray, outputs)
