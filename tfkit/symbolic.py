@@ -43,7 +43,7 @@ class KerasTensor:
         name: str | None = None,
     ) -> None:
         del record_history  # Part of Keras's signature; the node is set by whoever records one.
-        self.shape = None if shape is None else tuple(shape)
+        self.shape: Any = None if shape is None else tuple(shape)
         self.dtype = standardize_dtype(dtype)
         self.sparse = bool(sparse)
         self.ragged = bool(ragged)

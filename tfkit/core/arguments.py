@@ -121,7 +121,7 @@ class CallArguments:
             mask_name = "mask" if len(tensors) == 1 else f"{name}_mask"
             if mask_name in self.signature.mask_names and by_name.get(mask_name) is None:
                 by_name[mask_name] = masks_of(value)
-        bound = inspect.BoundArguments(self.signature.signature, by_name)  # type: ignore[arg-type]
+        bound = inspect.BoundArguments(self.signature.signature, by_name)
         mask = by_name.get("mask")
         return bound.args, bound.kwargs, masks_of(self.first) if mask is None else mask
 

@@ -173,7 +173,9 @@ def is_shape(value: Any) -> bool:
 def free_batch(outputs: Any) -> Any:
     """The shapes of a call's outputs, with any batch."""
     return tf.nest.map_structure(
-        lambda output: (None, *output.shape[1:]) if tf.is_tensor(output) and output.shape.rank else None,
+        lambda output: (
+            (None, *output.shape[1:]) if tf.is_tensor(output) and output.shape.rank else None
+        ),
         outputs,
     )
 

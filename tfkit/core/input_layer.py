@@ -67,7 +67,9 @@ class InputLayer(Layer):
 
     def call(self) -> None:
         """An input is fed, never computed."""
-        raise ValueError(f"Input '{self.name}' is given its value by the model and cannot be called.")
+        raise ValueError(
+            f"Input '{self.name}' is given its value by the model and cannot be called."
+        )
 
     @property
     def dtype(self) -> str:
@@ -96,7 +98,7 @@ def _as_tuple(shape: Any) -> tuple[int | None, ...]:
         ) from None
 
 
-def Input(  # noqa: N802
+def Input(
     shape: Any = None,
     batch_size: int | None = None,
     dtype: Any = None,

@@ -3,9 +3,9 @@
 from typing import Any
 
 from tfkit import registry
-from tfkit.core.input_spec import InputSpec as InputSpec
 from tfkit.core.input_layer import Input as Input
 from tfkit.core.input_layer import InputLayer as InputLayer
+from tfkit.core.input_spec import InputSpec as InputSpec
 from tfkit.core.layer import Layer as Layer
 from tfkit.layers.activation import ELU as ELU
 from tfkit.layers.activation import Activation as Activation

@@ -30,7 +30,9 @@ def clone_model(
         ValueError: for arguments that do not apply to the kind of model.
     """
     if call_function is not None:
-        raise ValueError("`call_function` is not supported. Build the new model with the functional API.")
+        raise ValueError(
+            "`call_function` is not supported. Build the new model with the functional API."
+        )
 
     def clone(layer: Any) -> Any:
         if recursive and isinstance(layer, (Functional, Sequential)):
@@ -42,7 +44,10 @@ def clone_model(
     if isinstance(model, Sequential):
         stack = [clone(layer) for layer in model._stack]
         if input_tensors is not None:
-            stack = [input_tensors, *(layer for layer in stack if not isinstance(layer, InputLayer))]
+            stack = [
+                input_tensors,
+                *(layer for layer in stack if not isinstance(layer, InputLayer)),
+            ]
         return Sequential(stack, name=model.name)
     if model._graph is None:
         if input_tensors is not None or clone_function is not None:
@@ -59,5 +64,3 @@ def clone_model(
     inputs, outputs = model._graph.replay(copies, values)
     kind = Functional if type(model) is Functional else type(model)
     return kind(inputs, outputs, name=model.name)
-
-

@@ -28,7 +28,10 @@ class Graph:
         self.outputs = outputs
         self.flat_inputs = symbolic_leaves(inputs)
         self.flat_outputs = symbolic_leaves(outputs)
-        for kind, given, flat in (("inputs", inputs, self.flat_inputs), ("outputs", outputs, self.flat_outputs)):
+        for kind, given, flat in (
+            ("inputs", inputs, self.flat_inputs),
+            ("outputs", outputs, self.flat_outputs),
+        ):
             if not flat or len(flat) != len(tf.nest.flatten(given)):
                 raise ValueError(
                     f"All `{kind}` values must be KerasTensors, from `Input(...)` and calls on it. "
@@ -51,7 +54,6 @@ class Graph:
                 for output, result in zip(tf.nest.flatten(node.outputs), results, strict=True):
                     values[id(output)] = result
         return tf.nest.map_structure(fill, self.outputs)
-
 
     def replay(self, copies: dict[int, Any], values: dict[int, Any]) -> tuple[Any, Any]:
         """The same calls with other layers: the symbolic inputs and outputs of the copy.

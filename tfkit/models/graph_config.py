@@ -26,7 +26,9 @@ def graph_to_config(graph: Graph) -> dict[str, Any]:
             if isinstance(node.operation, Layer):
                 entries[name]["auto_named"] = node.operation._auto_named
         calls = entries[name]["inbound_nodes"]
-        given = any(tensor is output for tensor in graph.flat_inputs for output in node.output_tensors)
+        given = any(
+            tensor is output for tensor in graph.flat_inputs for output in node.output_tensors
+        )
         arguments = ((), {}) if given else (node.args, node.kwargs)
         index = len(calls)
         calls.append(
@@ -99,7 +101,9 @@ def _map(structure: Any, function: Any) -> Any:
     return function(structure)
 
 
-def graph_from_config(config: dict[str, Any], layers: dict[str, Any] | None = None) -> tuple[Any, Any]:
+def graph_from_config(
+    config: dict[str, Any], layers: dict[str, Any] | None = None
+) -> tuple[Any, Any]:
     """The symbolic inputs and outputs of the graph that a configuration describes.
 
     Args:
@@ -141,7 +145,9 @@ def graph_from_config(config: dict[str, Any], layers: dict[str, Any] | None = No
         name, index, position = reference
         return outputs[name, index][position]
 
-    return _map_references(config["input_layers"], tensor), _map_references(config["output_layers"], tensor)
+    return _map_references(config["input_layers"], tensor), _map_references(
+        config["output_layers"], tensor
+    )
 
 
 def _leaves(value: Any) -> list[Any]:

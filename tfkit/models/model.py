@@ -74,7 +74,9 @@ class Model(Trainer, Layer):
         """Makes the model compute `graph`."""
         self._graph = graph
         self.output_names = [tensor.node.operation for tensor in graph.flat_outputs]  # type: ignore[union-attr]
-        self.output_names = [getattr(op, "name", getattr(op, "__name__", "")) for op in self.output_names]
+        self.output_names = [
+            getattr(op, "name", getattr(op, "__name__", "")) for op in self.output_names
+        ]
         self.input_spec = tf.nest.map_structure(_input_spec, graph.inputs)
         self.supports_masking = True
         self.built = True
@@ -88,7 +90,9 @@ class Model(Trainer, Layer):
                 "`def call(self, inputs): ...`, or pass `inputs` and `outputs`."
             )
         if mask is not None:
-            for tensor, tensor_mask in zip(tf.nest.flatten(inputs), tf.nest.flatten(mask), strict=True):
+            for tensor, tensor_mask in zip(
+                tf.nest.flatten(inputs), tf.nest.flatten(mask), strict=True
+            ):
                 masking.set_mask(tensor, tensor_mask)
         return self._graph.run(self._match_inputs(inputs))
 
@@ -157,7 +161,9 @@ class Model(Trainer, Layer):
             ValueError: where there is none.
         """
         if (name is None) == (index is None):
-            raise ValueError(f"Provide either a layer name or a layer index. Received: {name=}, {index=}")
+            raise ValueError(
+                f"Provide either a layer name or a layer index. Received: {name=}, {index=}"
+            )
         if index is not None:
             if not -len(self.layers) <= index < len(self.layers):
                 raise ValueError(
@@ -216,7 +222,11 @@ class Model(Trainer, Layer):
         load_weights(self, filepath, skip_mismatch)
 
     def export(
-        self, filepath: Any, format: str = "tf_saved_model", verbose: bool = False, input_signature: Any = None
+        self,
+        filepath: Any,
+        format: str = "tf_saved_model",
+        verbose: bool = False,
+        input_signature: Any = None,
     ) -> None:
         """Writes a SavedModel with the signature `serving_default`, for TF Serving.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfkit import registry
-from tfkit.core.input_layer import Input, InputLayer
+from tfkit.core.input_layer import InputLayer
 from tfkit.core.layer import Layer
 from tfkit.models.graph import Graph
 from tfkit.models.model import Model
@@ -66,7 +66,7 @@ class Sequential(Model):
             )
         stack = list(self._stack)
         if not stack and layer._input_shape_argument is not None:
-            stack.append(Input(shape=layer._input_shape_argument).node.operation)
+            stack.append(InputLayer(shape=layer._input_shape_argument))
         self._set_stack([*stack, layer])
 
     def pop(self, rebuild: bool = True) -> Layer:

@@ -45,7 +45,9 @@ def print_summary(
     print_fn(capture.get())
 
 
-def _rows(model: Any, expand_nested: bool, layer_range: Any, depth: int = 0) -> list[tuple[int, Any]]:
+def _rows(
+    model: Any, expand_nested: bool, layer_range: Any, depth: int = 0
+) -> list[tuple[int, Any]]:
     layers = model.layers
     if layer_range is not None:
         names = [layer.name for layer in layers]

@@ -138,7 +138,7 @@ class Reader:
             raise LoadError(f"File {self.path}: `{path}` is no dataset.")
         dtype = dataset.attrs.get("dtype")
         expected = np.dtype(_BITS.get(dtype, dtype)) if dtype in _DTYPES else np.dtype(np.uint8)
-        if dtype not in _DTYPES and dtype != "json" or dataset.dtype != expected:
+        if (dtype not in _DTYPES and dtype != "json") or dataset.dtype != expected:
             raise LoadError(
                 f"File {self.path}: `{path}` has the dtype {dataset.dtype}, and says {dtype!r}. Expected "
                 f"one of {sorted(_DTYPES)}."

@@ -35,9 +35,7 @@ def save_weights(model: Any, filepath: Any, overwrite: bool = True) -> None:
     """
     path = Path(filepath)
     if not str(path).endswith(".weights.h5"):
-        raise ValueError(
-            f"The filename must end in `.weights.h5`. Received: filepath={filepath}"
-        )
+        raise ValueError(f"The filename must end in `.weights.h5`. Received: filepath={filepath}")
     check_writable(path, overwrite)
     if not model.built:
         raise ValueError(

@@ -110,7 +110,7 @@ def make_data(
         shuffle: for arrays only.
         class_weight: a weight for each class of the targets, by index.
     """
-    if isinstance(x, tf.data.Dataset) or _is_batches(x):
+    if is_batches(x):
         for name, value in (("y", y), ("sample_weight", sample_weight), ("batch_size", batch_size)):
             if value is not None:
                 raise ValueError(
@@ -125,6 +125,18 @@ def make_data(
         if class_weight is not None:
             data.dataset = data.dataset.map(lambda *batch: _with_class_weight(batch, class_weight))
         return data
+    return make_arrays(x, y, sample_weight, batch_size, shuffle, class_weight)
+
+
+def make_arrays(
+    x: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    batch_size: int | None = None,
+    shuffle: bool | str = False,
+    class_weight: dict[int, float] | None = None,
+) -> ArrayData:
+    """`make_data` for arrays and tensors."""
     if y is None and sample_weight is not None:
         raise ValueError("`sample_weight` was passed without `y`: it weighs the loss of targets.")
     packed = tuple(part for part in (x, y, sample_weight) if part is not None)
@@ -135,9 +147,11 @@ def make_data(
     return ArrayData(packed, batch_size, shuffle)
 
 
-def _is_batches(x: Any) -> bool:
-    """Whether `x` gives batches when it is iterated over, as generators and loaders do."""
-    if hasattr(x, "__array__") or isinstance(x, (list, tuple, dict, tf.RaggedTensor, tf.SparseTensor)):
+def is_batches(x: Any) -> bool:
+    """Whether `x` gives batches when it is iterated over, as datasets, generators and loaders do."""
+    if hasattr(x, "__array__") or isinstance(
+        x, (list, tuple, dict, tf.RaggedTensor, tf.SparseTensor)
+    ):
         return False
     return isinstance(x, Iterable) or (hasattr(x, "__getitem__") and hasattr(x, "__len__"))
 
@@ -212,7 +226,12 @@ def check_lengths(data: Any) -> None:
     """
     names = ("x", "y", "sample_weight")
     lengths = [
-        (name, len(leaf) if not hasattr(leaf, "shape") else (leaf.shape[0] if len(leaf.shape) else None))
+        (
+            name,
+            len(leaf)
+            if not hasattr(leaf, "shape")
+            else (leaf.shape[0] if len(leaf.shape) else None),
+        )
         for name, part in zip(names, data, strict=False)
         for leaf in tf.nest.flatten(part)
     ]
@@ -236,7 +255,9 @@ def _with_class_weight(batch: Any, class_weight: dict[int, float]) -> Any:
     if rank is not None and rank >= 2 and y.shape[-1] != 1:
         classes = tf.argmax(y, axis=-1)
     else:
-        classes = tf.cast(tf.squeeze(y, -1) if rank is not None and rank >= 2 else tf.round(y), "int64")
+        classes = tf.cast(
+            tf.squeeze(y, -1) if rank is not None and rank >= 2 else tf.round(y), "int64"
+        )
     table = tf.constant(
         [float(class_weight.get(index, 1.0)) for index in range(max(class_weight) + 1)], "float32"
     )
@@ -247,7 +268,9 @@ def _with_class_weight(batch: Any, class_weight: dict[int, float]) -> Any:
     return x, y, weights
 
 
-def split_validation(data: tuple[Any, ...], fraction: float) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def split_validation(
+    data: tuple[Any, ...], fraction: float
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The first rows for training and the last ones, `fraction` of all, for validation."""
     if not 0.0 < fraction < 1.0:
         raise ValueError(f"`validation_split` must be between 0 and 1. Received: {fraction}")

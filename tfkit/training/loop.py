@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tfkit.core.state import StateWatch
 from tfkit.training.callbacks import CallbackList, History
-from tfkit.training.data import ArrayData, DatasetData, make_data, split_validation
+from tfkit.training.data import ArrayData, DatasetData, is_batches, make_data, split_validation
 from tfkit.training.programs import ArrayProgram, IteratorProgram
 
 # A program ends often enough for the bar to be redrawn and Ctrl-C to be heard.
@@ -52,7 +52,9 @@ class Pace:
         """Notes how long the last program took."""
         if self._limit is None:
             per_step = seconds / max(steps, 1)
-            self._steps = int(min(max(_SECONDS_A_PROGRAM / max(per_step, 1e-7), 1), self._steps * 4))
+            self._steps = int(
+                min(max(_SECONDS_A_PROGRAM / max(per_step, 1e-7), 1), self._steps * 4)
+            )
 
 
 def structure_key(value: Any) -> Any:
@@ -93,7 +95,9 @@ def run_arrays(
     return program.run(data, order, first_step, num_steps)
 
 
-def run_iterator(model: Any, mode: str, iterator: Any, num_steps: int) -> tuple[int, dict[str, Any]]:
+def run_iterator(
+    model: Any, mode: str, iterator: Any, num_steps: int
+) -> tuple[int, dict[str, Any]]:
     """Runs at most `num_steps` steps over an iterator; how many there were, and the last one's logs."""
     step, finish = model._step_for(mode)
     if model._runs_eagerly():
@@ -172,7 +176,7 @@ def run_epoch(
         if dense:
             end(done - 1, to_floats(logs))
         else:
-            callbacks.on_steps_end(done - 1, steps, lambda: to_floats(logs))
+            callbacks.on_steps_end(done - 1, steps, lambda logs=logs: to_floats(logs))
         if stoppable and model.stop_training:
             break
     return done, to_floats(logs)
@@ -224,10 +228,14 @@ def fit(
     data = make_data(x, y, sample_weight, batch_size, shuffle, class_weight)
     validation = None
     if validation_data is not None:
-        parts = validation_data if isinstance(validation_data, (tuple, list)) else (validation_data,)
-        validation = make_data(
-            *(*parts, None, None)[:3], batch_size=validation_batch_size or batch_size
+        parts = (
+            validation_data if isinstance(validation_data, (tuple, list)) else (validation_data,)
         )
+        test_x, test_y, test_weight = (*parts, None, None)[:3]
+        test_size = validation_batch_size or batch_size
+        if is_batches(test_x):
+            test_size = None
+        validation = make_data(test_x, test_y, test_weight, test_size)
     pace, test_pace = Pace(model.steps_per_execution), Pace(model.steps_per_execution)
     num_steps = steps_per_epoch if steps_per_epoch is not None else data.num_batches
     callbacks = _callback_list(model, callbacks, verbose, epochs=epochs, steps=num_steps)
@@ -323,7 +331,10 @@ def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: A
         else:
             callbacks.on_steps_end(index, 1, dict)
     callbacks.on_predict_end()
-    joined = [leaves[0] if len(leaves) == 1 else np.concatenate(leaves) for leaves in zip(*parts, strict=True)]
+    joined = [
+        leaves[0] if len(leaves) == 1 else np.concatenate(leaves)
+        for leaves in zip(*parts, strict=True)
+    ]
     return tf.nest.pack_sequence_as(structure, joined)
 
 
@@ -346,7 +357,9 @@ class _PredictProgram:
 
     def __init__(self, model: Any, spec: Any) -> None:
         from_spec = tf.nest.map_structure(
-            lambda leaf: tf.TensorSpec([None, *leaf.shape[1:]] if leaf.shape.rank else [], leaf.dtype),
+            lambda leaf: tf.TensorSpec(
+                [None, *leaf.shape[1:]] if leaf.shape.rank else [], leaf.dtype
+            ),
             spec,
         )
         self.watch = StateWatch()

@@ -98,7 +98,9 @@ class CompiledLoss:
         """Matches losses to outputs."""
         outputs = Outputs(y_pred, self._output_names)
         found = [_as_loss(loss) for loss in outputs.split(self._loss, "loss")]
-        weights = outputs.split(self._weights, "loss_weights") if self._weights is not None else None
+        weights = (
+            outputs.split(self._weights, "loss_weights") if self._weights is not None else None
+        )
         several = sum(loss is not None for loss in found) > 1
         self._entries = [
             (
@@ -114,7 +116,8 @@ class CompiledLoss:
         """The weighted sum of the losses, `None` where no output has one."""
         if self._entries is None:
             self.build(y_pred)
-        assert self._outputs is not None and self._entries is not None
+        assert self._outputs is not None
+        assert self._entries is not None
         outputs = self._outputs
         targets = outputs.split_tensors(y, "y")
         predictions = outputs.split_tensors(y_pred, "y_pred")
@@ -179,7 +182,12 @@ class CompiledMetrics:
         self._entries: list[list[Metric]] | None = None
         self._outputs: Outputs | None = None
         for identifier in tf.nest.flatten(metrics) if metrics is not None else []:
-            if isinstance(identifier, str) and identifier not in ("accuracy", "acc", "crossentropy", "ce"):
+            if isinstance(identifier, str) and identifier not in (
+                "accuracy",
+                "acc",
+                "crossentropy",
+                "ce",
+            ):
                 metrics_module.get(identifier)
 
     @property
@@ -212,11 +220,14 @@ class CompiledMetrics:
         """Feeds one batch to the metrics."""
         if self._entries is None:
             self.build(y, y_pred)
-        assert self._outputs is not None and self._entries is not None
+        assert self._outputs is not None
+        assert self._entries is not None
         outputs = self._outputs
         targets = outputs.split_tensors(y, "y")
         predictions = outputs.split_tensors(y_pred, "y_pred")
         weights = outputs.split(sample_weight if self._weighted else None, "sample_weight")
         for index, metrics in enumerate(self._entries):
             for metric in metrics if targets[index] is not None else []:
-                metric.update_state(targets[index], predictions[index], sample_weight=weights[index])
+                metric.update_state(
+                    targets[index], predictions[index], sample_weight=weights[index]
+                )

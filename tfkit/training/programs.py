@@ -110,9 +110,7 @@ class ArrayProgram:
                 for array in arrays
             ]
 
-        specs = [
-            tf.TensorSpec([static_size, *array.shape[1:]], array.dtype) for array in arrays
-        ]
+        specs = [tf.TensorSpec([static_size, *array.shape[1:]], array.dtype) for array in arrays]
         step = trace_step(self._step, self._structure, specs, self.watch)
 
         def body(index: tf.Tensor, logs: Any) -> tuple[tf.Tensor, Any]:
@@ -120,7 +118,10 @@ class ArrayProgram:
 
         zero = tf.constant(0, "int64")
         _, logs = tf.while_loop(
-            lambda index, logs: index < num_steps, body, (zero, _empty_logs(step)), parallel_iterations=1
+            lambda index, logs: index < num_steps,
+            body,
+            (zero, _empty_logs(step)),
+            parallel_iterations=1,
         )
         with tf.control_dependencies(tf.nest.flatten(logs)):
             return {**logs, **self._finish()}
@@ -180,7 +181,11 @@ class IteratorProgram:
 
 
 def trace_step(
-    step: Step, structure: Any, specs: list[tf.TensorSpec], watch: StateWatch, jit_compile: bool = False
+    step: Step,
+    structure: Any,
+    specs: list[tf.TensorSpec],
+    watch: StateWatch,
+    jit_compile: bool = False,
 ) -> Any:
     """`step` as a traced function of a batch's flat tensors."""
 

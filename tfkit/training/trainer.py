@@ -13,7 +13,7 @@ from tfkit.metrics import Mean, Metric
 from tfkit.optimizers import Optimizer
 from tfkit.training import loop
 from tfkit.training.callbacks import History
-from tfkit.training.data import make_data, unpack_x_y_sample_weight
+from tfkit.training.data import make_arrays, make_data, unpack_x_y_sample_weight
 from tfkit.training.objectives import CompiledLoss, CompiledMetrics, batch_size_of
 from tfkit.training.programs import Step
 
@@ -66,7 +66,9 @@ class Trainer:
             ValueError: for unknown names; the model stays compiled as it was.
         """
         if jit_compile not in (True, False, "auto"):
-            raise ValueError(f"`jit_compile` must be True, False or 'auto'. Received: {jit_compile!r}")
+            raise ValueError(
+                f"`jit_compile` must be True, False or 'auto'. Received: {jit_compile!r}"
+            )
         if jit_compile is True and run_eagerly:
             raise ValueError("`jit_compile=True` and `run_eagerly=True` cannot both be asked for.")
         if steps_per_execution is not None and int(steps_per_execution) < 1:
@@ -180,7 +182,9 @@ class Trainer:
         x, _, _ = unpack_x_y_sample_weight(data)
         return self(x, training=False)  # type: ignore[operator]
 
-    def _loss_of(self, x: Any, y: Any, y_pred: Any, sample_weight: Any, training: bool) -> tf.Tensor:
+    def _loss_of(
+        self, x: Any, y: Any, y_pred: Any, sample_weight: Any, training: bool
+    ) -> tf.Tensor:
         loss = self.compute_loss(x, y, y_pred, sample_weight, training=training)
         assert self._loss_tracker is not None
         self._loss_tracker.update_state(
@@ -398,7 +402,7 @@ class Trainer:
     def _on_batch(
         self, mode: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, return_dict: bool
     ) -> Any:
-        data = make_data(x, y, sample_weight, 2**31 - 1, class_weight=class_weight)
+        data = make_arrays(x, y, sample_weight, 2**31 - 1, class_weight=class_weight)
         logs = loop.to_floats(loop.run_arrays(self, mode, data, None, 0, 1))
         if return_dict:
             return logs
@@ -407,6 +411,6 @@ class Trainer:
 
     def predict_on_batch(self, x: Any) -> Any:
         """The outputs for one batch, as NumPy arrays."""
-        data = make_data(x, None, None, 2**31 - 1)
+        data = make_arrays(x, None, None, 2**31 - 1)
         outputs = loop.predict_function(self, data)(data.tensors)
         return tf.nest.map_structure(np.asarray, outputs)

@@ -1,0 +1,68 @@
+"""Optimizers: how gradients change variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfkit.optimizers import schedules as schedules
+from tfkit.optimizers.adam import Adam as Adam
+from tfkit.optimizers.adamw import AdamW as AdamW
+from tfkit.optimizers.base import Optimizer as Optimizer
+from tfkit.optimizers.rmsprop import RMSprop as RMSprop
+from tfkit.optimizers.sgd import SGD as SGD
+from tfkit.registry import (
+    deserialize_keras_object,
+    register_builtins,
+    resolve,
+    serialize_keras_object,
+)
+
+_CLASSES = [Optimizer, Adam, AdamW, RMSprop, SGD]
+_BY_LOWER_NAME = {cls.__name__.lower(): cls for cls in _CLASSES}
+register_builtins("optimizers", _CLASSES, aliases=_BY_LOWER_NAME)
+
+
+def serialize(optimizer: Optimizer) -> dict[str, Any]:
+    """The configuration of an optimizer, as data."""
+    return serialize_keras_object(optimizer)
+
+
+def deserialize(config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Optimizer:
+    """The optimizer that a configuration describes; case does not matter in names of tfkit's own.
+
+    Args:
+        config: what `serialize` gave.
+        custom_objects: further names that the configuration may use.
+    """
+    class_name = config["class_name"]
+    if class_name.lower() in _BY_LOWER_NAME:
+        config = {**config, "class_name": class_name.lower()}
+    return deserialize_keras_object(config, custom_objects, kind="optimizers")
+
+
+def get(identifier: Any) -> Optimizer | None:
+    """The optimizer that an identifier stands for.
+
+    Args:
+        identifier: a name such as `"adam"`, a configuration, an optimizer, or `None`.
+
+    Raises:
+        ValueError: for anything else.
+
+    Example:
+        >>> get("sgd").momentum
+        0.0
+    """
+    if identifier is None:
+        return None
+    if isinstance(identifier, dict):
+        found = deserialize(identifier)
+    else:
+        is_own = isinstance(identifier, str) and identifier.lower() in _BY_LOWER_NAME
+        found = resolve(identifier.lower() if is_own else identifier, "optimizers")
+    if not isinstance(found, Optimizer):
+        raise ValueError(
+            "Could not interpret an optimizer identifier. Expected a name, a configuration or an "
+            f"`Optimizer`. Received: {identifier!r}"
+        )
+    return found

@@ -1,0 +1,147 @@
+"""Adam: steps scaled by running estimates of the first two moments of the gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.optimizers import kernels
+from tfkit.optimizers.base import LearningRate, Optimizer
+from tfkit.optimizers.gradients import moving_average, square
+
+
+def adam(
+    w: tf.Tensor,
+    g: Any,
+    m: tf.Tensor,
+    v: tf.Tensor,
+    t: tf.Tensor,
+    alpha: tf.Tensor,
+    beta_1: float,
+    beta_2: float,
+    epsilon: float,
+    v_hat: tf.Tensor | None = None,
+) -> tuple[tf.Tensor, ...]:
+    """New `w`, `m`, `v`, and `v_hat` if it is given, after step number `t` (from 1).
+
+    The order of computation is the one at the end of the paper's section 2, whose epsilon is
+    "epsilon hat". `v_hat` is the largest `v` so far (AMSGrad).
+
+    Reference:
+        Kingma & Ba, 2014: Adam: a method for stochastic optimization.
+        https://arxiv.org/abs/1412.6980
+        Reddi et al., 2018: On the convergence of Adam and beyond.
+    """
+    m = moving_average(m, g, beta_1)
+    v = moving_average(v, square(g), beta_2)
+    alpha_t = alpha * tf.sqrt(1 - tf.pow(tf.cast(beta_2, t.dtype), t))
+    alpha_t /= 1 - tf.pow(tf.cast(beta_1, t.dtype), t)
+    if v_hat is None:
+        return w - alpha_t * m / (tf.sqrt(v) + epsilon), m, v
+    v_hat = tf.maximum(v_hat, v)
+    return w - alpha_t * m / (tf.sqrt(v_hat) + epsilon), m, v, v_hat
+
+
+class Adam(Optimizer):
+    """Adam, the usual first choice.
+
+    Args:
+        learning_rate: a float, a schedule, or a function without arguments.
+        beta_1: decay of the first moment (the mean of gradients), in [0, 1).
+        beta_2: decay of the second moment (the mean of their squares), in [0, 1).
+        epsilon: added to the root of the second moment.
+        amsgrad: whether to divide by the largest second moment so far.
+        weight_decay: and the arguments after it: see `Optimizer`.
+
+    Reference:
+        Kingma & Ba, 2014: https://arxiv.org/abs/1412.6980
+        Reddi et al., 2018, for `amsgrad`: https://openreview.net/pdf?id=ryQu7f-RZ
+
+    Example:
+        >>> w = tf.Variable(1.0)
+        >>> Adam(learning_rate=0.1).apply([2.0 * w], [w])
+        >>> round(float(w), 5)
+        0.9
+    """
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        amsgrad: bool = False,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            clipnorm=clipnorm,
+            clipvalue=clipvalue,
+            global_clipnorm=global_clipnorm,
+            use_ema=use_ema,
+            ema_momentum=ema_momentum,
+            ema_overwrite_frequency=ema_overwrite_frequency,
+            loss_scale_factor=loss_scale_factor,
+            gradient_accumulation_steps=gradient_accumulation_steps,
+            name=name,
+            **kwargs,
+        )
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.amsgrad = amsgrad
+
+    def build(self, var_list: Sequence[tf.Variable]) -> None:
+        """Makes the moments of each variable."""
+        if self.built:
+            return
+        super().build(var_list)
+        self._momentums, self._velocities = self.add_optimizer_variables(
+            var_list, ["momentum", "velocity"]
+        )
+        if self.amsgrad:
+            self._velocity_hats = self.add_optimizer_variables(var_list, "velocity_hat")
+
+    def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
+        """Updates one variable and its moments."""
+        index = self._get_variable_index(variable)
+        g = tf.cast(gradient, variable.dtype)
+        t = self._step_number(variable.dtype)
+        alpha = tf.cast(learning_rate, variable.dtype)
+        m, v = self._momentums[index], self._velocities[index]
+        options = (self.beta_1, self.beta_2, self.epsilon)
+        if self.amsgrad:
+            v_hat = self._velocity_hats[index]
+            new_w, new_m, new_v, new_v_hat = adam(variable, g, m, v, t, alpha, *options, v_hat)
+            v_hat.assign(new_v_hat)
+        elif kernels.pays(variable, g):
+            kernels.apply_adam(variable, g, m, v, t, alpha, *options)
+            return
+        else:
+            new_w, new_m, new_v = adam(variable, g, m, v, t, alpha, *options)
+        m.assign(new_m)
+        v.assign(new_v)
+        variable.assign(new_w)
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments, as data."""
+        return {
+            **super().get_config(),
+            "beta_1": self.beta_1,
+            "beta_2": self.beta_2,
+            "epsilon": self.epsilon,
+            "amsgrad": self.amsgrad,
+        }

@@ -1,0 +1,514 @@
+"""The base of all optimizers: learning rate, slots, and the steps of one update in their order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+import tensorflow as tf
+
+from tfkit.optimizers import distribution
+from tfkit.optimizers.gradients import clip_by_global_norm, drop_missing, map_values
+from tfkit.optimizers.schedules.base import LearningRateSchedule
+from tfkit.optimizers.slots import SlotOwner, constant, variable_path
+from tfkit.registry import deserialize_keras_object, serialize_keras_object
+
+LearningRate: TypeAlias = float | LearningRateSchedule | Callable[[], Any]
+
+
+class _Untracked:
+    """What is remembered of the model: a plain object, which `tf.Module` does not look into."""
+
+    def __init__(self) -> None:
+        self.variables: list[tf.Variable] = []
+        self.index_of: dict[int, int] = {}
+        self.excluded_from_decay: set[int] = set()
+        self.excluded_names: re.Pattern[str] | None = None
+        self.step: tf.Tensor | None = None
+
+
+class Optimizer(SlotOwner):
+    """Updates variables by their gradients.
+
+    To write your own, make its variables in `build`, and change one variable in `update_step`. What
+    is called from there must be TensorFlow operations: the update runs inside compiled programs.
+
+    Args:
+        learning_rate: a float, a `LearningRateSchedule`, or a function without arguments.
+        weight_decay: each step takes `learning_rate * weight_decay` of each variable away from it.
+        clipnorm: each gradient is scaled so that its norm is at most this.
+        clipvalue: each number in a gradient is clipped to `[-clipvalue, clipvalue]`.
+        global_clipnorm: all gradients are scaled so that their norm together is at most this.
+        use_ema: whether to keep an exponential moving average of each variable.
+        ema_momentum: weight of the old average in the new one, in [0, 1].
+        ema_overwrite_frequency: variables are set to their averages each so many steps; never,
+            until `finalize_variable_values()`, if `None`.
+        loss_scale_factor: `scale_loss()` multiplies by this, `apply()` divides by it.
+        gradient_accumulation_steps: gradients of so many calls of `apply()` are averaged to one
+            update.
+        name: a label.
+
+    Raises:
+        ValueError: for a learning rate that is no float, more than one way of clipping, a number
+            out of its range, and for an argument that is not known.
+
+    Example:
+        >>> class Halving(Optimizer):
+        ...     def update_step(self, gradient, variable, learning_rate):
+        ...         self.assign_sub(variable, gradient * learning_rate)
+        >>> w = tf.Variable([1.0, 2.0])
+        >>> Halving(0.5).apply([w.read_value()], [w])
+        >>> w.numpy()
+        array([0.5, 1. ], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        learning_rate: LearningRate,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if kwargs:
+            raise ValueError(
+                f"Argument(s) not recognized by {type(self).__name__}: {kwargs}. To let the "
+                "learning rate fall, pass one of `optimizers.schedules` as `learning_rate`."
+            )
+        _check_clipping(clipnorm, clipvalue, global_clipnorm)
+        _check_accumulation(gradient_accumulation_steps)
+        if use_ema:
+            _check_ema(ema_momentum, ema_overwrite_frequency)
+        super().__init__(name)
+        self.weight_decay = weight_decay
+        self.clipnorm = clipnorm
+        self.clipvalue = clipvalue
+        self.global_clipnorm = global_clipnorm
+        self.use_ema = use_ema
+        self.ema_momentum = ema_momentum
+        self.ema_overwrite_frequency = ema_overwrite_frequency
+        self.loss_scale_factor = loss_scale_factor
+        self.gradient_accumulation_steps = gradient_accumulation_steps
+        self.built = False
+        self._untracked = _Untracked()
+        self._iterations = self.add_variable(
+            (), dtype="int64", aggregation="only_first_replica", name="iteration"
+        )
+        self._learning_rate: Any = learning_rate
+        if not callable(learning_rate):
+            if not isinstance(learning_rate, float):
+                raise ValueError(
+                    "`learning_rate` must be a float, a LearningRateSchedule, or a function "
+                    f"without arguments. Received: learning_rate={learning_rate!r}"
+                )
+            self._learning_rate = self.add_variable(
+                (),
+                initializer=constant(learning_rate),
+                aggregation="only_first_replica",
+                name="learning_rate",
+            )
+
+    # --- State ------------------------------------------------------------------------------------
+
+    @property
+    def iterations(self) -> Any:
+        """How many updates have been made; calls of `apply()` that only accumulate do not count."""
+        if self.gradient_accumulation_steps:
+            return self._iterations // self.gradient_accumulation_steps
+        return self._iterations
+
+    @property
+    def learning_rate(self) -> Any:
+        """The learning rate now. Assigning a float changes it for compiled programs, too."""
+        if isinstance(self._learning_rate, LearningRateSchedule):
+            return self._learning_rate(self._iterations)
+        if isinstance(self._learning_rate, tf.Variable):
+            return self._learning_rate
+        return self._learning_rate()
+
+    @learning_rate.setter
+    def learning_rate(self, learning_rate: LearningRate) -> None:
+        before = self._learning_rate
+        if callable(learning_rate):
+            self._learning_rate = learning_rate
+            self._own_variables = [v for v in self._own_variables if v is not before]
+        elif isinstance(before, tf.Variable):
+            before.assign(learning_rate)
+        else:
+            raise TypeError(
+                f"The learning rate of optimizer '{self.name}' comes from {before!r}, so a number "
+                f"cannot be assigned to it. Received: {learning_rate!r}. Make the optimizer with a "
+                "float as `learning_rate`, or assign another schedule."
+            )
+
+    def build(self, variables: Sequence[tf.Variable]) -> None:
+        """Makes the slots for `variables`, which are all that this optimizer will update.
+
+        Args:
+            variables: trainable variables of a model.
+        """
+        if self.use_ema:
+            self._averages = self.add_optimizer_variables(variables, "average")
+        if self.gradient_accumulation_steps:
+            self._accumulators = self.add_optimizer_variables(variables, "gradient_accumulator")
+        self._untracked.variables = list(variables)
+        self._untracked.index_of = {self._var_key(v): i for i, v in enumerate(variables)}
+        self.built = True
+
+    # --- One update -------------------------------------------------------------------------------
+
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, tf.Variable]]) -> tf.Variable:
+        """`apply` for a list of pairs of gradient and variable; gives the iterations."""
+        grads, variables = zip(*grads_and_vars, strict=True)
+        self.apply(grads, variables)
+        return self._iterations
+
+    def apply(
+        self, grads: Sequence[Any], trainable_variables: Sequence[tf.Variable] | None = None
+    ) -> None:
+        """Updates the variables by their gradients.
+
+        Args:
+            grads: one gradient for each variable: a tensor, a `tf.IndexedSlices`, or `None`.
+            trainable_variables: the variables; those of `build` if `None`.
+
+        Raises:
+            ValueError: when numbers of gradients and variables differ, when a variable was not
+                there at `build`, and when all gradients are `None`.
+        """
+        if len(grads) == 0:
+            return
+        gradients, variables = self._pairs(grads, trainable_variables)
+        gradients = distribution.all_reduce_sum(gradients)
+        if self.loss_scale_factor is not None:
+            gradients = [map_values(lambda x: x / self.loss_scale_factor, g) for g in gradients]
+        if not self.gradient_accumulation_steps:
+            gradients = self._clip(gradients)
+        distribution.merge(self._apply_merged, gradients, variables)
+
+    def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
+        """Updates one variable and its slots. Each optimizer has its own.
+
+        Args:
+            gradient: a tensor or a `tf.IndexedSlices`.
+            variable: the variable to update.
+            learning_rate: a scalar.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} must define "
+            "`update_step(self, gradient, variable, learning_rate)`."
+        )
+
+    def assign(self, variable: tf.Variable, value: Any) -> None:
+        """Sets a variable from inside `update_step`; by `IndexedSlices`, the rows in it."""
+        value = tf.cast(value, variable.dtype)
+        if isinstance(value, tf.IndexedSlices):
+            variable.scatter_update(value)
+        else:
+            variable.assign(value)
+
+    def assign_add(self, variable: tf.Variable, value: Any) -> None:
+        """Adds to a variable from inside `update_step`."""
+        value = tf.cast(value, variable.dtype)
+        if isinstance(value, tf.IndexedSlices):
+            variable.scatter_add(value)
+        else:
+            variable.assign_add(value)
+
+    def assign_sub(self, variable: tf.Variable, value: Any) -> None:
+        """Subtracts from a variable from inside `update_step`."""
+        value = tf.cast(value, variable.dtype)
+        if isinstance(value, tf.IndexedSlices):
+            variable.scatter_sub(value)
+        else:
+            variable.assign_sub(value)
+
+    def _pairs(
+        self, grads: Sequence[Any], trainable_variables: Sequence[tf.Variable] | None
+    ) -> tuple[list[Any], list[tf.Variable]]:
+        """Gradients and the variables that they belong to, checked; builds if that is to do."""
+        if trainable_variables is None:
+            if not self.built:
+                raise ValueError(
+                    f"Optimizer '{self.name}' does not know its variables yet. Call "
+                    "`optimizer.build(trainable_variables)`, or pass them to `apply()`."
+                )
+            variables = self._untracked.variables
+        else:
+            variables = list(trainable_variables)
+            if not self.built:
+                self.build(variables)
+        if len(grads) != len(variables):
+            raise ValueError(
+                "There must be one gradient for each variable. "
+                f"Received: {len(grads)} gradients for {len(variables)} variables."
+            )
+        for variable in variables:
+            if self._var_key(variable) not in self._untracked.index_of:
+                raise ValueError(
+                    f"Unknown variable '{variable_path(variable)}' of shape {variable.shape}: "
+                    f"optimizer '{self.name}' was built for others. Make a new optimizer for "
+                    "a new set of variables."
+                )
+        return drop_missing(grads, variables, [variable_path(v) for v in variables])
+
+    def _apply_merged(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
+        if self.gradient_accumulation_steps:
+            self._accumulate(gradients, variables)
+        else:
+            self._update_variables(gradients, variables)
+        if self.use_ema:
+            self._update_averages()
+        for variable in variables:
+            if getattr(variable, "constraint", None) is not None:
+                distribution.update(variable, _constrain, variable.constraint)
+        self._iterations.assign_add(1)
+
+    def _accumulate(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
+        """Adds to the accumulators; each so many times updates by their mean and empties them."""
+        num_steps = self.gradient_accumulation_steps
+        accumulators = [self._accumulators[self._get_variable_index(v)] for v in variables]
+        for accumulator, gradient in zip(accumulators, gradients, strict=True):
+            distribution.update(accumulator, self.assign_add, gradient)
+
+        def update() -> None:
+            means = [accumulator / num_steps for accumulator in accumulators]
+            self._update_variables(self._clip(means), variables)
+            for accumulator in self._accumulators:
+                accumulator.assign(tf.zeros_like(accumulator))
+
+        tf.cond((self._iterations + 1) % num_steps == 0, update, lambda: None)
+
+    def _update_variables(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
+        learning_rate = tf.convert_to_tensor(self.learning_rate)
+        # Read once: reads of a variable are not merged by TensorFlow, and cost as much as
+        # arithmetic.
+        self._untracked.step = tf.convert_to_tensor(self.iterations) + 1
+        self._before_updates()
+        for gradient, variable in zip(gradients, variables, strict=True):
+            distribution.update(variable, self._update_variable, gradient, learning_rate)
+        self._untracked.step = None
+
+    def _before_updates(self) -> None:
+        """Updates what is shared by all variables; `self._step_number` is that of this update."""
+
+    def _update_variable(
+        self, variable: tf.Variable, gradient: Any, learning_rate: tf.Tensor
+    ) -> None:
+        weight_decay = self._weight_decay_of(variable)
+        if weight_decay is not None:
+            rate = tf.cast(learning_rate, variable.dtype) * tf.cast(weight_decay, variable.dtype)
+            variable.assign_sub(variable * rate)
+        self.update_step(gradient, variable, learning_rate)
+
+    def _step_number(self, dtype: Any) -> tf.Tensor:
+        """The number of this update, from 1, as a scalar of `dtype`."""
+        step = self._untracked.step
+        return tf.cast(self.iterations + 1 if step is None else step, dtype)
+
+    def _clip(self, gradients: list[Any]) -> list[Any]:
+        if self.clipnorm:
+            return [map_values(lambda x: tf.clip_by_norm(x, self.clipnorm), g) for g in gradients]
+        if self.global_clipnorm:
+            return clip_by_global_norm(gradients, self.global_clipnorm)
+        if self.clipvalue:
+            low, high = -self.clipvalue, self.clipvalue
+            return [map_values(lambda x: tf.clip_by_value(x, low, high), g) for g in gradients]
+        return gradients
+
+    # --- Weight decay and moving averages ---------------------------------------------------------
+
+    def exclude_from_weight_decay(
+        self,
+        var_list: Sequence[tf.Variable] | None = None,
+        var_names: Sequence[str] | None = None,
+    ) -> None:
+        """Spares variables from weight decay. To be called before `build`.
+
+        Args:
+            var_list: variables.
+            var_names: regular expressions; a variable whose name contains one is spared.
+
+        Raises:
+            ValueError: after `build`, when compiled programs may have the decay in them.
+        """
+        if self.built:
+            raise ValueError(
+                f"Optimizer '{self.name}' is built already. Call `exclude_from_weight_decay()` "
+                "before the first training step."
+            )
+        self._untracked.excluded_from_decay = {self._var_key(v) for v in var_list or ()}
+        self._untracked.excluded_names = re.compile("|".join(var_names)) if var_names else None
+
+    def _weight_decay_of(self, variable: tf.Variable) -> float | None:
+        """The weight decay of one variable; `None` where it has none."""
+        if (
+            self.weight_decay is None
+            or self._var_key(variable) in self._untracked.excluded_from_decay
+        ):
+            return None
+        pattern = self._untracked.excluded_names
+        name = getattr(variable, "label", None) or variable.name
+        return None if pattern is not None and pattern.search(name) else self.weight_decay
+
+    def _update_averages(self) -> None:
+        """Moves the averages, the first step without memory, and overwrites variables if due."""
+        iterations = tf.convert_to_tensor(self.iterations)
+
+        def update(average: tf.Variable, variable: tf.Tensor) -> None:
+            momentum = tf.cast(iterations != 0, average.dtype) * self.ema_momentum
+            average.assign(momentum * average + (1 - momentum) * variable)
+
+        for average, variable in zip(self._averages, self._untracked.variables, strict=True):
+            distribution.update(average, update, variable)
+        if self.ema_overwrite_frequency:
+            tf.cond(
+                (iterations + 1) % self.ema_overwrite_frequency == 0,
+                lambda: self._overwrite_by_averages(self._untracked.variables),
+                lambda: None,
+            )
+
+    def _overwrite_by_averages(self, variables: Sequence[tf.Variable]) -> None:
+        for variable in variables:
+            average = self._averages[self._get_variable_index(variable)]
+            distribution.update(variable, lambda copy, value: copy.assign(value), average)
+
+    def finalize_variable_values(self, var_list: Sequence[tf.Variable]) -> None:
+        """Sets variables to their moving averages, if `use_ema`: the last act of training.
+
+        Args:
+            var_list: the model's trainable variables.
+        """
+        if self.use_ema:
+            self._overwrite_by_averages(var_list)
+
+    # --- Loss scaling, pure updates, configuration ------------------------------------------------
+
+    def scale_loss(self, loss: Any) -> Any:
+        """The loss times `loss_scale_factor`; take gradients of this one."""
+        return loss if self.loss_scale_factor is None else loss * self.loss_scale_factor
+
+    def stateless_apply(
+        self,
+        optimizer_variables: Sequence[Any],
+        grads: Sequence[Any],
+        trainable_variables: Sequence[Any],
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """`apply` as a function of values: all variables have their old values again afterwards.
+
+        Args:
+            optimizer_variables: a value for each of `variables`.
+            grads: one gradient for each trainable variable.
+            trainable_variables: a value for each variable of `build`.
+
+        Returns:
+            New values of the trainable variables, and new values of the optimizer's variables.
+
+        Raises:
+            ValueError: before `build`, and when a list has another length.
+        """
+        if not self.built:
+            raise ValueError(
+                f"To call `stateless_apply`, {type(self).__name__} must be built: call "
+                "`optimizer.build(trainable_variables)`."
+            )
+        for given, own, what in (
+            (optimizer_variables, self.variables, "optimizer_variables"),
+            (trainable_variables, self._untracked.variables, "trainable_variables"),
+        ):
+            if len(given) != len(own):
+                raise ValueError(
+                    f"`{what}` must have one value for each variable that the optimizer was built "
+                    f"with. Expected {len(own)} values. Received: {len(given)}"
+                )
+        state = [*self._untracked.variables, *self.variables]
+        before = [tf.identity(variable) for variable in state]
+        for variable, value in zip(
+            state, [*trainable_variables, *optimizer_variables], strict=True
+        ):
+            variable.assign(value)
+        self.apply(grads)
+        after = [tf.identity(variable) for variable in state]
+        for variable, value in zip(state, before, strict=True):
+            variable.assign(value)
+        num_trainable = len(trainable_variables)
+        return after[:num_trainable], after[num_trainable:]
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments, as data; the learning rate is the present one."""
+        rate = self._learning_rate
+        is_number = isinstance(rate, tf.Variable)
+        return {
+            "name": self.name,
+            "learning_rate": float(rate.numpy()) if is_number else serialize_keras_object(rate),
+            "weight_decay": self.weight_decay,
+            "clipnorm": self.clipnorm,
+            "global_clipnorm": self.global_clipnorm,
+            "clipvalue": self.clipvalue,
+            "use_ema": self.use_ema,
+            "ema_momentum": self.ema_momentum,
+            "ema_overwrite_frequency": self.ema_overwrite_frequency,
+            "loss_scale_factor": self.loss_scale_factor,
+            "gradient_accumulation_steps": self.gradient_accumulation_steps,
+        }
+
+    @classmethod
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
+    ) -> Optimizer:
+        """The optimizer that `get_config` describes, with fresh state."""
+        rate = config.get("learning_rate")
+        if isinstance(rate, dict):
+            config = {**config, "learning_rate": deserialize_keras_object(rate, custom_objects)}
+        return cls(**config)
+
+    def _get_variable_index(self, variable: tf.Variable) -> int:
+        """The position of `variable` in the list given to `build`, by which slots are found."""
+        return self._untracked.index_of[self._var_key(variable)]
+
+    def _var_key(self, variable: tf.Variable) -> int:
+        return id(distribution.whole_variable(variable))
+
+
+def _constrain(variable: tf.Variable, constraint: Callable[[Any], Any]) -> None:
+    variable.assign(constraint(variable))
+
+
+def _check_clipping(
+    clipnorm: float | None, clipvalue: float | None, global_clipnorm: float | None
+) -> None:
+    if sum(option is not None for option in (clipnorm, clipvalue, global_clipnorm)) > 1:
+        raise ValueError(
+            "Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set. Received: "
+            f"clipnorm={clipnorm}, clipvalue={clipvalue}, global_clipnorm={global_clipnorm}"
+        )
+
+
+def _check_accumulation(gradient_accumulation_steps: int | None) -> None:
+    if gradient_accumulation_steps and gradient_accumulation_steps < 2:
+        raise ValueError(
+            "`gradient_accumulation_steps` must be an integer >= 2, or None. "
+            f"Received: gradient_accumulation_steps={gradient_accumulation_steps}"
+        )
+
+
+def _check_ema(momentum: float, overwrite_frequency: int | None) -> None:
+    if not 0 <= momentum <= 1:
+        raise ValueError(
+            f"`ema_momentum` must be in the range [0, 1]. Received: ema_momentum={momentum}"
+        )
+    if overwrite_frequency and (
+        not isinstance(overwrite_frequency, int) or overwrite_frequency < 1
+    ):
+        raise ValueError(
+            "`ema_overwrite_frequency` must be an integer >= 1, or None. "
+            f"Received: ema_overwrite_frequency={overwrite_frequency}"
+        )

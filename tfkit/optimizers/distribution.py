@@ -1,0 +1,53 @@
+"""What an optimizer asks of `tf.distribute`; without a strategy each function is a plain call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+
+def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
+    """The sum of each gradient over the replicas; each replica gets all the sums."""
+    if not tf.distribute.has_strategy():
+        return list(gradients)
+    if tf.distribute.in_cross_replica_context():
+        raise ValueError(
+            "An optimizer updates variables in a replica context. Call `apply()` inside the "
+            "function that `strategy.run()` runs."
+        )
+    context = tf.distribute.get_replica_context()
+    return list(context.all_reduce(tf.distribute.ReduceOp.SUM, list(gradients)))
+
+
+def merge(function: Callable[..., None], *args: Any) -> None:
+    """Calls `function(*args)` once for all replicas, where every copy can be updated."""
+    if tf.distribute.has_strategy():
+        tf.distribute.get_replica_context().merge_call(
+            lambda strategy, *merged: function(*merged), args=args
+        )
+    else:
+        function(*args)
+
+
+def update(variable: tf.Variable, function: Callable[..., None], *args: Any) -> None:
+    """Calls `function(copy, *args)` for each copy of `variable`, on the device of the copy."""
+    if tf.distribute.has_strategy():
+        strategy = tf.distribute.get_strategy()
+        strategy.extended.update(variable, function, args=args, group=False)
+    else:
+        function(variable, *args)
+
+
+def local_value(value: Any) -> Any:
+    """One replica's value of what is the same on all replicas."""
+    if tf.distribute.has_strategy():
+        return tf.distribute.get_strategy().experimental_local_results(value)[0]
+    return value
+
+
+def whole_variable(variable: Any) -> Any:
+    """The variable that `variable` is one replica's copy of; `variable` itself elsewhere."""
+    container = getattr(variable, "_distributed_container", None)
+    return variable if container is None else container()

@@ -1,0 +1,81 @@
+"""Arithmetic on gradients: dense tensors, and `tf.IndexedSlices` (rows) from lookups in tables.
+
+The rows of an `IndexedSlices` may repeat an index, and what is linear in the gradient adds them up.
+What is not linear (`square`, clipping) works on each row alone, before they are added: so does
+Keras.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+
+def dense(g: Any) -> tf.Tensor:
+    """`g` as a tensor; rows with one index are added up."""
+    if isinstance(g, tf.IndexedSlices):
+        return tf.math.unsorted_segment_sum(g.values, g.indices, g.dense_shape[0])
+    return g
+
+
+def map_values(function: Any, g: Any) -> Any:
+    """`function` of a tensor, or of the rows of an `IndexedSlices`."""
+    if isinstance(g, tf.IndexedSlices):
+        return tf.IndexedSlices(function(g.values), g.indices, g.dense_shape)
+    return function(g)
+
+
+def square(g: Any) -> Any:
+    """The elementwise square."""
+    return map_values(tf.square, g)
+
+
+def add(x: tf.Tensor, g: Any) -> tf.Tensor:
+    """`x + g`; only the rows that `g` has are touched."""
+    if isinstance(g, tf.IndexedSlices):
+        return tf.tensor_scatter_nd_add(x, g.indices[:, tf.newaxis], g.values)
+    return x + g
+
+
+def moving_average(average: tf.Tensor, value: Any, beta: float) -> tf.Tensor:
+    """`beta * average + (1 - beta) * value`."""
+    if isinstance(value, tf.IndexedSlices):
+        return add(beta * average, map_values(lambda rows: (1 - beta) * rows, value))
+    return average + (value - average) * (1 - beta)
+
+
+def clip_by_global_norm(gradients: Sequence[Any], clip_norm: float) -> list[Any]:
+    """All gradients scaled so that the norm of all of them together is at most `clip_norm`."""
+    values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients]
+    norm = tf.sqrt(tf.add_n([tf.cast(tf.reduce_sum(tf.square(x)), tf.float32) for x in values]))
+    scale = clip_norm / tf.maximum(norm, clip_norm)
+    # One number that is not finite spoils the norm. Better NaN everywhere than a wrong step.
+    scale += norm - norm
+    return [map_values(lambda x: x * tf.cast(scale, x.dtype), g) for g in gradients]
+
+
+def drop_missing(
+    gradients: Sequence[Any], variables: Sequence[tf.Variable], names: Sequence[str]
+) -> tuple[list[Any], list[tf.Variable]]:
+    """Gradients and variables without the pairs whose gradient is `None`.
+
+    Raises:
+        ValueError: when no pair is left.
+    """
+    pairs = [(g, v) for g, v in zip(gradients, variables, strict=True) if g is not None]
+    missing = [name for g, name in zip(gradients, names, strict=True) if g is None]
+    if not pairs:
+        raise ValueError(
+            f"No gradients provided for any variable. Received `None` for each of {missing}. "
+            "Compute the loss from the variables inside the `tf.GradientTape`."
+        )
+    if missing:
+        warnings.warn(
+            f"Gradients do not exist for variables {missing} when minimizing the loss. Their "
+            "values stay as they are. If the loss should depend on them, compute it in the tape.",
+            stacklevel=4,
+        )
+    return [g for g, _ in pairs], [v for _, v in pairs]

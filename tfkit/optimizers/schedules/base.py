@@ -1,0 +1,54 @@
+"""The base of learning-rate schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+
+class LearningRateSchedule:
+    """A learning rate as a function of the number of the step.
+
+    To write your own, define `__call__`, and `get_config` if models that use it are saved.
+
+    Example:
+        >>> class Halving(LearningRateSchedule):
+        ...     def __call__(self, step):
+        ...         return 0.1 * 0.5 ** tf.cast(step, "float32")
+        >>> round(float(Halving()(1)), 6)
+        0.05
+    """
+
+    def __call__(self, step: Any) -> Any:
+        """The learning rate of a step.
+
+        Args:
+            step: a scalar: how many steps have been made before.
+        """
+        raise NotImplementedError(
+            f"Learning rate schedule '{type(self).__name__}' must override `__call__(self, step)`."
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments, as data."""
+        raise NotImplementedError(
+            f"Learning rate schedule '{type(self).__name__}' must override `get_config()` "
+            "to be saved."
+        )
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> LearningRateSchedule:
+        """The schedule that `get_config` describes."""
+        return cls(**config)
+
+
+def as_rate(value: Any) -> tf.Tensor:
+    """A learning rate as a tensor: of its own dtype, float32 for Python numbers."""
+    return tf.convert_to_tensor(value, None if hasattr(value, "dtype") else tf.float32)
+
+
+def check_positive(name: str, steps: Any) -> None:
+    """Raises `ValueError` unless `steps`, the argument called `name`, is above zero."""
+    if steps <= 0:
+        raise ValueError(f"Argument `{name}` must be > 0. Received: {name}={steps}")

@@ -1,0 +1,159 @@
+"""The variables that an optimizer owns: how they are made, named and listed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.dtypes import standardize_dtype
+from tfkit.names import auto_name
+from tfkit.registry import resolve
+
+_AGGREGATIONS = {
+    None: tf.VariableAggregation.NONE,
+    "none": tf.VariableAggregation.NONE,
+    "mean": tf.VariableAggregation.MEAN,
+    "sum": tf.VariableAggregation.SUM,
+    "only_first_replica": tf.VariableAggregation.ONLY_FIRST_REPLICA,
+}
+
+
+def variable_path(variable: tf.Variable) -> str:
+    """The path of a layer's weight; the name of any other variable."""
+    return getattr(variable, "path", None) or variable.name.removesuffix(":0")
+
+
+def constant(value: float) -> Any:
+    """An initializer that fills a variable with `value`."""
+    return lambda shape, dtype: tf.fill(shape, tf.cast(value, dtype))
+
+
+class SlotOwner(tf.Module):
+    """A module that owns a flat list of variables, in the order in which they were made.
+
+    Args:
+        name: a label; made from the name of the class if `None`.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__()  # without the name: tf.Module takes Python identifiers only
+        self._label = auto_name(type(self).__name__) if name is None else name
+        self._own_variables: list[tf.Variable] = []
+
+    @property
+    def name(self) -> str:
+        """A label for people."""
+        return self._label
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._label = name
+
+    @property
+    def variables(self) -> list[tf.Variable]:
+        """Iterations, learning rate, and slots, in the order in which they were made."""
+        return list(self._own_variables)
+
+    def add_variable(
+        self,
+        shape: Sequence[int],
+        initializer: Any = "zeros",
+        dtype: Any = None,
+        aggregation: str | None = "none",
+        layout: Any = None,
+        name: str | None = None,
+    ) -> tf.Variable:
+        """Makes a variable of the optimizer's own.
+
+        Args:
+            shape: without unknown sizes.
+            initializer: a function of shape and dtype, or the name of an initializer.
+            dtype: the default float type if `None`.
+            aggregation: `"none"`, `"mean"`, `"sum"` or `"only_first_replica"`: how a distribution
+                strategy combines values that replicas assign.
+            layout: must be `None`: devices are up to `tf.distribute`.
+            name: a label.
+
+        Returns:
+            The variable, which is not trainable.
+        """
+        if layout is not None:
+            raise ValueError(
+                "`layout` must be None: tfkit places variables by `tf.distribute`. "
+                f"Received: {layout!r}"
+            )
+        make = tf.zeros if initializer == "zeros" else resolve(initializer, "initializers")
+        label = name or "variable"
+        with tf.init_scope():
+            variable = tf.Variable(
+                make(tuple(shape), dtype=standardize_dtype(dtype)),
+                trainable=False,
+                name=re.sub(r"[^\w.-]", "_", label).lstrip("_.-") or "variable",
+                aggregation=_AGGREGATIONS[aggregation],
+            )
+        variable.path = f"{self.name}/{label}"
+        variable.label = label
+        self._own_variables.append(variable)
+        return variable
+
+    def add_variable_from_reference(
+        self,
+        reference_variable: tf.Variable,
+        name: str | None = None,
+        initializer: Any = "zeros",
+    ) -> tf.Variable:
+        """Makes a slot: a variable of the shape and dtype of `reference_variable`, on its device.
+
+        Args:
+            reference_variable: the variable that the slot belongs to.
+            name: the slot is called by the path of the reference and this.
+            initializer: a function of shape and dtype, or the name of an initializer.
+        """
+        label = f"{variable_path(reference_variable).replace('/', '_')}_{name or 'var'}"
+        strategy = tf.distribute.get_strategy()
+        with strategy.extended.colocate_vars_with(reference_variable):
+            return self.add_variable(
+                reference_variable.shape, initializer, reference_variable.dtype, name=label
+            )
+
+    def add_optimizer_variables(
+        self,
+        trainable_variables: Sequence[tf.Variable],
+        name: str | Sequence[str],
+        initializer: Any = "zeros",
+    ) -> Any:
+        """Makes slots for all variables.
+
+        Args:
+            trainable_variables: the variables that the slots belong to.
+            name: name of the slot, or a list of names for several slots each.
+            initializer: one for all, or a list with one for each name.
+
+        Returns:
+            A list of slots; for a list of names a tuple of lists.
+        """
+        names = [name] if isinstance(name, str) else list(name)
+        makers = (
+            initializer if isinstance(initializer, (list, tuple)) else [initializer] * len(names)
+        )
+        if len(makers) != len(names):
+            raise ValueError(
+                "There must be as many initializers as names. "
+                f"Received: name={name}, initializer={initializer}"
+            )
+        slots = tuple(
+            zip(
+                *(
+                    [
+                        self.add_variable_from_reference(variable, slot_name, maker)
+                        for slot_name, maker in zip(names, makers, strict=True)
+                    ]
+                    for variable in trainable_variables
+                ),
+                strict=True,
+            )
+        ) or tuple(() for _ in names)
+        return list(slots[0]) if isinstance(name, str) else tuple(list(slot) for slot in slots)
