@@ -1,6 +1,5 @@
 """Model files: saving and loading."""
 
-from tfkit.registry import custom_object_scope as CustomObjectScope
 from tfkit.registry import custom_object_scope as custom_object_scope
 from tfkit.registry import deserialize_keras_object as deserialize_keras_object
 from tfkit.registry import get_custom_objects as get_custom_objects

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 from typing import Any
@@ -176,7 +177,7 @@ def run_epoch(
         if dense:
             end(done - 1, to_floats(logs))
         else:
-            callbacks.on_steps_end(done - 1, steps, lambda logs=logs: to_floats(logs))
+            callbacks.on_steps_end(done - 1, steps, functools.partial(to_floats, logs))
         if stoppable and model.stop_training:
             break
     return done, to_floats(logs)
