@@ -1,0 +1,309 @@
+"""The behaviour of `Layer` that everything else rests on."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import keras
+import tfkit
+from tfkit.core import tracking
+
+
+def linear_class(framework):
+    class Linear(framework.layers.Layer):
+        def __init__(self, units):
+            super().__init__()
+            self.units = units
+
+        def build(self, input_shape):
+            self.kernel = self.add_weight(shape=(input_shape[-1], self.units))
+
+        def call(self, x):
+            return framework.ops.matmul(x, self.kernel)
+
+    return Linear
+
+
+def containers(framework):
+    linear = linear_class(framework)
+
+    class Net(framework.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.blocks = []
+            self.head = linear(7)
+            self.heads = {"b": linear(2), "a": linear(3)}
+            self.pair = (linear(4), linear(5))
+            for units in (8, 9):
+                self.blocks.append(linear(units))
+
+        def call(self, x):
+            self.scale = None
+            parts = [*self.blocks, self.head, *self.pair, self.heads["a"], self.heads["b"]]
+            return framework.ops.concatenate([part(x) for part in parts], axis=-1)
+
+    return Net()
+
+
+def test_weights_come_in_the_order_of_keras():
+    x = np.ones((2, 3), "float32")
+    ours, theirs = containers(tfkit), containers(keras)
+    ours(x)
+    theirs(x)
+    assert [w.shape for w in ours.weights] == [w.shape for w in theirs.weights]
+    assert list(tracking.named_weights(ours)) == [
+        "head/kernel",
+        "heads/b/kernel",
+        "heads/a/kernel",
+        "pair/0/kernel",
+        "pair/1/kernel",
+        "blocks/0/kernel",
+        "blocks/1/kernel",
+    ]
+
+
+def test_a_shared_layer_counts_once():
+    class Shared(tfkit.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.one = tfkit.layers.Dense(2)
+            self.two = self.one
+
+        def call(self, x):
+            return self.two(self.one(x))
+
+    layer = Shared()
+    layer(np.ones((1, 2)))
+    assert len(layer.weights) == 2
+
+
+def test_direct_calls_are_traced_once_for_each_kind():
+    traces = []
+
+    class Counting(tfkit.layers.Layer):
+        def call(self, x):
+            traces.append(x.shape)
+            return x * 2.0
+
+    layer = Counting()
+    for rows in (1, 1, 1, 2, 3, 4, 1, 9):
+        np.testing.assert_array_equal(layer(np.ones((rows, 2))), np.full((rows, 2), 2.0))
+    # One plain call, one trace for the first shape, one for all others.
+    assert len(traces) == 3
+
+
+def test_a_changed_attribute_is_seen_by_compiled_calls():
+    class Scale(tfkit.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.factor = 1.0
+
+        def call(self, x):
+            return x * self.factor
+
+    class Outer(tfkit.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.scale = Scale()
+
+        def call(self, x):
+            return self.scale(x)
+
+    layer, x = Outer(), tf.ones((1,))
+    for factor in (1.0, 3.0, 3.0, 5.0):
+        layer.scale.factor = factor
+        for _ in range(3):
+            assert float(layer(x)[0]) == factor
+
+
+def test_a_call_that_sets_attributes_runs_each_time():
+    class Counter(tfkit.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.calls = 0
+
+        def call(self, x):
+            self.calls += 1
+            self.last = x
+            return x
+
+    layer = Counter()
+    for _ in range(4):
+        layer(tf.ones((2,)))
+    assert layer.calls == 4
+    np.testing.assert_array_equal(layer.last, [1.0, 1.0])
+
+
+class Branches(tfkit.layers.Layer):
+    def call(self, x):
+        if tf.reduce_sum(x) > 0:
+            y = x + 1.0
+        else:
+            y = x - 1.0
+        for _ in tf.range(3):
+            y = y * 2.0
+        return y
+
+
+def test_branches_and_loops_on_tensors_work_compiled():
+    layer = Branches()
+    for _ in range(3):
+        assert layer(tf.constant([1.0])).numpy().tolist() == [16.0]
+        assert layer(tf.constant([-1.0])).numpy().tolist() == [-16.0]
+    assert layer(tfkit.Input((4,))).shape == (None, 4)
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_a_users_weight_works_under_a_mixed_policy(policy):
+    class Linear(tfkit.layers.Layer):
+        def build(self, input_shape):
+            self.w = self.add_weight(shape=(input_shape[-1], 2))
+            self.b = self.add_weight(shape=(2,), initializer="zeros")
+
+        def call(self, x):
+            return tf.matmul(x, self.w) + self.b
+
+    layer = Linear(dtype=policy)
+    with tf.GradientTape() as tape:
+        y = layer(np.ones((1, 3)))
+        loss = tf.reduce_sum(y)
+    assert y.dtype.name == policy.removeprefix("mixed_")
+    assert [g.dtype for g in tape.gradient(loss, layer.trainable_weights)] == [tf.float32] * 2
+    assert layer.w.dtype == tf.float32
+
+
+def test_build_gets_one_shape_for_each_argument():
+    class Two(tfkit.layers.Layer):
+        def build(self, query_shape, value_shape):
+            self.shapes = (query_shape, value_shape)
+
+        def call(self, query, value):
+            return query
+
+    layer = Two()
+    layer(tf.ones((1, 2)), value=tf.ones((3, 4)))
+    assert layer.shapes == ((1, 2), (3, 4))
+
+    class Wrong(tfkit.layers.Layer):
+        def build(self, query_shape, key_shape):
+            raise AssertionError("never reached")
+
+        def call(self, query, value):
+            return query
+
+    with pytest.raises(ValueError, match="key_shape"):
+        Wrong()(tf.ones((1, 2)), tf.ones((3, 4)))
+
+
+def test_a_direct_build_is_not_repeated():
+    layer = linear_class(tfkit)(3)
+    layer.build((None, 2))
+    before = layer.kernel
+    layer(np.ones((1, 2)))
+    assert layer.kernel is before
+    assert len(layer.weights) == 1
+
+
+def test_a_failed_build_leaves_no_weights():
+    class Failing(tfkit.layers.Layer):
+        def build(self, input_shape):
+            self.w = self.add_weight(shape=(2,))
+            raise RuntimeError("no")
+
+        def call(self, x):
+            return x
+
+    layer = Failing()
+    with pytest.raises(RuntimeError):
+        layer(tf.ones((1, 2)))
+    assert not layer.built
+    assert layer._tfkit.weights == []
+
+
+def test_stateless_call_changes_nothing_and_has_gradients():
+    layer = tfkit.layers.Dense(2)
+    x = tf.ones((1, 3))
+    layer(x)
+    before = layer.get_weights()
+    values = [tf.constant(value + 1.0) for value in before]
+    with tf.GradientTape() as tape:
+        tape.watch(values)
+        y, state = layer.stateless_call(values, [], x)
+        loss = tf.reduce_sum(y)
+    np.testing.assert_allclose(y, x.numpy() @ values[0].numpy() + values[1].numpy(), rtol=1e-5)
+    assert state == []
+    assert tape.gradient(loss, values)[1].numpy().tolist() == [1.0, 1.0]
+    for old, new in zip(before, layer.get_weights(), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+def test_set_weights_is_all_or_nothing():
+    layer = tfkit.layers.Dense(2)
+    layer(tf.ones((1, 3)))
+    before = layer.get_weights()
+    with pytest.raises(ValueError, match=r"shape \(2,\).*\(3,\)"):
+        layer.set_weights([before[0] + 1, np.ones(3)])
+    np.testing.assert_array_equal(layer.kernel, before[0])
+
+
+def test_trainable_reaches_the_layers_inside():
+    model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2), tfkit.layers.Dense(1)])
+    model.layers[0].trainable = False
+    assert len(model.trainable_weights) == len(model.non_trainable_weights) == 2
+    model.trainable = False
+    assert model.trainable_weights == []
+    model.trainable = True
+    assert len(model.trainable_weights) == 4
+
+
+@pytest.mark.parametrize(
+    ("action", "error", "match"),
+    [
+        (lambda: tfkit.layers.Dense(-1), ValueError, r"units.*-1"),
+        (lambda: tfkit.layers.Dense(2, activation="rellu"), ValueError, "rellu.*'relu'"),
+        (lambda: tfkit.layers.Dense(2, nme="x"), (TypeError, ValueError), "nme"),
+        (lambda: tfkit.layers.Dense(2)(3), ValueError, "Only input tensors"),
+        (lambda: tfkit.layers.Layer(name="a/b"), ValueError, "a/b"),
+        (lambda: tfkit.layers.Layer(trainable="yes"), ValueError, "trainable=yes"),
+        (lambda: linear_class(tfkit)(3).count_params(), ValueError, "isn't built"),
+        (lambda: tfkit.layers.Dense(2, dtype="float31"), ValueError, "float31"),
+    ],
+)
+def test_bad_arguments_are_refused(action, error, match):
+    with pytest.raises(error, match=match):
+        action()
+
+
+def test_a_wrong_rank_names_the_path_of_the_layer():
+    class Outer(tfkit.layers.Layer):
+        def __init__(self):
+            super().__init__(name="outer")
+            self.inner = tfkit.layers.Dense(2)
+
+        def call(self, x):
+            return self.inner(x)
+
+    layer = Outer()
+    layer(tf.ones((2, 3)))
+    with pytest.raises(ValueError, match=r"outer/inner.*axis -1.*value 3"):
+        layer(tf.ones((2, 4)))
+
+
+def test_an_argument_that_cannot_be_saved_is_named():
+    class Holder(tfkit.layers.Layer):
+        def __init__(self, thing):
+            super().__init__()
+
+    with pytest.raises(TypeError, match="`thing`"):
+        Holder(object()).get_config()
+
+
+def test_checkpoints_find_members_in_containers(tmp_path):
+    ours = containers(tfkit)
+    x = np.ones((2, 3), "float32")
+    expected = ours(x).numpy()
+    path = tf.train.Checkpoint(layer=ours).save(str(tmp_path / "c"))
+    other = containers(tfkit)
+    other(x)
+    tf.train.Checkpoint(layer=other).restore(path)
+    np.testing.assert_array_equal(other(x), expected)
