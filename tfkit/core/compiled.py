@@ -26,7 +26,7 @@ _PRIMITIVES = (type(None), bool, int, float, str, bytes)
 
 
 class _NotTraceable(Exception):
-    """Raised inside the tracing of a call that has to stay plain Python."""
+    """A call takes or gives what a trace cannot hold."""
 
 
 class DirectCalls:
@@ -56,6 +56,8 @@ class DirectCalls:
         kind = self._kinds[kind_key]
         if kind is None:
             return self._forward(args, kwargs)
+        if kind.first_time(tensors):
+            return self._forward(args, kwargs)
         try:
             trace = kind.trace_for(tensors, self._forward, self._state)
         except Exception as error:
@@ -74,6 +76,15 @@ class _Kind:
         self._description = description
         self._relaxed = shapes
         self._traces: list[_Trace] = []
+        self._sizes = {tuple(tuple(shape)[1:] for shape in shapes)}
+
+    def first_time(self, tensors: list[tf.Tensor]) -> bool:
+        """Whether sizes beside the batch are new: those run once as plain Python, and are checked."""
+        sizes = tuple(tuple(tensor.shape)[1:] for tensor in tensors)
+        if sizes in self._sizes:
+            return False
+        self._sizes.add(sizes)
+        return True
 
     def trace_for(
         self, tensors: list[tf.Tensor], forward: Callable[..., Any], state: LayerState
@@ -112,10 +123,8 @@ class _Trace:
 
         def program(*tensors: tf.Tensor) -> list[tf.Tensor]:
             args, kwargs = _rebuild(description, iter(tensors))
-            with StateWatch() as self.watch:
+            with StateWatch(frozen=True) as self.watch:
                 outputs = forward(args, kwargs)
-            if self.watch.attributes_set:
-                raise _NotTraceable(f"it sets the attributes {self.watch.attributes_set}")
             results: list[tf.Tensor] = []
             self._outputs = _describe(outputs, results)
             for below in self.watch.called:

@@ -88,17 +88,25 @@ class LayerState:
         global _latest_change
         self.version = _latest_change = next(_changes)
         watch = current_watch()
-        if watch is not None and id(self) in watch.versions:
-            watch.attributes_set.append(attribute)
+        if watch is not None and watch.frozen and id(self) in watch.versions:
+            raise AttributeSetWhileTracing(f"it sets the attribute `{attribute}`")
+
+
+class AttributeSetWhileTracing(Exception):
+    """A call sets an attribute, which a trace of it would do only once."""
 
 
 class StateWatch:
-    """Which layers take part in what is traced inside the `with` block, and whether they change later."""
+    """Which layers take part in what is traced inside the `with` block, and whether they change later.
 
-    def __init__(self) -> None:
+    Args:
+        frozen: whether setting an attribute of a layer that takes part is refused.
+    """
+
+    def __init__(self, frozen: bool = False) -> None:
+        self.frozen = frozen
         self.called: list[LayerState] = []
         self.versions: dict[int, int] = {}
-        self.attributes_set: list[str] = []
         self._checked = 0
         self._outer: StateWatch | None = None
 

@@ -1,0 +1,212 @@
+"""Model files: what is saved comes back, all of it or none."""
+
+import subprocess
+import sys
+import textwrap
+
+import h5py
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfkit
+from tfkit import layers
+
+X = np.random.default_rng(0).normal(size=(6, 4)).astype("float32")
+
+
+@tfkit.saving.register_keras_serializable("tests")
+class Net(tfkit.Model):
+    """Sublayers made in the constructor only: a list, a dict, and one that is used twice."""
+
+    def __init__(self, width=4):
+        super().__init__()
+        self.blocks = [layers.Dense(width, activation="relu") for _ in range(3)]
+        self.heads = {"b": layers.Dense(2), "a": layers.Dense(2)}
+        self.shared = layers.Dense(width)
+        self.dropout = layers.Dropout(0.5)
+
+    def call(self, x):
+        for block in self.blocks:
+            x = block(x)
+        x = self.dropout(self.shared(self.shared(x)))
+        return self.heads["a"](x) - self.heads["b"](x)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    tfkit.utils.set_random_seed(0)
+    model = Net()
+    model.compile("adam", "mse", metrics=["mae"])
+    model.fit(X, X[:, :2], verbose=0, epochs=2)
+    return model
+
+
+def test_a_subclassed_model_comes_back(trained, tmp_path):
+    trained.save(tmp_path / "net.h5")
+    loaded = tfkit.saving.load_model(tmp_path / "net.h5")
+    np.testing.assert_array_equal(loaded(X), trained(X))
+    assert loaded.optimizer.get_config() == trained.optimizer.get_config()
+    assert int(loaded.optimizer.iterations) == 2
+    results = [model.fit(X, X[:, :2], verbose=0).history["loss"] for model in (trained, loaded)]
+    assert results[0] == results[1]
+
+
+def test_a_new_process_with_the_class_imported(tmp_path):
+    code = """
+        import numpy as np, tfkit
+        from tfkit import layers
+        @tfkit.saving.register_keras_serializable()
+        class M(tfkit.Model):
+            def __init__(self, units):
+                super().__init__()
+                self.parts = [layers.Dense(units), layers.Dense(units)]
+            def call(self, x):
+                return self.parts[1](self.parts[0](x))
+        x = np.ones((2, 3), "float32")
+    """
+    first = "m = M(5); y = m(x); m.save('m.h5'); np.save('y.npy', y)"
+    second = "assert np.array_equal(tfkit.models.load_model('m.h5')(x), np.load('y.npy'))"
+    for part in (first, second):
+        script = textwrap.dedent(code) + part
+        subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, env=_environment())
+
+
+def _environment():
+    import os
+
+    root = os.path.dirname(os.path.dirname(tfkit.__file__))
+    return {**os.environ, "PYTHONPATH": root}
+
+
+def functional():
+    a = tfkit.Input((4,), name="a")
+    dense = layers.Dense(4, activation="tanh")
+    x = tfkit.ops.add(dense(dense(a)), a * 2.0)
+    return tfkit.Model(a, {"y": layers.Dense(1, name="y")(x)})
+
+
+def sequential():
+    return tfkit.Sequential([tfkit.Input((4,)), layers.Dense(3), layers.Dropout(0.3), layers.Dense(3)])
+
+
+@pytest.mark.parametrize("build", [functional, sequential])
+def test_graphs_come_back(build, tmp_path):
+    model = build()
+    model.save(tmp_path / "m.h5")
+    loaded = tfkit.models.load_model(tmp_path / "m.h5")
+    assert type(loaded) is type(model)
+    a, b = model.predict(X, verbose=0), loaded.predict(X, verbose=0)
+    tf.nest.map_structure(np.testing.assert_array_equal, a, b)
+    again = tfkit.models.model_from_json(model.to_json())
+    assert [w.shape for w in again.weights] == [w.shape for w in model.weights]
+
+
+def test_weights_load_by_name_and_not_by_order(tmp_path):
+    class Pair(tfkit.Model):
+        def __init__(self, names):
+            super().__init__()
+            self.parts = {name: layers.Dense(4) for name in names}
+
+        def call(self, x):
+            return self.parts["one"](x) + 2.0 * self.parts["two"](x)
+
+    first, second = Pair(["one", "two"]), Pair(["two", "one"])
+    expected = first(X)
+    second(X)
+    first.save_weights(tmp_path / "p.weights.h5")
+    second.load_weights(tmp_path / "p.weights.h5")
+    np.testing.assert_array_equal(second(X), expected)
+
+
+def test_a_mismatch_is_one_table_and_changes_nothing(trained, tmp_path):
+    trained.save_weights(tmp_path / "n.weights.h5")
+    other = Net(5)
+    other(X)
+    before = other.get_weights()
+    with pytest.raises(tfkit.saving.LoadError, match=r"(?s)blocks/0/kernel.*\(4, 4\).*\(4, 5\)"):
+        other.load_weights(tmp_path / "n.weights.h5")
+    for old, new in zip(before, other.get_weights(), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+def test_damaged_files_are_refused(trained, tmp_path):
+    path = tmp_path / "n.h5"
+    trained.save(path)
+    whole = path.read_bytes()
+    model = Net()
+    model(X)
+    before = model.get_weights()
+    for size in (0, 100, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:size])
+        with pytest.raises(tfkit.saving.LoadError, match="damaged"):
+            tfkit.saving.load_model(path)
+    kernel = trained.blocks[1].kernel.numpy().tobytes()
+    place = whole.index(kernel)
+    path.write_bytes(whole[:place] + b"\x01" + whole[place + 1 :])
+    with pytest.raises(tfkit.saving.LoadError, match="checksum"):
+        model.load_weights(path)
+    for old, new in zip(before, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+def test_an_unregistered_class_is_refused(tmp_path):
+    class Unknown(tfkit.Model):
+        def call(self, x):
+            return x
+
+    model = Unknown()
+    model(X)
+    model.save(tmp_path / "u.h5")
+    with pytest.raises(tfkit.saving.LoadError, match="Unknown.*register_keras_serializable"):
+        tfkit.saving.load_model(tmp_path / "u.h5")
+    loaded = tfkit.saving.load_model(tmp_path / "u.h5", custom_objects={"Unknown": Unknown})
+    assert isinstance(loaded, Unknown)
+
+
+def test_a_failed_save_leaves_the_old_file(trained, tmp_path):
+    class Failing(tfkit.Model):
+        def call(self, x):
+            return x
+
+        def get_config(self):
+            raise RuntimeError("no")
+
+    path = tmp_path / "m.h5"
+    trained.save(path)
+    before = path.read_bytes()
+    model = Failing()
+    model(X)
+    with pytest.raises(RuntimeError):
+        model.save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(FileExistsError):
+        trained.save(path, overwrite=False)
+
+
+def test_links_are_refused(trained, tmp_path):
+    path = tmp_path / "n.weights.h5"
+    trained.save_weights(path)
+    with h5py.File(path, "a") as file:
+        del file["weights/blocks/0/kernel"]
+        file["weights/blocks/0/kernel"] = h5py.ExternalLink("/etc/passwd", "/x")
+    with pytest.raises(tfkit.saving.LoadError, match="link"):
+        trained.load_weights(path)
+
+
+def test_exports_keep_names_and_dtypes(tmp_path):
+    model = tfkit.Sequential([layers.Embedding(17, 4), layers.Dense(2)])
+    ids = np.arange(8, dtype="int32").reshape(2, 4)
+    expected = model(ids)
+    model.compile("adam", "mse")
+    model.fit(ids, np.zeros((2, 4, 2)), verbose=0, epochs=0)
+    model.export(tmp_path / "e")
+    loaded = tf.saved_model.load(str(tmp_path / "e"))
+    signature = loaded.signatures["serving_default"]
+    (spec,) = signature.structured_input_signature[1].values()
+    assert spec.dtype == tf.int32
+    assert spec.shape.as_list() == [None, 4]
+    (result,) = signature(tf.constant(ids)).values()
+    np.testing.assert_array_equal(result, expected)
+    assert len(loaded.state) == 3
