@@ -1,10 +1,10 @@
 """The behaviour of `Layer` that everything else rests on."""
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-import keras
 import tfkit
 from tfkit.core import tracking
 

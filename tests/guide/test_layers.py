@@ -16,9 +16,7 @@ class Linear(keras.layers.Layer):
         self.w = self.add_weight(
             shape=(input_shape[-1], self.units), initializer="random_normal", trainable=True
         )
-        self.b = self.add_weight(
-            shape=(self.units,), initializer="random_normal", trainable=True
-        )
+        self.b = self.add_weight(shape=(self.units,), initializer="random_normal", trainable=True)
 
     def call(self, inputs):
         return ops.matmul(inputs, self.w) + self.b

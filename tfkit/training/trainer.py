@@ -403,6 +403,7 @@ class Trainer:
         self, mode: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, return_dict: bool
     ) -> Any:
         data = make_arrays(x, y, sample_weight, 2**31 - 1, class_weight=class_weight)
+        self.reset_metrics()
         logs = loop.to_floats(loop.run_arrays(self, mode, data, None, 0, 1))
         if return_dict:
             return logs
