@@ -3,9 +3,9 @@
 import inspect
 
 import keras
-import optimizer_oracle as oracle
 import pytest
 
+from tests.optimizers import oracle
 from tfkit import optimizers
 
 OPTIONS = [

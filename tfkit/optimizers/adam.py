@@ -31,7 +31,8 @@ def adam(
 
     Reference:
         Kingma & Ba, 2014: Adam: a method for stochastic optimization.
-        https://arxiv.org/abs/1412.6980 Reddi et al., 2018: On the convergence of Adam and beyond.
+        https://arxiv.org/abs/1412.6980
+        Reddi et al., 2018: On the convergence of Adam and beyond.
     """
     m = moving_average(m, g, beta_1)
     v = moving_average(v, square(g), beta_2)
