@@ -7,7 +7,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.optimizers import kernels
 from tfkit.optimizers.base import LearningRate, Optimizer
 from tfkit.optimizers.gradients import moving_average, square
 
@@ -127,9 +126,6 @@ class Adam(Optimizer):
             v_hat = self._velocity_hats[index]
             new_w, new_m, new_v, new_v_hat = adam(variable, g, m, v, t, alpha, *options, v_hat)
             v_hat.assign(new_v_hat)
-        elif kernels.pays(variable, g):
-            kernels.apply_adam(variable, g, m, v, t, alpha, *options)
-            return
         else:
             new_w, new_m, new_v = adam(variable, g, m, v, t, alpha, *options)
         m.assign(new_m)

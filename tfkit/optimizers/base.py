@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import tensorflow as tf
 
-from tfkit.optimizers import distribution
+from tfkit.optimizers import compiling, distribution
 from tfkit.optimizers.gradients import clip_by_global_norm, drop_missing, map_values
 from tfkit.optimizers.schedules.base import LearningRateSchedule
 from tfkit.optimizers.slots import SlotOwner, constant, variable_path
-from tfkit.registry import deserialize_keras_object, serialize_keras_object
+from tfkit.registry import deserialize_keras_object, is_builtin, serialize_keras_object
 
 LearningRate: TypeAlias = float | LearningRateSchedule | Callable[[], Any]
 
@@ -289,12 +289,18 @@ class Optimizer(SlotOwner):
 
     def _update_variables(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
         learning_rate = tf.convert_to_tensor(self.learning_rate)
-        # Read once: reads of a variable are not merged by TensorFlow, and cost as much as
-        # arithmetic.
+        # Read once: reads of a variable are not merged by TensorFlow, and cost as much as arithmetic.
         self._untracked.step = tf.convert_to_tensor(self.iterations) + 1
         self._before_updates()
-        for gradient, variable in zip(gradients, variables, strict=True):
-            distribution.update(variable, self._update_variable, gradient, learning_rate)
+
+        def update(gradients: list[Any]) -> None:
+            for gradient, variable in zip(gradients, variables, strict=True):
+                distribution.update(variable, self._update_variable, gradient, learning_rate)
+
+        if is_builtin(type(self)) and compiling.pays(gradients, variables):
+            tf.function(update, jit_compile=True, autograph=False)(gradients)
+        else:
+            update(gradients)
         self._untracked.step = None
 
     def _before_updates(self) -> None:

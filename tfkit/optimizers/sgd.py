@@ -7,7 +7,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.optimizers import kernels
 from tfkit.optimizers.base import LearningRate, Optimizer
 from tfkit.optimizers.gradients import add, map_values
 
@@ -105,9 +104,6 @@ class SGD(Optimizer):
             self.assign_sub(variable, map_values(lambda x: alpha * x, g))
             return
         v = self.momentums[self._get_variable_index(variable)]
-        if kernels.pays(variable, g):
-            kernels.apply_momentum(variable, g, v, alpha, self.momentum, self.nesterov)
-            return
         new_variable, new_v = momentum_descent(variable, g, v, alpha, self.momentum, self.nesterov)
         v.assign(new_v)
         variable.assign(new_variable)
