@@ -163,7 +163,7 @@ def test_an_unregistered_class_is_refused(tmp_path):
     model = Unknown()
     model(X)
     model.save(tmp_path / "u.h5")
-    with pytest.raises(tfkit.saving.LoadError, match="Unknown.*register_keras_serializable"):
+    with pytest.raises(tfkit.saving.LoadError, match=r"Unknown.*register_keras_serializable"):
         tfkit.saving.load_model(tmp_path / "u.h5")
     loaded = tfkit.saving.load_model(tmp_path / "u.h5", custom_objects={"Unknown": Unknown})
     assert isinstance(loaded, Unknown)
