@@ -8,6 +8,7 @@ from tfkit.optimizers import schedules as schedules
 from tfkit.optimizers.adam import Adam as Adam
 from tfkit.optimizers.adamw import AdamW as AdamW
 from tfkit.optimizers.base import Optimizer as Optimizer
+from tfkit.optimizers.loss_scale import LossScaleOptimizer as LossScaleOptimizer
 from tfkit.optimizers.rmsprop import RMSprop as RMSprop
 from tfkit.optimizers.sgd import SGD as SGD
 from tfkit.registry import (
@@ -17,7 +18,7 @@ from tfkit.registry import (
     serialize_keras_object,
 )
 
-_CLASSES = [Optimizer, Adam, AdamW, RMSprop, SGD]
+_CLASSES = [Optimizer, Adam, AdamW, LossScaleOptimizer, RMSprop, SGD]
 _BY_LOWER_NAME = {cls.__name__.lower(): cls for cls in _CLASSES}
 register_builtins("optimizers", _CLASSES, aliases=_BY_LOWER_NAME)
 

@@ -190,8 +190,7 @@ class Optimizer(SlotOwner):
         gradients = distribution.all_reduce_sum(gradients)
         if self.loss_scale_factor is not None:
             gradients = [map_values(lambda x: x / self.loss_scale_factor, g) for g in gradients]
-        if not self.gradient_accumulation_steps:
-            gradients = self._clip(gradients)
+        gradients = self._clip_unless_accumulating(gradients)
         distribution.merge(self._apply_merged, gradients, variables)
 
     def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
@@ -319,6 +318,10 @@ class Optimizer(SlotOwner):
         """The number of this update, from 1, as a scalar of `dtype`."""
         step = self._untracked.step
         return tf.cast(self.iterations + 1 if step is None else step, dtype)
+
+    def _clip_unless_accumulating(self, gradients: list[Any]) -> list[Any]:
+        """Clips each call's gradients; where they are averaged, the mean is clipped instead."""
+        return gradients if self.gradient_accumulation_steps else self._clip(gradients)
 
     def _clip(self, gradients: list[Any]) -> list[Any]:
         if self.clipnorm:

@@ -49,5 +49,7 @@ def local_value(value: Any) -> Any:
 
 def whole_variable(variable: Any) -> Any:
     """The variable that `variable` is one replica's copy of; `variable` itself elsewhere."""
-    container = getattr(variable, "_distributed_container", None)
+    if isinstance(variable, tf.distribute.DistributedValues) or not tf.distribute.has_strategy():
+        return variable
+    container = getattr(variable.handle, "_distributed_container", None)
     return variable if container is None else container()
