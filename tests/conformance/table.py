@@ -146,6 +146,7 @@ CASES = [
 
 # Public classes that are no rows, and where they are tested.
 ELSEWHERE = {
+    "InputLayer": "tests/models",
     "Lambda": "tests/layers/test_lambda_layer.py",
     "Layer": "tests/core",
     "Wrapper": "tests/layers/test_core_layers.py",

@@ -207,6 +207,16 @@ def test_batch_hooks_see_each_batch():
     assert [batch for batch, _ in seen] == [0, 1, 2] * 2
 
 
+def test_mixed_precision_scales_the_loss():
+    model = tfkit.Sequential(
+        [tfkit.Input((4,)), tfkit.layers.Dense(1, dtype="mixed_float16")], dtype="mixed_float16"
+    )
+    model.compile("sgd", "mse")
+    assert isinstance(model.optimizer, tfkit.optimizers.LossScaleOptimizer)
+    losses = model.fit(X, Y, epochs=20, verbose=0).history["loss"]
+    assert losses[-1] < losses[0] / 2
+
+
 def test_early_stopping_stops():
     model = regression(tfkit)
     callback = tfkit.callbacks.EarlyStopping("loss", patience=0, min_delta=1e9)

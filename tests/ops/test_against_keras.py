@@ -6,8 +6,8 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from cases import BOOLS, CASES, INTS, X
 
+from tests.ops.cases import BOOLS, CASES, INTS, X
 from tfkit import ops
 from tfkit.symbolic import KerasTensor
 

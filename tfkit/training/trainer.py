@@ -10,7 +10,7 @@ import tensorflow as tf
 from tfkit import optimizers, settings
 from tfkit.core.autograph import convert
 from tfkit.metrics import Mean, Metric
-from tfkit.optimizers import Optimizer
+from tfkit.optimizers import LossScaleOptimizer, Optimizer
 from tfkit.training import loop
 from tfkit.training.callbacks import History
 from tfkit.training.data import make_arrays, make_data, unpack_x_y_sample_weight
@@ -83,7 +83,9 @@ class Trainer:
             for given, weighted in ((metrics, False), (weighted_metrics, True))
             if given is not None
         )
-        # LSO
+        mixed = self.dtype_policy.name == "mixed_float16"  # type: ignore[attr-defined]
+        if auto_scale_loss and mixed and not isinstance(found, LossScaleOptimizer | None):
+            found = LossScaleOptimizer(found, name="loss_scale_optimizer")
         self.optimizer = found
         self._compiled_loss = compiled_loss
         self._compiled_metrics = compiled_metrics
@@ -103,6 +105,7 @@ class Trainer:
             "run_eagerly": run_eagerly,
             "steps_per_execution": steps_per_execution,
             "jit_compile": jit_compile,
+            "auto_scale_loss": auto_scale_loss,
         }
         self._programs = loop.Programs()
 
