@@ -56,6 +56,42 @@ def _draw(item, draws):
 SEQUENCE, IMAGE = (2, 4, 6), (2, 4, 5, 6)
 
 CASES = [
+    # Convolution and pooling
+    Case(
+        "Conv1D",
+        {"filters": 4, "kernel_size": 3, "padding": "causal", "dilation_rate": 2},
+        SEQUENCE,
+    ),
+    Case(
+        "Conv2D",
+        {"filters": 4, "kernel_size": 3, "activation": "relu", "kernel_regularizer": "l2"},
+        IMAGE,
+    ),
+    Case(
+        "Conv2D",
+        {
+            "filters": 4,
+            "kernel_size": (2, 3),
+            "strides": (1, 2),
+            "padding": "same",
+            "groups": 2,
+            "use_bias": False,
+        },
+        IMAGE,
+    ),
+    Case("Conv3D", {"filters": 2, "kernel_size": 2}, (2, 3, 4, 3, 2)),
+    Case("MaxPooling1D", {}, SEQUENCE),
+    Case("MaxPooling2D", {"pool_size": (2, 3), "strides": 1, "padding": "same"}, IMAGE),
+    Case("MaxPooling3D", {}, (2, 4, 4, 4, 2)),
+    Case("AveragePooling1D", {"pool_size": 3, "strides": 1, "padding": "same"}, SEQUENCE),
+    Case("AveragePooling2D", {"pool_size": 2}, IMAGE),
+    Case("AveragePooling3D", {"pool_size": 2}, (2, 4, 4, 4, 2)),
+    Case("GlobalAveragePooling1D", {}, SEQUENCE),
+    Case("GlobalAveragePooling2D", {"keepdims": True}, IMAGE),
+    Case("GlobalAveragePooling3D", {}, (2, 4, 4, 4, 2)),
+    Case("GlobalMaxPooling1D", {}, SEQUENCE),
+    Case("GlobalMaxPooling2D", {}, IMAGE),
+    Case("GlobalMaxPooling3D", {}, (2, 4, 4, 4, 2)),
     # Core
     Case("Dense", {"units": 4, "activation": "relu", "kernel_regularizer": "l2"}, (2, 3)),
     Case("Dense", {"units": 4, "use_bias": False}, SEQUENCE),

@@ -17,6 +17,9 @@ from tfkit.layers.attention import AdditiveAttention as AdditiveAttention
 from tfkit.layers.attention import Attention as Attention
 from tfkit.layers.attention import MultiHeadAttention as MultiHeadAttention
 from tfkit.layers.batch_normalization import BatchNormalization as BatchNormalization
+from tfkit.layers.convolution import Conv1D as Conv1D
+from tfkit.layers.convolution import Conv2D as Conv2D
+from tfkit.layers.convolution import Conv3D as Conv3D
 from tfkit.layers.dense import Dense as Dense
 from tfkit.layers.einsum_dense import EinsumDense as EinsumDense
 from tfkit.layers.embedding import Embedding as Embedding
@@ -44,6 +47,18 @@ from tfkit.layers.normalization import GroupNormalization as GroupNormalization
 from tfkit.layers.normalization import LayerNormalization as LayerNormalization
 from tfkit.layers.normalization import RMSNormalization as RMSNormalization
 from tfkit.layers.normalization import UnitNormalization as UnitNormalization
+from tfkit.layers.pooling import AveragePooling1D as AveragePooling1D
+from tfkit.layers.pooling import AveragePooling2D as AveragePooling2D
+from tfkit.layers.pooling import AveragePooling3D as AveragePooling3D
+from tfkit.layers.pooling import GlobalAveragePooling1D as GlobalAveragePooling1D
+from tfkit.layers.pooling import GlobalAveragePooling2D as GlobalAveragePooling2D
+from tfkit.layers.pooling import GlobalAveragePooling3D as GlobalAveragePooling3D
+from tfkit.layers.pooling import GlobalMaxPooling1D as GlobalMaxPooling1D
+from tfkit.layers.pooling import GlobalMaxPooling2D as GlobalMaxPooling2D
+from tfkit.layers.pooling import GlobalMaxPooling3D as GlobalMaxPooling3D
+from tfkit.layers.pooling import MaxPooling1D as MaxPooling1D
+from tfkit.layers.pooling import MaxPooling2D as MaxPooling2D
+from tfkit.layers.pooling import MaxPooling3D as MaxPooling3D
 from tfkit.layers.regularization import ActivityRegularization as ActivityRegularization
 from tfkit.layers.regularization import AlphaDropout as AlphaDropout
 from tfkit.layers.regularization import Dropout as Dropout
@@ -88,6 +103,21 @@ registry.register_builtins(
         GroupNormalization,
         Identity,
         InputLayer,
+        Conv1D,
+        Conv2D,
+        Conv3D,
+        AveragePooling1D,
+        AveragePooling2D,
+        AveragePooling3D,
+        GlobalAveragePooling1D,
+        GlobalAveragePooling2D,
+        GlobalAveragePooling3D,
+        GlobalMaxPooling1D,
+        GlobalMaxPooling2D,
+        GlobalMaxPooling3D,
+        MaxPooling1D,
+        MaxPooling2D,
+        MaxPooling3D,
         Lambda,
         Layer,
         LayerNormalization,
