@@ -1,0 +1,43 @@
+"""A convolutional network that reads handwritten digits: the functional API, `fit`, `evaluate`."""
+
+from __future__ import annotations
+
+import argparse
+
+import tfkit as keras
+
+
+def build_model() -> keras.Model:
+    inputs = keras.Input((28, 28, 1), name="image")
+    x = keras.layers.Conv2D(32, 3, activation="relu")(inputs)
+    x = keras.layers.MaxPooling2D()(x)
+    x = keras.layers.Conv2D(64, 3, activation="relu")(x)
+    x = keras.layers.MaxPooling2D()(x)
+    x = keras.layers.Dropout(0.25)(keras.layers.Flatten()(x))
+    outputs = keras.layers.Dense(10, activation="softmax", name="digit")(x)
+    model = keras.Model(inputs, outputs, name="cnn")
+    model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+    return model
+
+
+def main(arguments: list[str] | None = None) -> float:
+    """Trains the network and gives its accuracy on digits that it has not seen."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--batch-size", type=int, default=128)
+    parser.add_argument("--limit", type=int, help="train on the first so many digits")
+    options = parser.parse_args(arguments)
+    (x_train, y_train), (x_test, y_test) = keras.datasets.mnist.load_data()
+    x_train, y_train = x_train[: options.limit, ..., None] / 255.0, y_train[: options.limit]
+    x_test = x_test[..., None] / 255.0
+    keras.utils.set_random_seed(0)
+    model = build_model()
+    model.summary()
+    model.fit(x_train, y_train, batch_size=options.batch_size, epochs=options.epochs)
+    _, accuracy = model.evaluate(x_test, y_test, batch_size=500)
+    print(f"Accuracy on unseen digits: {accuracy:.2%}")
+    return accuracy
+
+
+if __name__ == "__main__":
+    main()
