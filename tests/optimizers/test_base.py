@@ -81,6 +81,14 @@ def test_large_updates_are_compiled_and_the_same(monkeypatch):
         ("Adam", {"amsgrad": True, "clipvalue": 0.2}),
         ("Adam", {"gradient_accumulation_steps": 2}),
         ("RMSprop", {"centered": True, "momentum": 0.5, "epsilon": 1e-2}),
+        ("Adadelta", {}),
+        ("Adagrad", {}),
+        ("Adamax", {}),
+        ("Adafactor", {}),
+        ("Ftrl", {}),
+        ("Lamb", {}),
+        ("Lion", {}),
+        ("Nadam", {}),
     ],
 )
 @pytest.mark.parametrize("jit_compile", [None, False, True], ids=["eager", "graph", "xla"])

@@ -5,11 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from tfkit.optimizers import schedules as schedules
+from tfkit.optimizers.adadelta import Adadelta as Adadelta
+from tfkit.optimizers.adafactor import Adafactor as Adafactor
+from tfkit.optimizers.adagrad import Adagrad as Adagrad
 from tfkit.optimizers.adam import Adam as Adam
+from tfkit.optimizers.adamax import Adamax as Adamax
 from tfkit.optimizers.adamw import AdamW as AdamW
 from tfkit.optimizers.base import Optimizer as Optimizer
+from tfkit.optimizers.ftrl import Ftrl as Ftrl
+from tfkit.optimizers.lamb import Lamb as Lamb
+from tfkit.optimizers.lion import Lion as Lion
 from tfkit.optimizers.loss_scale import LossScaleOptimizer as LossScaleOptimizer
+from tfkit.optimizers.muon import Muon as Muon
+from tfkit.optimizers.nadam import Nadam as Nadam
 from tfkit.optimizers.rmsprop import RMSprop as RMSprop
+from tfkit.optimizers.schedule_free import ScheduleFreeAdamW as ScheduleFreeAdamW
 from tfkit.optimizers.sgd import SGD as SGD
 from tfkit.registry import (
     deserialize_keras_object,
@@ -18,7 +28,24 @@ from tfkit.registry import (
     serialize_keras_object,
 )
 
-_CLASSES = [Optimizer, Adam, AdamW, LossScaleOptimizer, RMSprop, SGD]
+_CLASSES = [
+    Adadelta,
+    Adafactor,
+    Adagrad,
+    Adam,
+    Adamax,
+    AdamW,
+    Optimizer,
+    Ftrl,
+    Lamb,
+    Lion,
+    LossScaleOptimizer,
+    Muon,
+    Nadam,
+    RMSprop,
+    ScheduleFreeAdamW,
+    SGD,
+]
 _BY_LOWER_NAME = {cls.__name__.lower(): cls for cls in _CLASSES}
 register_builtins("optimizers", _CLASSES, aliases=_BY_LOWER_NAME)
 

@@ -359,14 +359,16 @@ class Optimizer(SlotOwner):
 
     def _weight_decay_of(self, variable: tf.Variable) -> float | None:
         """The weight decay of one variable; `None` where it has none."""
-        if (
-            self.weight_decay is None
-            or self._var_key(variable) in self._untracked.excluded_from_decay
-        ):
-            return None
+        return self.weight_decay if self._is_decayed(variable) else None
+
+    def _is_decayed(self, variable: tf.Variable) -> bool:
+        """Whether `exclude_from_weight_decay` has not spared the variable."""
+        variable = distribution.whole_variable(variable)
         pattern = self._untracked.excluded_names
         name = getattr(variable, "label", None) or variable.name
-        return None if pattern is not None and pattern.search(name) else self.weight_decay
+        return self._var_key(variable) not in self._untracked.excluded_from_decay and not (
+            pattern is not None and pattern.search(name)
+        )
 
     def _update_averages(self) -> None:
         """Moves the averages, the first step without memory, and overwrites variables if due."""

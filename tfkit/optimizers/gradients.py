@@ -40,7 +40,14 @@ def add(x: tf.Tensor, g: Any) -> tf.Tensor:
     return x + g
 
 
-def moving_average(average: tf.Tensor, value: Any, beta: float) -> tf.Tensor:
+def multiply(g: Any, x: tf.Tensor) -> Any:
+    """`g * x`; of `x` only the rows that `g` has count."""
+    if isinstance(g, tf.IndexedSlices):
+        return tf.IndexedSlices(g.values * tf.gather(x, g.indices), g.indices, g.dense_shape)
+    return g * x
+
+
+def moving_average(average: tf.Tensor, value: Any, beta: Any) -> tf.Tensor:
     """`beta * average + (1 - beta) * value`."""
     if isinstance(value, tf.IndexedSlices):
         return add(beta * average, map_values(lambda rows: (1 - beta) * rows, value))

@@ -1,0 +1,145 @@
+"""Adafactor: second moments of matrices kept as one row and one column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.optimizers.base import LearningRate, Optimizer
+from tfkit.optimizers.gradients import dense, multiply, square
+from tfkit.optimizers.slots import variable_path
+
+
+def rms(x: Any) -> tf.Tensor:
+    """Root of the mean square."""
+    return tf.sqrt(tf.reduce_mean(dense(square(x))))
+
+
+def factored(r: tf.Tensor, c: tf.Tensor) -> tf.Tensor:
+    """The matrices whose means along the last two axes are `r` and `c`."""
+    share = r / tf.reduce_mean(r, axis=-1, keepdims=True)
+    return share[..., :, tf.newaxis] * c[..., tf.newaxis, :]
+
+
+def adafactor(
+    w: tf.Tensor, g: Any, v: tf.Tensor, rho: tf.Tensor, epsilon_2: float, clip_threshold: float
+) -> tf.Tensor:
+    """New `w`; `v` is the second moment, `rho` the relative step size.
+
+    Reference:
+        Shazeer & Stern, 2018: Adafactor, algorithms 4 and 5. https://arxiv.org/abs/1804.04235
+    """
+    alpha = tf.maximum(tf.cast(epsilon_2, w.dtype), rms(w)) * rho
+    u = multiply(g, 1 / tf.sqrt(v))
+    return w - alpha * dense(u) / tf.maximum(tf.ones((), w.dtype), rms(u) / clip_threshold)
+
+
+class Adafactor(Optimizer):
+    """Adafactor, for models that are large beside the memory.
+
+    Args:
+        learning_rate: a float, a schedule, or a function without arguments.
+        beta_2_decay: the second moment of step t is kept by `1 - t ** beta_2_decay`.
+        epsilon_1: added to squared gradients.
+        epsilon_2: the least size of a variable that steps are in proportion to.
+        clip_threshold: steps are scaled so that their RMS is at most this.
+        relative_step: whether a constant learning rate is at most `1 / sqrt(t)`.
+        weight_decay: and the arguments after it: see `Optimizer`.
+
+    Reference:
+        Shazeer & Stern, 2018: https://arxiv.org/abs/1804.04235
+    """
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.001,
+        beta_2_decay: float = -0.8,
+        epsilon_1: float = 1e-30,
+        epsilon_2: float = 1e-3,
+        clip_threshold: float = 1.0,
+        relative_step: bool = True,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            clipnorm=clipnorm,
+            clipvalue=clipvalue,
+            global_clipnorm=global_clipnorm,
+            use_ema=use_ema,
+            ema_momentum=ema_momentum,
+            ema_overwrite_frequency=ema_overwrite_frequency,
+            loss_scale_factor=loss_scale_factor,
+            gradient_accumulation_steps=gradient_accumulation_steps,
+            name=name,
+            **kwargs,
+        )
+        self.beta_2_decay = beta_2_decay
+        self.epsilon_1 = epsilon_1
+        self.epsilon_2 = epsilon_2
+        self.clip_threshold = clip_threshold
+        self.relative_step = relative_step
+
+    def build(self, var_list: Sequence[tf.Variable]) -> None:
+        """Makes a row, a column and a whole second moment of each variable."""
+        if self.built:
+            return
+        super().build(var_list)
+        self._r, self._c, self._v = [], [], []
+        for variable in var_list:
+            name, shape = variable_path(variable).split("/")[-1], tuple(variable.shape)
+            if len(shape) < 2:
+                # Not factored. The two numbers keep the places that they have in Keras's files.
+                self._r.append(self.add_variable((), dtype="int32", name=name))
+                self._c.append(self.add_variable((), dtype="int32", name=name))
+            else:
+                r_shape, c_shape = shape[:-1], shape[:-2] + shape[-1:]
+                self._r.append(self.add_variable(r_shape, dtype=variable.dtype, name=name))
+                self._c.append(self.add_variable(c_shape, dtype=variable.dtype, name=name))
+            self._v.append(self.add_variable_from_reference(variable, "velocity"))
+
+    def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
+        """Updates one variable and its second moment."""
+        index = self._get_variable_index(variable)
+        r, c, v = self._r[index], self._c[index], self._v[index]
+        g = tf.cast(gradient, variable.dtype)
+        t = self._step_number(variable.dtype)
+        alpha = tf.cast(learning_rate, variable.dtype)
+        # Keras limits the rate by `1 / sqrt(t)` here whether `relative_step` or not.
+        rho = tf.minimum(alpha, 1 / tf.sqrt(t))
+        beta_2 = 1 - tf.pow(t, tf.cast(self.beta_2_decay, t.dtype))
+        g2 = dense(square(g)) + self.epsilon_1
+        if variable.shape.rank < 2:
+            new_v = beta_2 * v + (1 - beta_2) * g2
+        else:
+            new_r = beta_2 * r + (1 - beta_2) * tf.reduce_mean(g2, axis=-1)
+            new_c = beta_2 * c + (1 - beta_2) * tf.reduce_mean(g2, axis=-2)
+            new_v = factored(new_r, new_c)
+            r.assign(new_r)
+            c.assign(new_c)
+        v.assign(new_v)
+        w = tf.convert_to_tensor(variable)
+        variable.assign(adafactor(w, g, new_v, rho, self.epsilon_2, self.clip_threshold))
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments, as data."""
+        return {
+            **super().get_config(),
+            "beta_2_decay": self.beta_2_decay,
+            "epsilon_1": self.epsilon_1,
+            "epsilon_2": self.epsilon_2,
+            "clip_threshold": self.clip_threshold,
+            "relative_step": self.relative_step,
+        }

@@ -1,0 +1,211 @@
+"""Muon: momentum made orthogonal for matrices, Adam for all else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.optimizers import distribution
+from tfkit.optimizers.adam import adam
+from tfkit.optimizers.base import LearningRate, Optimizer
+from tfkit.optimizers.gradients import dense
+from tfkit.optimizers.slots import variable_path
+
+
+def orthogonalized(g: tf.Tensor, a: float, b: float, c: float, num_steps: int) -> tf.Tensor:
+    """Nearly `U V^T` of a matrix `U S V^T`, by Newton-Schulz iterations with a quintic polynomial.
+
+    Reference:
+        Jordan et al., 2024: Muon. https://kellerjordan.github.io/posts/muon/
+    """
+    rows, columns = g.shape
+    x = tf.transpose(g) if rows > columns else g
+    x /= tf.norm(x) + 1e-7
+    for _ in range(num_steps):
+        xx = tf.matmul(x, x, transpose_b=True)
+        x = a * x + tf.matmul(b * xx + tf.matmul(c * xx, xx), x)
+    return tf.transpose(x) if rows > columns else x
+
+
+def muon(
+    w: tf.Tensor,
+    g: tf.Tensor,
+    m: tf.Tensor,
+    alpha: tf.Tensor,
+    mu: float,
+    nesterov: bool,
+    coefficients: tuple[float, float, float],
+    num_steps: int,
+    rms_rate: float | None,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """New `w` and `m`; with `rms_rate` steps are as large as Adam's.
+
+    Reference:
+        Liu et al., 2025: Muon is scalable for LLM training. https://arxiv.org/abs/2502.16982
+    """
+    m = mu * m + g
+    update = orthogonalized(g + mu * m if nesterov else m, *coefficients, num_steps)
+    if rms_rate is not None:
+        update *= max(w.shape) ** 0.5 * rms_rate
+    return w - alpha * update, m
+
+
+class Muon(Optimizer):
+    """Muon for matrices; AdamW for other variables, embeddings, and layers that are excluded.
+
+    The last layer of a classifier or a language model belongs into `exclude_layers`.
+
+    Args:
+        learning_rate: a float, a schedule, or a function without arguments.
+        adam_beta_1: decay of the first moment, for the variables that Adam updates.
+        adam_beta_2: decay of the second moment.
+        adam_weight_decay: their weight decay.
+        epsilon: added to the root of the second moment.
+        weight_decay: of the matrices; and the arguments after it: see `Optimizer`.
+        exclude_layers: regular expressions; a variable whose path contains one is left to Adam.
+        exclude_embeddings: whether variables with "embedding" in their path are left to Adam.
+        muon_a: coefficient of the first power in the iteration.
+        muon_b: coefficient of the third power.
+        muon_c: coefficient of the fifth power.
+        adam_lr_ratio: Adam's learning rate is so many times the learning rate.
+        momentum: how much of the momentum is kept, in [0, 1).
+        ns_steps: number of Newton-Schulz iterations.
+        nesterov: whether to look ahead by the momentum.
+        rms_rate: RMS of a step of learning rate 1; `None` leaves steps as the iteration gives them.
+
+    Reference:
+        Jordan et al., 2024: https://kellerjordan.github.io/posts/muon/
+        Liu et al., 2025: https://arxiv.org/abs/2502.16982
+    """
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.001,
+        adam_beta_1: float = 0.9,
+        adam_beta_2: float = 0.999,
+        adam_weight_decay: float | None = 0.004,
+        epsilon: float = 1e-7,
+        weight_decay: float | None = 0.004,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
+        name: str | None = None,
+        exclude_layers: Sequence[str] | None = None,
+        exclude_embeddings: bool = True,
+        muon_a: float = 3.4445,
+        muon_b: float = -4.7750,
+        muon_c: float = 2.0315,
+        adam_lr_ratio: float = 1,
+        momentum: float = 0.95,
+        ns_steps: int = 5,
+        nesterov: bool = True,
+        rms_rate: float | None = 0.2,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            clipnorm=clipnorm,
+            clipvalue=clipvalue,
+            global_clipnorm=global_clipnorm,
+            use_ema=use_ema,
+            ema_momentum=ema_momentum,
+            ema_overwrite_frequency=ema_overwrite_frequency,
+            loss_scale_factor=loss_scale_factor,
+            gradient_accumulation_steps=gradient_accumulation_steps,
+            name=name,
+            **kwargs,
+        )
+        self.adam_beta_1 = adam_beta_1
+        self.adam_beta_2 = adam_beta_2
+        self.adam_weight_decay = adam_weight_decay
+        self.epsilon = epsilon
+        self.exclude_layers = list(exclude_layers or [])
+        self.exclude_embeddings = exclude_embeddings
+        self.muon_a = muon_a
+        self.muon_b = muon_b
+        self.muon_c = muon_c
+        self.adam_lr_ratio = adam_lr_ratio
+        self.momentum = momentum
+        self.ns_steps = ns_steps
+        self.nesterov = nesterov
+        self.rms_rate = rms_rate
+
+    def _should_use_adamw(self, variable: tf.Variable) -> bool:
+        path = variable_path(distribution.whole_variable(variable))
+        return (
+            variable.shape.rank != 2
+            or (self.exclude_embeddings and "embedding" in path.lower())
+            or any(re.search(pattern, path) for pattern in self.exclude_layers)
+        )
+
+    def build(self, var_list: Sequence[tf.Variable]) -> None:
+        """Makes a momentum for each variable, and a second moment for those that Adam updates."""
+        if self.built:
+            return
+        super().build(var_list)
+        self.momentums, self._velocities = [], {}
+        for index, variable in enumerate(var_list):
+            self.momentums.append(self.add_variable_from_reference(variable, "momentum"))
+            if self._should_use_adamw(variable):
+                velocity = self.add_variable_from_reference(variable, "velocity")
+                self._velocities[str(index)] = velocity
+
+    def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
+        """Updates one variable and its slots."""
+        index = self._get_variable_index(variable)
+        g = tf.cast(gradient, variable.dtype)
+        alpha = tf.cast(learning_rate, variable.dtype)
+        m, v = self.momentums[index], self._velocities.get(str(index))
+        if v is None:
+            new_w, new_m = muon(
+                variable,
+                dense(g),
+                m,
+                alpha,
+                self.momentum,
+                self.nesterov,
+                (self.muon_a, self.muon_b, self.muon_c),
+                self.ns_steps,
+                self.rms_rate,
+            )
+        else:
+            t = self._step_number(variable.dtype)
+            options = (self.adam_beta_1, self.adam_beta_2, self.epsilon)
+            new_w, new_m, new_v = adam(variable, g, m, v, t, alpha * self.adam_lr_ratio, *options)
+            v.assign(new_v)
+        m.assign(new_m)
+        variable.assign(new_w)
+
+    def _weight_decay_of(self, variable: tf.Variable) -> float | None:
+        if not self._is_decayed(variable):
+            return None
+        return self.adam_weight_decay if self._should_use_adamw(variable) else self.weight_decay
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments, as data."""
+        return {
+            **super().get_config(),
+            "adam_beta_1": self.adam_beta_1,
+            "adam_beta_2": self.adam_beta_2,
+            "epsilon": self.epsilon,
+            "exclude_layers": self.exclude_layers,
+            "muon_a": self.muon_a,
+            "muon_b": self.muon_b,
+            "muon_c": self.muon_c,
+            "adam_lr_ratio": self.adam_lr_ratio,
+            "momentum": self.momentum,
+            "ns_steps": self.ns_steps,
+            "nesterov": self.nesterov,
+            "exclude_embeddings": self.exclude_embeddings,
+            "adam_weight_decay": self.adam_weight_decay,
+            "rms_rate": self.rms_rate,
+        }

@@ -1,0 +1,134 @@
+"""Nadam: Adam with Nesterov momentum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.optimizers.base import LearningRate, Optimizer
+from tfkit.optimizers.gradients import dense, moving_average, square
+from tfkit.optimizers.slots import constant
+
+
+def momentum_schedule(t: tf.Tensor, beta_1: Any) -> tf.Tensor:
+    """The momentum of step number `t`, `mu_t` in the paper."""
+    return beta_1 * (1 - 0.5 * tf.pow(tf.cast(0.96, t.dtype), t))
+
+
+def nadam(
+    w: tf.Tensor,
+    g: Any,
+    m: tf.Tensor,
+    v: tf.Tensor,
+    t: tf.Tensor,
+    mu_product: tf.Tensor,
+    alpha: tf.Tensor,
+    beta_1: tf.Tensor,
+    beta_2: tf.Tensor,
+    epsilon: float,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """New `w`, `m` and `v` after step number `t`; `mu_product` is that of all momenta up to `t`.
+
+    Reference:
+        Dozat, 2015: Incorporating Nesterov momentum into Adam.
+    """
+    mu, mu_next = momentum_schedule(t, beta_1), momentum_schedule(t + 1, beta_1)
+    m = moving_average(m, g, beta_1)
+    v = moving_average(v, square(g), beta_2)
+    m_hat = mu_next * m / (1 - mu_product * mu_next) + (1 - mu) * dense(g) / (1 - mu_product)
+    v_hat = v / (1 - tf.pow(beta_2, t))
+    return w - alpha * m_hat / (tf.sqrt(v_hat) + epsilon), m, v
+
+
+class Nadam(Optimizer):
+    """Nadam.
+
+    Args:
+        learning_rate: a float, a schedule, or a function without arguments.
+        beta_1: decay of the first moment (the mean of gradients), in [0, 1).
+        beta_2: decay of the second moment (the mean of their squares), in [0, 1).
+        epsilon: added to the root of the second moment.
+        weight_decay: and the arguments after it: see `Optimizer`.
+
+    Reference:
+        Dozat, 2015: http://cs229.stanford.edu/proj2015/054_report.pdf
+    """
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            clipnorm=clipnorm,
+            clipvalue=clipvalue,
+            global_clipnorm=global_clipnorm,
+            use_ema=use_ema,
+            ema_momentum=ema_momentum,
+            ema_overwrite_frequency=ema_overwrite_frequency,
+            loss_scale_factor=loss_scale_factor,
+            gradient_accumulation_steps=gradient_accumulation_steps,
+            name=name,
+            **kwargs,
+        )
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+
+    def build(self, var_list: Sequence[tf.Variable]) -> None:
+        """Makes the moments of each variable, and the product of momenta."""
+        if self.built:
+            return
+        super().build(var_list)
+        self._momentums, self._velocities = self.add_optimizer_variables(
+            var_list, ["momentum", "velocity"]
+        )
+        dtype = var_list[0].dtype if var_list else None
+        self._u_product = self.add_variable((), constant(1.0), dtype, name="u_product")
+
+    def _before_updates(self) -> None:
+        mu = momentum_schedule(self._step_number(self._u_product.dtype), self.beta_1)
+        self._u_product.assign(self._u_product * mu)
+
+    def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
+        """Updates one variable and its moments."""
+        index = self._get_variable_index(variable)
+        m, v = self._momentums[index], self._velocities[index]
+        g = tf.cast(gradient, variable.dtype)
+        t = self._step_number(variable.dtype)
+        # As tensors, since Keras takes `1 - beta` in the variable's precision here.
+        beta_1, beta_2 = tf.cast(self.beta_1, t.dtype), tf.cast(self.beta_2, t.dtype)
+        mu_product = tf.cast(self._u_product, variable.dtype)
+        alpha = tf.cast(learning_rate, variable.dtype)
+        new_w, new_m, new_v = nadam(
+            variable, g, m, v, t, mu_product, alpha, beta_1, beta_2, self.epsilon
+        )
+        m.assign(new_m)
+        v.assign(new_v)
+        variable.assign(new_w)
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments, as data."""
+        return {
+            **super().get_config(),
+            "beta_1": self.beta_1,
+            "beta_2": self.beta_2,
+            "epsilon": self.epsilon,
+        }
