@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import tensorflow as tf
 
-from tfkit.optimizers import compiling, distribution
+from tfkit.optimizers import checks, compiling, distribution, stateless
 from tfkit.optimizers.gradients import clip_by_global_norm, drop_missing, map_values
 from tfkit.optimizers.schedules.base import LearningRateSchedule
 from tfkit.optimizers.slots import SlotOwner, constant, variable_path
@@ -83,10 +83,10 @@ class Optimizer(SlotOwner):
                 f"Argument(s) not recognized by {type(self).__name__}: {kwargs}. To let the "
                 "learning rate fall, pass one of `optimizers.schedules` as `learning_rate`."
             )
-        _check_clipping(clipnorm, clipvalue, global_clipnorm)
-        _check_accumulation(gradient_accumulation_steps)
+        checks.check_clipping(clipnorm, clipvalue, global_clipnorm)
+        checks.check_accumulation(gradient_accumulation_steps)
         if use_ema:
-            _check_ema(ema_momentum, ema_overwrite_frequency)
+            checks.check_ema(ema_momentum, ema_overwrite_frequency)
         super().__init__(name)
         self.weight_decay = weight_decay
         self.clipnorm = clipnorm
@@ -426,32 +426,7 @@ class Optimizer(SlotOwner):
         Raises:
             ValueError: before `build`, and when a list has another length.
         """
-        if not self.built:
-            raise ValueError(
-                f"To call `stateless_apply`, {type(self).__name__} must be built: call "
-                "`optimizer.build(trainable_variables)`."
-            )
-        for given, own, what in (
-            (optimizer_variables, self.variables, "optimizer_variables"),
-            (trainable_variables, self._untracked.variables, "trainable_variables"),
-        ):
-            if len(given) != len(own):
-                raise ValueError(
-                    f"`{what}` must have one value for each variable that the optimizer was built "
-                    f"with. Expected {len(own)} values. Received: {len(given)}"
-                )
-        state = [*self._untracked.variables, *self.variables]
-        before = [tf.identity(variable) for variable in state]
-        for variable, value in zip(
-            state, [*trainable_variables, *optimizer_variables], strict=True
-        ):
-            variable.assign(value)
-        self.apply(grads)
-        after = [tf.identity(variable) for variable in state]
-        for variable, value in zip(state, before, strict=True):
-            variable.assign(value)
-        num_trainable = len(trainable_variables)
-        return after[:num_trainable], after[num_trainable:]
+        return stateless.apply(self, optimizer_variables, grads, trainable_variables)
 
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments, as data; the learning rate is the present one."""
@@ -491,35 +466,3 @@ class Optimizer(SlotOwner):
 
 def _constrain(variable: tf.Variable, constraint: Callable[[Any], Any]) -> None:
     variable.assign(constraint(variable))
-
-
-def _check_clipping(
-    clipnorm: float | None, clipvalue: float | None, global_clipnorm: float | None
-) -> None:
-    if sum(option is not None for option in (clipnorm, clipvalue, global_clipnorm)) > 1:
-        raise ValueError(
-            "Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set. Received: "
-            f"clipnorm={clipnorm}, clipvalue={clipvalue}, global_clipnorm={global_clipnorm}"
-        )
-
-
-def _check_accumulation(gradient_accumulation_steps: int | None) -> None:
-    if gradient_accumulation_steps and gradient_accumulation_steps < 2:
-        raise ValueError(
-            "`gradient_accumulation_steps` must be an integer >= 2, or None. "
-            f"Received: gradient_accumulation_steps={gradient_accumulation_steps}"
-        )
-
-
-def _check_ema(momentum: float, overwrite_frequency: int | None) -> None:
-    if not 0 <= momentum <= 1:
-        raise ValueError(
-            f"`ema_momentum` must be in the range [0, 1]. Received: ema_momentum={momentum}"
-        )
-    if overwrite_frequency and (
-        not isinstance(overwrite_frequency, int) or overwrite_frequency < 1
-    ):
-        raise ValueError(
-            "`ema_overwrite_frequency` must be an integer >= 1, or None. "
-            f"Received: ema_overwrite_frequency={overwrite_frequency}"
-        )
