@@ -196,9 +196,13 @@ def build_from_config(layer: Any, config: dict[str, Any]) -> None:
         return
     if "call" in config:
         layer.compute_output_spec(**specs_from_config(config["call"]))
+        return
+    shapes = config.get("shapes_dict", config)  # Keras keeps several shapes one level down.
+    named = {name: _as_shape(shape) for name, shape in shapes.items()}
+    if len(named) == 1:  # Keras calls it `input_shape`, whatever `build` calls it.
+        layer.build(*named.values())
     else:
-        shapes = config.get("shapes_dict", config)  # Keras keeps several shapes one level down.
-        layer.build(**{name: _as_shape(shape) for name, shape in shapes.items()})
+        layer.build(**named)
 
 
 def _as_shape(value: Any) -> Any:
