@@ -185,8 +185,13 @@ def build_config(layer: Any) -> dict[str, Any] | None:
     state = layer._tfkit
     if not state.built:
         return None
-    if state.build_arguments is not None:
-        return dict(state.build_arguments)
+    if state.build_arguments is not None:  # In the form of Keras, which reads it too.
+        shapes = dict(state.build_arguments)
+        return (
+            {"shapes_dict": shapes}
+            if len(shapes) > 1
+            else {"input_shape": next(iter(shapes.values()))}
+        )
     return None if state.specs is None else {"call": specs_to_config(state.specs)}
 
 
@@ -197,9 +202,9 @@ def build_from_config(layer: Any, config: dict[str, Any]) -> None:
     if "call" in config:
         layer.compute_output_spec(**specs_from_config(config["call"]))
         return
-    shapes = config.get("shapes_dict", config)  # Keras keeps several shapes one level down.
+    shapes = config.get("shapes_dict", config)
     named = {name: _as_shape(shape) for name, shape in shapes.items()}
-    if len(named) == 1:  # Keras calls it `input_shape`, whatever `build` calls it.
+    if len(named) == 1:  # It is called `input_shape`, whatever `build` calls it.
         layer.build(*named.values())
     else:
         layer.build(**named)
