@@ -22,6 +22,7 @@ from tfkit.registry import serialize_keras_object
 from tfkit.saving.model_file import save_model
 from tfkit.saving.weights import load_weights, save_weights
 from tfkit.training.loop import Programs
+from tfkit.training.planner import Plans
 from tfkit.training.trainer import Trainer
 
 
@@ -65,6 +66,7 @@ class Model(Trainer, Layer):
             kwargs["name"] = args[2]
         super().__init__(**kwargs)
         self._programs = Programs()
+        self.plan = Plans()
         if inputs is not None:
             self._set_graph(Graph(inputs, outputs))
 

@@ -28,7 +28,7 @@ class Programs:
     def get(self, key: Any, make: Callable[[], Any]) -> Any:
         """The program for `key`; a new one where no attribute of a layer may have changed since."""
         program = self._programs.get(key)
-        if program is None or not program.watch.unchanged():
+        if program is None or not program.unchanged():
             program = self._programs[key] = make()
         return program
 
@@ -91,9 +91,12 @@ def run_arrays(
         return {**logs, **finish()}
     key = (mode, "arrays", order is not None, structure_key(data.tensors))
     program = model._programs.get(
-        key, lambda: ArrayProgram(step, finish, data, order is not None, model.jit_compile)
+        key,
+        lambda: ArrayProgram(step, finish, data.tensors, model.jit_compile, order is not None),
     )
-    return program.run(data, order, first_step, num_steps)
+    logs = program.run(data, order, first_step, num_steps)
+    model.plan[mode] = program.plan
+    return logs
 
 
 def run_iterator(
@@ -115,7 +118,9 @@ def run_iterator(
     program = model._programs.get(
         key, lambda: IteratorProgram(step, finish, spec, model.jit_compile)
     )
-    return program.run(iterator, num_steps)
+    done, logs = program.run(iterator, num_steps)
+    model.plan[mode] = program.plan
+    return done, logs
 
 
 class Epoch:
@@ -370,6 +375,13 @@ class _PredictProgram:
                 return model.predict_step(batch)
 
         self.function = tf.function(
-            traced, autograph=False, jit_compile=model.jit_compile, input_signature=[from_spec]
+            traced,
+            autograph=False,
+            jit_compile=model.jit_compile is True,
+            input_signature=[from_spec],
         )
         self.function.get_concrete_function()
+
+    def unchanged(self) -> bool:
+        """Whether no attribute of a layer that took part was set since."""
+        return self.watch.unchanged()

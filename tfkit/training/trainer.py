@@ -15,20 +15,22 @@ from tfkit.training import loop
 from tfkit.training.callbacks import History
 from tfkit.training.data import make_arrays, make_data, unpack_x_y_sample_weight
 from tfkit.training.objectives import CompiledLoss, CompiledMetrics, batch_size_of
-from tfkit.training.programs import Step
+from tfkit.training.planner import Plans
+from tfkit.training.step import Step
 
 
 class Trainer:
     """Training, evaluation and prediction, mixed into `Model`."""
 
-    _not_read_in_calls = frozenset(("stop_training", "history"))
+    _not_read_in_calls = frozenset(("stop_training", "history", "plan"))
     optimizer: Optimizer | None = None
     compiled = False
     stop_training = False
     steps_per_execution: int | None = None
-    jit_compile: bool = False
+    jit_compile: bool | str = "auto"
     run_eagerly = False
     output_names: list[str] | None = None
+    plan: Plans
     _compile_arguments: dict[str, Any] | None = None
     _compiled_loss: CompiledLoss | None = None
     _compiled_metrics: tuple[CompiledMetrics, ...] = ()
@@ -58,7 +60,8 @@ class Trainer:
             weighted_metrics: the same, for metrics that sample weights reach.
             run_eagerly: whether steps run as plain Python, to debug them.
             steps_per_execution: the most steps that one program runs, chosen unless given.
-            jit_compile: `True` compiles programs with XLA, or fails; `False` and `"auto"` do not.
+            jit_compile: whether XLA compiles programs: `True` does or fails, `False` does not, and
+                `"auto"` where it makes them faster; `model.plan` says what was chosen, and why.
             auto_scale_loss: whether a `mixed_float16` model's optimizer is wrapped in a
                 `LossScaleOptimizer`.
 
@@ -92,8 +95,9 @@ class Trainer:
         self._loss_tracker = Mean(name="loss")
         self.run_eagerly = run_eagerly
         self.steps_per_execution = steps_per_execution
-        self.jit_compile = jit_compile is True
-        self._tfkit.jit_compile = self.jit_compile  # type: ignore[attr-defined]
+        self.jit_compile = jit_compile
+        self._tfkit.jit_compile = jit_compile is True  # type: ignore[attr-defined]
+        self.plan = Plans()
         self.stop_training = False
         self.compiled = True
         self._compile_arguments = {
