@@ -21,7 +21,7 @@ from tfkit.models.summary import print_summary
 from tfkit.registry import serialize_keras_object
 from tfkit.saving.model_file import save_model
 from tfkit.saving.weights import load_weights, save_weights
-from tfkit.training.loop import Programs
+from tfkit.training.cache import Programs
 from tfkit.training.planner import Plans
 from tfkit.training.trainer import Trainer
 

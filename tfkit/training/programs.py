@@ -10,6 +10,7 @@ more costs more than it saves; under `jit_compile=True` it is compiled all the s
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +19,7 @@ import tensorflow as tf
 
 from tfkit.training.data import ArrayData
 from tfkit.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP, Plan, choose
-from tfkit.training.step import Step, StepTrace
+from tfkit.training.step import StepTrace, traced
 
 Logs = dict[str, Any]
 _log = logging.getLogger("tfkit")
@@ -32,29 +33,19 @@ class _Program:
     """What both kinds of data have in common.
 
     Args:
-        step: function of a batch that gives logs.
+        trace: the step.
         finish: function that gives further logs once the steps are over.
-        structure: a batch, or anything of its form with specs.
         jit_compile: what `compile` was given.
     """
 
     def __init__(
-        self, step: Step, finish: Callable[[], Logs], structure: Any, jit_compile: bool | str
+        self, trace: StepTrace, finish: Callable[[], Logs], jit_compile: bool | str
     ) -> None:
-        self._trace = StepTrace(step, structure)
+        self.trace = trace
         self._finish = finish
         self._strict = jit_compile is True
         self._proven = False
-        self.plan = choose(self._trace, jit_compile)
-
-    def unchanged(self) -> bool:
-        """Whether no attribute of a layer that took part was set since the step was traced."""
-        return self._trace.watch.unchanged()
-
-    @property
-    def watch(self) -> Any:
-        """The layers that took part in the step."""
-        return self._trace.watch
+        self.plan = choose(trace, jit_compile)
 
     def _guarded(self, run: Callable[[], Any]) -> Any:
         """Runs; where XLA refuses the program at its first run, goes on without XLA."""
@@ -86,13 +77,12 @@ class ArrayProgram(_Program):
 
     def __init__(
         self,
-        step: Step,
+        trace: StepTrace,
         finish: Callable[[], Logs],
-        structure: Any,
         jit_compile: bool | str,
         shuffled: bool,
     ) -> None:
-        super().__init__(step, finish, structure, jit_compile)
+        super().__init__(trace, finish, jit_compile)
         self._shuffled = shuffled
         self._loops: dict[Any, Any] = {}
 
@@ -130,12 +120,12 @@ class ArrayProgram(_Program):
         """Runs `num_steps` batches of `size` rows, beginning with row `start`."""
         static_size = size if kind == XLA_LOOP else None
         if (kind, static_size) not in self._loops:
-
-            def loop(arrays: Any, rows: Any, *numbers: Any) -> Logs:
-                return self._steps(kind, static_size, arrays, rows, *numbers)
-
-            self._loops[kind, static_size] = tf.function(
-                loop, autograph=False, jit_compile=kind == XLA_LOOP or None, reduce_retracing=True
+            number = tf.TensorSpec([], "int64")
+            rows = tf.TensorSpec([None], "int64")
+            self._loops[kind, static_size] = traced(
+                functools.partial(self._steps, kind, static_size),
+                [self.trace.specs, rows, number, number, number],
+                jit_compile=kind == XLA_LOOP,
             )
         arrays = tf.nest.flatten(data.tensors)
         rows = order if order is not None else tf.zeros([0], "int64")
@@ -152,7 +142,7 @@ class ArrayProgram(_Program):
         start: tf.Tensor,
         num_steps: tf.Tensor,
     ) -> Logs:
-        step = self._trace.compiled if kind == XLA_STEP else self._trace
+        step = self.trace.compiled if kind == XLA_STEP else self.trace
         order = rows if self._shuffled else None
 
         # The first row is carried from step to step: computed from `start`, it would make that a constant
@@ -164,7 +154,7 @@ class ArrayProgram(_Program):
         _, _, logs = self._loop(
             lambda index, first, logs: index < num_steps,
             body,
-            (tf.constant(0, "int64"), start, self._trace.no_outputs()),
+            (tf.constant(0, "int64"), start, self.trace.no_outputs()),
         )
         return self._with_finish(logs)
 
@@ -199,18 +189,18 @@ class IteratorProgram(_Program):
     """Runs steps over batches that a `tf.data` iterator gives; arguments as in `_Program`."""
 
     def __init__(
-        self, step: Step, finish: Callable[[], Logs], structure: Any, jit_compile: bool | str
+        self, trace: StepTrace, finish: Callable[[], Logs], jit_compile: bool | str
     ) -> None:
-        super().__init__(step, finish, structure, jit_compile)
+        super().__init__(trace, finish, jit_compile)
         self._size = tf.constant(-1, "int64")
-        self._block = _block_size(self._trace.specs)
+        self._block = _block_size(self.trace.specs)
         self._xla_steps = tf.function(self._steps, autograph=False, jit_compile=True)
         self._loops = {
             GRAPH_LOOP: self._read_and_run,
             XLA_STEP: self._read_and_run,
             XLA_LOOP: self._read_blocks,
         }
-        self._compiled_loops: dict[str, Any] = {}
+        self._traced_loops: dict[str, Any] = {}
 
     def run(self, iterator: Any, num_steps: int) -> tuple[int, Logs]:
         """At most `num_steps` steps; how many there were batches for, and the logs of the last one."""
@@ -218,13 +208,14 @@ class IteratorProgram(_Program):
 
     def _run(self, iterator: Any, num_steps: int) -> tuple[int, Logs]:
         kind = self.plan.kind
-        if kind not in self._compiled_loops:
-            self._compiled_loops[kind] = tf.function(
-                self._loops[kind], autograph=False, reduce_retracing=True
-            )
-        loop = self._compiled_loops[kind]
+        if kind not in self._traced_loops:
+            number = tf.TensorSpec([], "int64")
+            specs = [tf.type_spec_from_value(iterator), number, number]
+            self._traced_loops[kind] = traced(self._loops[kind], specs)
         # XLA compiles for the size of the first batch; others run outside of it.
-        done, self._size, logs = loop(iterator, tf.constant(num_steps, "int64"), self._size)
+        done, self._size, logs = self._traced_loops[kind](
+            iterator, tf.constant(num_steps, "int64"), self._size
+        )
         return int(done), logs
 
     def _read_and_run(
@@ -241,12 +232,12 @@ class IteratorProgram(_Program):
         done, size, _, logs = self._loop(
             lambda index, size, batch, logs: batch.has_value(),
             body,
-            (zero, size, _next(iterator, zero < num_steps), self._trace.no_outputs()),
+            (zero, size, _next(iterator, zero < num_steps), self.trace.no_outputs()),
         )
         return done, size, self._with_finish(logs)
 
     def _plain(self, batch: Any, size: tf.Tensor) -> tuple[tf.Tensor, Logs]:
-        return size, self._trace(*tf.nest.flatten(batch))
+        return size, self.trace(*tf.nest.flatten(batch))
 
     def _either(self, batch: Any, size: tf.Tensor) -> tuple[tf.Tensor, Logs]:
         """Runs a batch of the size that XLA compiles for as an XLA program, and others without."""
@@ -254,9 +245,9 @@ class IteratorProgram(_Program):
         rows = tf.shape(tensors[0], "int64")[0]
         size = tf.where(size < 0, rows, size)
         if self._strict:
-            return size, self._trace.compiled(*tensors)
+            return size, self.trace.compiled(*tensors)
         logs = tf.cond(
-            rows == size, lambda: self._trace.compiled(*tensors), lambda: self._trace(*tensors)
+            rows == size, lambda: self.trace.compiled(*tensors), lambda: self.trace(*tensors)
         )
         return size, logs
 
@@ -278,7 +269,7 @@ class IteratorProgram(_Program):
         done, size, _, logs = self._loop(
             lambda index, size, batch, logs: batch.has_value(),
             body,
-            (zero, size, _next(iterator, zero < num_steps), self._trace.no_outputs()),
+            (zero, size, _next(iterator, zero < num_steps), self.trace.no_outputs()),
         )
         return done, size, self._with_finish(logs)
 
@@ -286,7 +277,7 @@ class IteratorProgram(_Program):
         self, iterator: Any, num_steps: tf.Tensor, index: tf.Tensor, size: tf.Tensor, batch: Any
     ) -> tuple[Any, ...]:
         """Runs one batch of another size."""
-        step = self._trace.compiled if self._strict else self._trace
+        step = self.trace.compiled if self._strict else self.trace
         logs = step(*tf.nest.flatten(batch.get_value()))
         with tf.control_dependencies(tf.nest.flatten(logs)):
             return index + 1, size, _next(iterator, index + 1 < num_steps), logs
@@ -297,7 +288,7 @@ class IteratorProgram(_Program):
         """Reads on while batches have the same size, and runs them."""
         blocks = tuple(
             tf.TensorArray(spec.dtype, self._block, element_shape=spec.shape)
-            for spec in self._trace.specs
+            for spec in self.trace.specs
         )
 
         def fits(count: tf.Tensor, batch: Any, blocks: Any) -> tf.Tensor:
@@ -320,8 +311,8 @@ class IteratorProgram(_Program):
         """The first `count` batches of a block."""
         _, logs = self._loop(
             lambda index, logs: index < count,
-            lambda index, logs: (index + 1, self._trace(*(block[index] for block in blocks))),
-            (tf.constant(0, "int64"), self._trace.no_outputs()),
+            lambda index, logs: (index + 1, self.trace(*(block[index] for block in blocks))),
+            (tf.constant(0, "int64"), self.trace.no_outputs()),
         )
         return logs
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.ops.resource_variable_ops import default_variable_creator_v2
 
 from tfkit import xla
 from tfkit.core.state import StateWatch
@@ -35,8 +36,7 @@ class StepTrace:
                 results = step(tf.nest.pack_sequence_as(structure, tensors))
             return tf.nest.map_structure(tf.convert_to_tensor, results)
 
-        function = tf.function(flat_step, autograph=False)
-        self._function = function.get_concrete_function(*self.specs)
+        self._function = traced(flat_step, self.specs)
         self.outputs = self._function.structured_outputs
         self._compiled = tf.function(self, autograph=False, jit_compile=True)
 
@@ -57,6 +57,25 @@ class StepTrace:
         return tf.nest.map_structure(
             lambda spec: tf.zeros([size or 0 for size in spec.shape], spec.dtype), self.outputs
         )
+
+
+def traced(function: Callable[..., Any], specs: Any, jit_compile: bool = False) -> Any:
+    """A function of flat arguments, traced for `specs` and never again."""
+
+    def build(*arguments: Any) -> Any:
+        # `tf.function` traces a second time where the first time made variables.
+        with tf.variable_creator_scope(_make_variable):
+            return function(*arguments)
+
+    compiled = tf.function(build, autograph=False, jit_compile=jit_compile or None)
+    return compiled.get_concrete_function(*specs)
+
+
+def _make_variable(next_creator: Callable[..., tf.Variable], **options: Any) -> tf.Variable:
+    """A variable whose value is known is made at once, out of sight of the trace under way."""
+    if tf.executing_eagerly() and not tf.distribute.has_strategy():
+        return default_variable_creator_v2(None, **options)
+    return next_creator(**options)
 
 
 def free_batch(tensor: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from tfkit import optimizers, settings
@@ -12,10 +11,12 @@ from tfkit.core.autograph import convert
 from tfkit.metrics import Mean, Metric
 from tfkit.optimizers import LossScaleOptimizer, Optimizer
 from tfkit.training import loop
+from tfkit.training.cache import Programs
 from tfkit.training.callbacks import History
 from tfkit.training.data import make_arrays, make_data, unpack_x_y_sample_weight
 from tfkit.training.objectives import CompiledLoss, CompiledMetrics, batch_size_of
 from tfkit.training.planner import Plans
+from tfkit.training.prediction import to_numpy
 from tfkit.training.step import Step
 
 
@@ -111,7 +112,7 @@ class Trainer:
             "jit_compile": jit_compile,
             "auto_scale_loss": auto_scale_loss,
         }
-        self._programs = loop.Programs()
+        self._programs = Programs()
 
     def _check_compiled(self, method: str) -> None:
         if not self.compiled:
@@ -382,10 +383,28 @@ class Trainer:
         verbose: int | str = "auto",
         steps: int | None = None,
         callbacks: Any = None,
+        stream: bool = False,
     ) -> Any:
-        """The outputs for the given inputs, as NumPy arrays; arguments as in `fit`."""
+        """The outputs for the given inputs, as NumPy arrays.
+
+        Args: as in `fit`, and
+            steps: batches to predict for, all unless given.
+            stream: whether to give an iterator over the outputs batch by batch, for outputs larger than
+                memory; without a bar and callbacks then.
+
+        Raises:
+            ValueError: for callbacks together with `stream`.
+        """
+        data = make_data(x, None, None, batch_size)
+        if stream:
+            if callbacks is not None:
+                raise ValueError(
+                    "`predict(stream=True)` calls no callbacks: the caller sees each batch. "
+                    f"Received: callbacks={callbacks}"
+                )
+            return loop.stream(self, data, steps)
         verbose = 1 if verbose == "auto" else int(verbose)
-        return loop.predict(self, make_data(x, None, None, batch_size), verbose, steps, callbacks)
+        return loop.predict(self, data, verbose, steps, callbacks)
 
     def train_on_batch(
         self,
@@ -420,5 +439,5 @@ class Trainer:
     def predict_on_batch(self, x: Any) -> Any:
         """The outputs for one batch, as NumPy arrays."""
         data = make_arrays(x, None, None, 2**31 - 1)
-        outputs = loop.predict_function(self, data)(data.tensors)
-        return tf.nest.map_structure(np.asarray, outputs)
+        outputs = loop.predict_program(self, data).run_batch(tf.nest.flatten(data.tensors))
+        return tf.nest.map_structure(to_numpy, outputs)
