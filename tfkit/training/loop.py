@@ -12,9 +12,10 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.training.callbacks import CallbackList, History
-from tfkit.training.data import ArrayData, DatasetData, is_batches, make_data, split_validation
+from tfkit.training.data import ArrayData, DatasetData, split_validation
 from tfkit.training.prediction import EagerPrediction, Gathered, PredictProgram, to_numpy
 from tfkit.training.programs import ArrayProgram, IteratorProgram
+from tfkit.training.sources import is_batches, make_data
 
 # A program ends often enough for the bar to be redrawn and Ctrl-C to be heard.
 _SECONDS_A_PROGRAM = 0.1
@@ -29,7 +30,7 @@ class Pace:
 
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
-        self._steps = limit or 8
+        self._steps = limit or 1
 
     def steps(self, left: int | None, callback_limit: int | None) -> int:
         """Steps of the next program."""
@@ -41,7 +42,7 @@ class Pace:
         if self._limit is None:
             per_step = seconds / max(steps, 1)
             self._steps = int(
-                min(max(_SECONDS_A_PROGRAM / max(per_step, 1e-7), 1), self._steps * 4)
+                min(max(_SECONDS_A_PROGRAM / max(per_step, 1e-7), 1), self._steps * 8)
             )
 
 

@@ -13,10 +13,11 @@ from tfkit.optimizers import LossScaleOptimizer, Optimizer
 from tfkit.training import loop
 from tfkit.training.cache import Programs
 from tfkit.training.callbacks import History
-from tfkit.training.data import make_arrays, make_data, unpack_x_y_sample_weight
+from tfkit.training.data import make_arrays, unpack_x_y_sample_weight
 from tfkit.training.objectives import CompiledLoss, CompiledMetrics, batch_size_of
 from tfkit.training.planner import Plans
 from tfkit.training.prediction import to_numpy
+from tfkit.training.sources import make_data
 from tfkit.training.step import Step
 
 
