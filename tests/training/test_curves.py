@@ -9,8 +9,8 @@ import pytest
 import tfkit
 from tests.guide.vae import vae_class
 
-# A tenth of MNIST: an epoch takes a second, and a wrong update or draw shows within a few steps.
-ROWS = 6400
+# A part of MNIST: an epoch takes a second, and a wrong update or draw shows within a few steps.
+ROWS = 3210
 
 
 def autoencoder(framework, images, labels):
