@@ -8,14 +8,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-# What TensorFlow's C++ says of the machine when it starts; Python did not say it.
-STARTUP = re.compile(
+# What TensorFlow's C++ says, which no Python can silence: information (of the machine, of XLA), and that
+# there is no GPU.
+FROM_CPP = re.compile(
     r"WARNING: All log messages before absl::InitializeLog\(\) is called are written to STDERR"
     r"|To enable the following instructions: .*, in other operations, rebuild TensorFlow .*"
-    r"|[IWE]0000 .*(cpu_feature_guard|port|cudart_stub|cuda_platform|cuda_executor|gpu_device)\.cc:\d+\] .*"
-    r"|I0000 .*(service|compiler|device_compiler)\.(cc|h):\d+\] .*"
-    r"|.*: [IWE] (tensorflow|external/local_xla)/.*(cpu_feature_guard|port|cudart_stub|cuda_platform|"
-    r"cuda_executor|gpu_device)\.cc:\d+\] .*"
+    r"|I\d{4} .*\.(cc|h):\d+\] .*"
+    r"|[WE]\d{4} .* (cudart_stub|cuda_platform|cuda_executor|gpu_device)\.cc:\d+\] .*"
 )
 
 PROGRAM = """
@@ -94,12 +93,12 @@ def run(program, *arguments):
 
 
 def noise(stderr):
-    return [line for line in stderr.splitlines() if line and not STARTUP.fullmatch(line)]
+    return [line for line in stderr.splitlines() if line and not FROM_CPP.fullmatch(line)]
 
 
 def test_a_correct_program_is_silent(tmp_path):
     done = run(PROGRAM, tmp_path)
-    assert noise(done.stderr) == []
+    assert "\n".join(noise(done.stderr)) == ""
     assert done.returncode == 0
     assert done.stdout.endswith("done\n")
 
