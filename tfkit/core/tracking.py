@@ -34,6 +34,15 @@ def holds_members(value: Any) -> bool:
     return isinstance(value, (tf.Module, tf.Variable, list, tuple, dict)) or _is_dataclass(value)
 
 
+def member_attributes(layer: Any) -> list[tuple[str, Any]]:
+    """The attributes of a layer in which its members are."""
+    return [
+        (name, value)
+        for name, value in vars(layer).items()
+        if holds_members(value) and not name.startswith(_NOT_MEMBERS)
+    ]
+
+
 def members(layer: Any) -> list[tuple[str, Any]]:
     """The layer's direct members with their paths, in the order in which they were attached.
 
@@ -43,11 +52,10 @@ def members(layer: Any) -> list[tuple[str, Any]]:
     """
     attached = layer._tfkit.attached
     found = []
-    for name, value in vars(layer).items():
-        if not name.startswith(_NOT_MEMBERS):
-            when = attached.get(name, 0)
-            for path, member in _walk(name, value, set()):
-                found.append((max(when, _made(member)) if "/" in path else when, path, member))
+    for name, value in member_attributes(layer):
+        when = attached.get(name, 0)
+        for path, member in _walk(name, value, set()):
+            found.append((max(when, _made(member)) if "/" in path else when, path, member))
     found.sort(key=lambda entry: entry[0])
     seen: set[int] = set()
     unique = []
@@ -116,13 +124,21 @@ def named_sublayers(layer: Any) -> list[tuple[str, Any]]:
 
 def all_layers(layer: Any) -> list[Any]:
     """`layer` and all layers below it, parents before children, each once."""
-    found: dict[int, Any] = {}
-    pending = [layer]
+    return [below for _, below in named_layers(layer)]
+
+
+def named_layers(layer: Any) -> list[tuple[str, Any]]:
+    """`layer`, whose path is empty, and all layers below it, each once, with their attribute paths."""
+    found: dict[int, tuple[str, Any]] = {}
+    pending = [("", layer)]
     while pending:
-        current = pending.pop()
+        path, current = pending.pop()
         if id(current) not in found:
-            found[id(current)] = current
-            pending.extend(reversed(sublayers(current)))
+            found[id(current)] = (path, current)
+            below = [
+                (f"{path}/{name}".lstrip("/"), member) for name, member in named_sublayers(current)
+            ]
+            pending.extend(reversed(below))
     return list(found.values())
 
 
