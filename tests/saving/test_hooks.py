@@ -194,7 +194,8 @@ def test_assets_are_refused_with_a_way_out(method, tmp_path):
     layer_class = type("Vocabulary", (tfkit.layers.Dense,), {method: lambda self, path: None})
     model = tfkit.Sequential([tfkit.Input((4,)), layer_class(2, name="words")])
     with pytest.raises(
-        ValueError, match=rf"'words' \(of type Vocabulary\) defines `{method}\(\)`.*save_own_variables"
+        ValueError,
+        match=rf"'words' \(of type Vocabulary\) defines `{method}\(\)`.*save_own_variables",
     ):
         model.save(tmp_path / "m.h5")
     assert os.listdir(tmp_path) == []

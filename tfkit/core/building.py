@@ -36,18 +36,27 @@ def undone_on_error(layer: Any) -> Iterator[None]:
     Otherwise the layers that came before the refused one would keep the sizes of the refused input.
     """
     below = tracking.all_layers(layer)
-    before = [(dict(vars(each)), each._tfkit.build_state()) for each in below]
+    before = [(_attributes(each), each._tfkit.build_state()) for each in below]
     try:
         yield
     except BaseException:
         for each, (attributes, state) in zip(below, before, strict=True):
             each._tfkit.set_build_state(state)
-            for name, value in tracking.member_attributes(each):
+            for name, value in _attributes(each).items():
                 if name not in attributes:
                     delattr(each, name)
                 elif attributes[name] is not value:
                     setattr(each, name, attributes[name])
         raise
+
+
+def _attributes(layer: Any) -> dict[str, Any]:
+    """A layer's attributes, without TensorFlow's bookkeeping and ours."""
+    return {
+        name: value
+        for name, value in vars(layer).items()
+        if name != "_tfkit" and not name.startswith("_self_")
+    }
 
 
 def build_once(build: Callable[..., None]) -> Callable[..., None]:

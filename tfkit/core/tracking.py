@@ -34,15 +34,6 @@ def holds_members(value: Any) -> bool:
     return isinstance(value, (tf.Module, tf.Variable, list, tuple, dict)) or _is_dataclass(value)
 
 
-def member_attributes(layer: Any) -> list[tuple[str, Any]]:
-    """The attributes of a layer in which its members are."""
-    return [
-        (name, value)
-        for name, value in vars(layer).items()
-        if holds_members(value) and not name.startswith(_NOT_MEMBERS)
-    ]
-
-
 def members(layer: Any) -> list[tuple[str, Any]]:
     """The layer's direct members with their paths, in the order in which they were attached.
 
@@ -52,10 +43,11 @@ def members(layer: Any) -> list[tuple[str, Any]]:
     """
     attached = layer._tfkit.attached
     found = []
-    for name, value in member_attributes(layer):
-        when = attached.get(name, 0)
-        for path, member in _walk(name, value, set()):
-            found.append((max(when, _made(member)) if "/" in path else when, path, member))
+    for name, value in vars(layer).items():
+        if not name.startswith(_NOT_MEMBERS):
+            when = attached.get(name, 0)
+            for path, member in _walk(name, value, set()):
+                found.append((max(when, _made(member)) if "/" in path else when, path, member))
     found.sort(key=lambda entry: entry[0])
     seen: set[int] = set()
     unique = []
