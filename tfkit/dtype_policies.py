@@ -6,6 +6,7 @@ https://arxiv.org/abs/1710.03740).
 
 from __future__ import annotations
 
+import difflib
 from typing import Any
 
 from tfkit import settings
@@ -38,10 +39,12 @@ class DTypePolicy:
         else:
             try:
                 self._compute_dtype = self._variable_dtype = standardize_dtype(name)
-            except ValueError:
+            except ValueError as error:
+                near = difflib.get_close_matches(str(name), _MIXED, n=1)
                 raise ValueError(
                     "Cannot make a dtype policy. Expected a dtype such as 'float32', or one of "
-                    f"{sorted(_MIXED)}. Received: name={name!r}"
+                    f"{sorted(_MIXED)}. "
+                    + (f"Received: {name!r}. Did you mean {near[0]!r}?" if near else str(error))
                 ) from None
             name = self._compute_dtype
         self._name = name
@@ -115,10 +118,8 @@ def get(identifier: Any) -> DTypePolicy:
         found = resolve(identifier, "")
         if isinstance(found, DTypePolicy):
             return found
-    elif isinstance(identifier, str) and identifier in _MIXED:
-        return DTypePolicy(identifier)
     else:
-        return DTypePolicy(standardize_dtype(identifier))
+        return DTypePolicy(identifier)
     raise ValueError(f"Expected the configuration of a dtype policy. Received: {identifier!r}")
 
 

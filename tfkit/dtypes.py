@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ FLOAT_DTYPES = frozenset(("bfloat16", "float16", "float32", "float64"))
 INTEGER_DTYPES = frozenset(
     ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 )
+_NAMES = (*FLOAT_DTYPES, *INTEGER_DTYPES, "bool", "string", "complex64", "complex128")
 
 
 def standardize_dtype(dtype: Any) -> str:
@@ -39,8 +41,10 @@ def standardize_dtype(dtype: Any) -> str:
     try:
         return tf.as_dtype(np.dtype(dtype)).name
     except TypeError:
+        near = difflib.get_close_matches(str(dtype), _NAMES, n=1)
         raise ValueError(
-            f'Invalid dtype. Expected a name such as "float32" or "int64". Received: {dtype!r}'
+            f'Invalid dtype. Expected a name such as "float32" or "int64". Received: {dtype!r}.'
+            + (f" Did you mean {near[0]!r}?" if near else "")
         ) from None
 
 

@@ -167,7 +167,7 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
 
 
 def _suggestion(name: str, table: dict[str, Any]) -> str:
-    close = difflib.get_close_matches(name, table, n=1)
+    close = difflib.get_close_matches(name, table, n=1, cutoff=0.5)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
@@ -294,6 +294,7 @@ def deserialize_keras_object(
     instance = cls.from_config(inner)
     if config.get("build_config") and hasattr(instance, "build_from_config"):
         instance.build_from_config(config["build_config"])
+        instance.built = True
     return instance
 
 

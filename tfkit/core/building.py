@@ -2,16 +2,61 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorflow as tf
 
+from tfkit.core import tracking
 from tfkit.core.arguments import CallArguments
 from tfkit.symbolic import KerasTensor
+
+
+def check_initialized(layer: Any) -> None:
+    """Refuses a layer whose class forgot the constructor of `Layer`.
+
+    Raises:
+        RuntimeError: that says what to add.
+    """
+    if not layer._tfkit.initialized:
+        raise RuntimeError(
+            f"In layer '{type(layer).__name__}', you forgot to call `super().__init__()` as the "
+            "first statement in the `__init__()` method. Go add it!"
+        )
+
+
+@contextlib.contextmanager
+def undone_on_error(layer: Any) -> Iterator[None]:
+    """Inside, layers are built; after an error, `layer` and those below are as they were before.
+
+    Otherwise the layers that came before the refused one would keep the sizes of the refused input.
+    """
+    below = tracking.all_layers(layer)
+    before = [(_attributes(each), each._tfkit.build_state()) for each in below]
+    try:
+        yield
+    except BaseException:
+        for each, (attributes, state) in zip(below, before, strict=True):
+            each._tfkit.set_build_state(state)
+            for name, value in _attributes(each).items():
+                if name not in attributes:
+                    delattr(each, name)
+                elif attributes[name] is not value:
+                    setattr(each, name, attributes[name])
+        raise
+
+
+def _attributes(layer: Any) -> dict[str, Any]:
+    """A layer's attributes, without TensorFlow's bookkeeping and ours."""
+    return {
+        name: value
+        for name, value in vars(layer).items()
+        if name != "_tfkit" and not name.startswith("_self_")
+    }
 
 
 def build_once(build: Callable[..., None]) -> Callable[..., None]:
@@ -25,19 +70,23 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(build)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> None:
         state = self._tfkit
-        weights_before, built_before = list(state.weights), state.built
+        before = state.build_state()
+        state.builds += 1
         try:
             with tf.init_scope():
                 build(self, *args, **kwargs)
         except BaseException:
-            state.weights, state.built = weights_before, built_before
+            state.set_build_state(before)
             raise
+        finally:
+            state.builds -= 1
         bound = inspect.signature(build).bind(self, *args, **kwargs).arguments
         bound.pop(next(iter(bound)))
         state.build_arguments = {
             name: value for name, value in bound.items() if name not in ("args", "kwargs")
         } or None
         state.built = True
+        state.locked = not state.builds
 
     return wrapper
 
@@ -68,7 +117,7 @@ def build_from_arguments(layer: Any, arguments: CallArguments) -> None:
         if inspect.signature(layer.build).parameters[name].default is inspect.Parameter.empty
     ]
     if required:
-        raise ValueError(
+        raise TypeError(
             f"Layer '{layer.path}' (of type {type(layer).__name__}) cannot be built: its `build()` needs "
             f"`{required[0]}`, but the call passed no tensor for `{required[0][: -len('_shape')]}`. "
             f"Received tensors for: {list(shapes)}. Pass it, or give `{required[0]}` a default of None."

@@ -52,6 +52,16 @@ class CallFrame:
         _thread.frame = self.parent
         if self.scope is not None:
             self.scope.__exit__(kind, error, trace)
+        if isinstance(error, Exception) and not hasattr(error, "__notes__"):
+            self._say_where(error)
+
+    def _say_where(self, error: Exception) -> None:
+        """Adds the innermost layer's path to an error that does not name it."""
+        where = f"'{self.layer.path}'"
+        if where not in str(error):
+            error.add_note(
+                f"Raised in the call of layer {where} (of type {type(self.layer).__name__})."
+            )
 
 
 def current_frame() -> CallFrame | None:

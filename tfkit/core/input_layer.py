@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
 
 from tfkit.core.layer import Layer
 from tfkit.names import auto_name
@@ -54,7 +57,7 @@ class InputLayer(Layer):
             batch_shape = (batch_size, *_as_tuple(shape))
         if sparse and ragged:
             raise ValueError("`sparse` and `ragged` cannot both be True.")
-        self.batch_shape = tuple(batch_shape)
+        self.batch_shape = _as_tuple(batch_shape)
         self.sparse = bool(sparse)
         self.ragged = bool(ragged)
         self.optional = optional
@@ -89,13 +92,17 @@ class InputLayer(Layer):
 
 
 def _as_tuple(shape: Any) -> tuple[int | None, ...]:
-    try:
-        return tuple(shape)
-    except TypeError:
+    sizes = tuple(shape) if isinstance(shape, Iterable) else None
+    if sizes is None or not all(_is_size(size) for size in sizes):
         raise ValueError(
-            "Cannot interpret the shape of an Input. Expected a tuple of integers and None, such as "
-            f"`Input(shape=(28,))`. Received: shape={shape!r}"
-        ) from None
+            "Cannot interpret the shape of an Input. Expected a tuple of non-negative integers and None, "
+            f"such as `Input(shape=(28,))`. Received: shape={shape!r}"
+        )
+    return sizes
+
+
+def _is_size(size: Any) -> bool:
+    return size is None or (isinstance(size, (int, np.integer)) and int(size) >= 0)
 
 
 def Input(

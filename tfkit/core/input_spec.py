@@ -128,9 +128,11 @@ def check_inputs(layer: Any, inputs: Any) -> None:
         inputs = [inputs[name] for name in names]
     values = tf.nest.flatten(inputs, expand_composites=False)
     if len(values) != len(specs):
+        names = [spec.name for spec in specs if spec is not None and spec.name]
         raise ValueError(
-            f'Layer "{layer.path}" expects {len(specs)} input(s), but it received {len(values)} input '
-            f"tensors. Inputs received: {inputs}"
+            f'Layer "{layer.path}" expects {len(specs)} input(s){f" {names}" if names else ""}, but it '
+            f"received {len(values)} input tensors. Shapes received: "
+            f"{[getattr(value, 'shape', value) for value in values]}"
         )
     for index, (value, spec) in enumerate(zip(values, specs, strict=True)):
         if spec is None or (value is None and spec.optional):

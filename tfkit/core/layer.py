@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import weakref
+import contextlib
 from typing import Any
 
 import tensorflow as tf
@@ -19,7 +19,7 @@ from tfkit.core.recording import ConstructorArguments, layer_config
 from tfkit.core.state import LayerState
 from tfkit.core.stateful import Stateful
 from tfkit.core.stateless import stateless_call
-from tfkit.core.weights import make_weight
+from tfkit.core.weights import check_may_add, make_weight
 from tfkit.names import auto_name
 from tfkit.registry import deserialize_keras_object
 from tfkit.symbolic import Node, any_symbolic, trace
@@ -120,6 +120,7 @@ class Layer(Stateful):
             *args: tensors, arrays, symbolic tensors, or nests of these.
             **kwargs: further arguments of `call`; `training` and masks reach the layers inside.
         """
+        self._tfkit.called_by(current_frame())
         args, kwargs = self._as_tensors(args, kwargs)
         if any_symbolic(args, kwargs):
             return self._record(args, kwargs)
@@ -131,24 +132,19 @@ class Layer(Stateful):
         """The phases of a call, one after the other."""
         arguments = self._tfkit.signature.bind(args, kwargs, self)
         check_inputs(self, arguments.first)
-        self._build_once(arguments)
-        with self._frame(arguments) as frame:
-            args, kwargs, mask = arguments.filled(frame.training)
-            outputs = convert(self.call)(*args, **kwargs)
-            self._add_activity_loss(outputs)
-            attach_mask(self, arguments.first, outputs, mask)
-        if not self._tfkit.built or self._tfkit.output_shapes is None:
-            self._tfkit.output_shapes = building.free_batch(outputs)
-            self._tfkit.built = True
+        with self._undone_on_error():
+            self._build_once(arguments)
+            with self._frame(arguments) as frame:
+                args, kwargs, mask = arguments.filled(frame.training)
+                outputs = convert(self.call)(*args, **kwargs)
+                self._add_activity_loss(outputs)
+                attach_mask(self, arguments.first, outputs, mask)
+        self._note_call(arguments, outputs)
         return outputs
 
     def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arrays as tensors, floats in the compute dtype."""
-        if not self._tfkit.initialized:
-            raise RuntimeError(
-                f"In layer '{type(self).__name__}', you forgot to call `super().__init__()` as the "
-                "first statement in the `__init__()` method. Go add it!"
-            )
+        building.check_initialized(self)
         dtype = self.input_dtype if self.autocast else None
         args = tuple([as_tensors(arg, dtype) for arg in args])
         if not self._allow_non_tensor_positional_args:
@@ -171,14 +167,26 @@ class Layer(Stateful):
 
     def _build_once(self, arguments: CallArguments) -> None:
         """Calls `build` with the shapes of the arguments, the first time."""
-        caller = current_frame()
-        if caller is None:
-            self._tfkit.specs = building.merge_specs(self._tfkit.specs, arguments)
         if not self._tfkit.built:
-            self._tfkit.caller = caller and weakref.ref(caller.layer)
             self._tfkit.specs = building.merge_specs(self._tfkit.specs, arguments)
             if type(self).build is not Layer.build:
                 building.build_from_arguments(self, arguments)
+
+    def _undone_on_error(self) -> contextlib.AbstractContextManager[None]:
+        """Around an outermost call that builds: if it fails, nothing is built."""
+        if self._tfkit.built or current_frame() is not None:
+            return contextlib.nullcontext()
+        return building.undone_on_error(self)
+
+    def _note_call(self, arguments: CallArguments, outputs: Any) -> None:
+        """Keeps what files and exports need to know of a call that went well."""
+        state = self._tfkit
+        if current_frame() is None:
+            state.specs = building.merge_specs(state.specs, arguments)
+        if not state.built or state.output_shapes is None:
+            state.output_shapes = building.free_batch(outputs)
+            state.locked = state.locked or not state.built
+            state.built = True
 
     def _frame(self, arguments: CallArguments) -> CallFrame:
         """The context of this call: its mode, and the dtype in which weights are read."""
@@ -273,11 +281,8 @@ class Layer(Stateful):
             ValueError: for a shape that is not known, and for unknown names.
         """
         name = name or "variable"
-        if isinstance(shape, str):
-            raise ValueError(
-                f"`name` must be passed as a keyword argument. Received: add_weight('{shape}', ...). "
-                f"Use: add_weight(shape=..., name='{shape}')."
-            )
+        building.check_initialized(self)
+        check_may_add(self, name, shape)
         regularizer, constraint = regularizers.get(regularizer), constraints.get(constraint)
         mixed = autocast and self.autocast and self._dtype_policy.is_mixed
         weight = make_weight(

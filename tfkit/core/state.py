@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import weakref
 from types import TracebackType
 from typing import Any
 
@@ -34,18 +35,22 @@ class LayerState:
         specs: shapes and dtypes of the arguments of all calls so far.
         output_shapes: shapes of the outputs of the first call.
         caller: reference to the layer that called this one first.
+        locked: whether the layer is complete, so that no weight may be added.
+        builds: how many `build` methods of the layer are running, one within the other.
     """
 
     __slots__ = (
         "arguments",
         "attached",
         "build_arguments",
+        "builds",
         "built",
         "caller",
         "direct",
         "initialized",
         "jit_compile",
         "latest_change",
+        "locked",
         "losses",
         "made",
         "nodes",
@@ -68,6 +73,8 @@ class LayerState:
         self.latest_change = ""
         self.initialized = False
         self.built = False
+        self.locked = False
+        self.builds = 0
         self.jit_compile = False
         self.nodes: list[Any] = []
         self.build_arguments: dict[str, Any] | None = None
@@ -77,6 +84,11 @@ class LayerState:
         self.signature: Any = None
         self.direct: Any = None
 
+    def called_by(self, frame: Any) -> None:
+        """Notes who calls the layer: the first layer that does, `None` where none has."""
+        if not self.built or self.caller is None or self.caller() is None:
+            self.caller = frame and weakref.ref(frame.layer)
+
     def begin_record(self, record: int) -> None:
         """The layer takes part in outermost call `record`: losses of earlier ones are forgotten."""
         if self.record != record:
@@ -85,6 +97,16 @@ class LayerState:
         watch = current_watch()
         if watch is not None:
             watch.note(self)
+
+    def build_state(self) -> dict[str, Any]:
+        """What building changes."""
+        names = ("build_arguments", "built", "locked", "output_shapes", "specs")
+        return {"weights": list(self.weights), **{name: getattr(self, name) for name in names}}
+
+    def set_build_state(self, before: dict[str, Any]) -> None:
+        """Sets back what building has changed."""
+        for name, value in before.items():
+            setattr(self, name, value)
 
     def changed(self, attribute: str) -> None:
         """Notes that an attribute was set: traces of calls that the layer took part in are stale."""

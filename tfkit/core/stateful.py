@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfkit.core import tracking
 from tfkit.core.state import LayerState
-from tfkit.core.weights import assign_all
+from tfkit.core.weights import assign_all, load_own
 from tfkit.metrics import Metric
 
 
@@ -125,3 +125,15 @@ class Stateful(tf.Module):
             ValueError: where the number of values or a shape differs; no weight has changed then.
         """
         assign_all(self, weights)
+
+    def save_own_variables(self, store: Any) -> None:
+        """Puts the layer's own weights into `store`, a dict of arrays; those of layers inside are not.
+
+        A layer that overrides it (and `load_own_variables`) says itself what a file keeps of it.
+        """
+        for index, weight in enumerate(tracking.own_weights(self)):
+            store[str(index)] = weight.numpy()
+
+    def load_own_variables(self, store: Any) -> None:
+        """Assigns the weights that `save_own_variables` has put into `store`."""
+        load_own(self, store)

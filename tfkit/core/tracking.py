@@ -116,13 +116,21 @@ def named_sublayers(layer: Any) -> list[tuple[str, Any]]:
 
 def all_layers(layer: Any) -> list[Any]:
     """`layer` and all layers below it, parents before children, each once."""
-    found: dict[int, Any] = {}
-    pending = [layer]
+    return [below for _, below in named_layers(layer)]
+
+
+def named_layers(layer: Any) -> list[tuple[str, Any]]:
+    """`layer`, whose path is empty, and all layers below it, each once, with their attribute paths."""
+    found: dict[int, tuple[str, Any]] = {}
+    pending = [("", layer)]
     while pending:
-        current = pending.pop()
+        path, current = pending.pop()
         if id(current) not in found:
-            found[id(current)] = current
-            pending.extend(reversed(sublayers(current)))
+            found[id(current)] = (path, current)
+            below = [
+                (f"{path}/{name}".lstrip("/"), member) for name, member in named_sublayers(current)
+            ]
+            pending.extend(reversed(below))
     return list(found.values())
 
 

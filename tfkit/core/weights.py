@@ -9,6 +9,8 @@ import tensorflow as tf
 
 from tfkit import initializers
 from tfkit.core.autocast import AutocastVariable
+from tfkit.core.context import current_frame
+from tfkit.core.tracking import own_weights
 from tfkit.dtypes import is_float, standardize_dtype
 
 _AGGREGATIONS = {
@@ -18,6 +20,32 @@ _AGGREGATIONS = {
     "sum": tf.VariableAggregation.SUM,
     "only_first_replica": tf.VariableAggregation.ONLY_FIRST_REPLICA,
 }
+
+
+def check_may_add(layer: Any, name: str, shape: Any) -> None:
+    """Refuses a weight that is badly named, or that comes when the layer is complete.
+
+    Raises:
+        ValueError: inside `call`, where each call would make another one, and after the layer is built.
+    """
+    if isinstance(shape, str):
+        raise ValueError(
+            f"`name` must be passed as a keyword argument. Received: add_weight('{shape}', ...). "
+            f"Use: add_weight(shape=..., name='{shape}')."
+        )
+    if not isinstance(name, str) or "/" in name:
+        raise ValueError(
+            f"Argument `name` of a weight of layer '{layer.path}' must be a string and cannot contain "
+            f"character `/`. Received: name={name!r}"
+        )
+    state, frame = layer._tfkit, current_frame()
+    calling = frame is not None and frame.layer is layer
+    if not state.builds and (state.locked or calling):
+        raise ValueError(
+            f"You cannot add weight '{name}' to layer '{layer.path}' (of type {type(layer).__name__}) "
+            f"{'inside its `call()`' if calling else 'once it is built'}. Make all weights in "
+            "`__init__()` or `build()`."
+        )
 
 
 def make_weight(
@@ -90,13 +118,31 @@ def assign_all(layer: Any, values: list[Any]) -> None:
                 f"Layer '{layer.path}' weight '{weight.path}' has shape {tuple(weight.shape)}, which is "
                 f"not compatible with the provided weight shape {array.shape}."
             )
+        if array.dtype.kind in "OSUM":
+            raise ValueError(
+                f"Layer '{layer.path}' weight '{weight.path}' holds numbers of dtype "
+                f"{weight.dtype.name}. Received an array of dtype {array.dtype}."
+            )
     for weight, array in zip(weights, arrays, strict=True):
         weight.assign(tf.cast(array, weight.dtype))
 
 
+def load_own(layer: Any, store: Any) -> None:
+    """Assigns what `Layer.save_own_variables` stored."""
+    weights = own_weights(layer)
+    if sorted(store, key=str) != sorted(map(str, range(len(weights)))):
+        raise ValueError(
+            f"Layer '{layer.path}' (of type {type(layer).__name__}) has {len(weights)} variables of its own, "
+            f'stored under "0", "1", ... Received the keys {list(store)}. Where `save_own_variables()` '
+            "stores something else, `load_own_variables()` must be overridden to read it."
+        )
+    for index, weight in enumerate(weights):
+        weight.assign(store[str(index)])
+
+
 def _checked_shape(shape: Any, name: str, owner: Any) -> tuple[int, ...]:
     sizes = () if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
-    if any(size is None or int(size) != size or size < 0 for size in sizes):
+    if not all(isinstance(size, (int, np.integer)) and size >= 0 for size in sizes):
         raise ValueError(
             f"Cannot make weight '{name}' of layer '{owner.path}' with shape {sizes}. Expected "
             "non-negative integers; a `None` means that the input's size along an axis that the weight "

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tfkit import constraints, initializers, regularizers, settings
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
-from tfkit.layers.checks import as_floats, check, is_integer
+from tfkit.layers.checks import as_floats, check, check_axes, is_integer
 
 
 class BatchNormalization(Layer):
@@ -89,6 +89,7 @@ class BatchNormalization(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes `gamma`, `beta`, `moving_mean` and `moving_variance`, one entry for each channel."""
+        check_axes(self, [self.axis], input_shape)
         channels = input_shape[self.axis]
         self.gamma = self.beta = None
         if self.scale:

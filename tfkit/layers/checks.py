@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 
@@ -61,6 +63,22 @@ def standardize_pair(layer: Any, argument: str, value: Any, minimum: int = 1) ->
     )
     check(layer, holds, argument, f"an integer or two, each at least {minimum}", value)
     return (pair[0], pair[1])
+
+
+def check_axes(layer: Any, axes: Sequence[int], input_shape: Any) -> None:
+    """Refuses axes that inputs of this shape do not have.
+
+    Raises:
+        AxisError: NumPy's, which is both an `IndexError`, as in Keras, and a `ValueError`.
+    """
+    rank = len(input_shape)
+    for axis in axes:
+        if not -rank <= axis < rank:
+            raise np.exceptions.AxisError(
+                f"Layer '{layer.path}' (of type {type(layer).__name__}) works along axis={axis}, which its "
+                f"input does not have. Expected an input of more axes, or an axis from {-rank} to "
+                f"{rank - 1}. Received: an input of shape {tuple(input_shape)}"
+            )
 
 
 def as_floats(layer: Any, inputs: Any) -> Any:

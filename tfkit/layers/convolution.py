@@ -9,7 +9,7 @@ import tensorflow as tf
 from tfkit import activations, constraints, initializers, regularizers
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
-from tfkit.layers.checks import check, check_positive_integer, is_integer
+from tfkit.layers.checks import as_floats, check, check_positive_integer, is_integer
 from tfkit.ops.convolution import channels_last, conv
 from tfkit.settings import standardize_data_format
 
@@ -134,6 +134,7 @@ class _Convolution(Layer):
 
     def call(self, inputs: Any) -> tf.Tensor:
         """`activation(conv(inputs, kernel) + bias)`."""
+        inputs = as_floats(self, inputs)
         padding = self.padding
         if padding == "causal":
             before = (self.kernel_size[0] - 1) * self.dilation_rate[0]

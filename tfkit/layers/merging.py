@@ -13,9 +13,9 @@ from tfkit.layers.checks import is_integer
 from tfkit.masking import get_mask
 
 
-def _refuse(layer: Layer, expected: str, inputs: Any) -> None:
+def _refusal(layer: Layer, expected: str, inputs: Any) -> ValueError:
     shapes = [tuple(x.shape) if hasattr(x, "shape") else x for x in tf.nest.flatten(inputs)]
-    raise ValueError(
+    return ValueError(
         f"Layer '{layer.path}' (of type {type(layer).__name__}) should be called on {expected}. "
         f"Received: {type(inputs).__name__} of shapes {shapes}"
     )
@@ -24,9 +24,9 @@ def _refuse(layer: Layer, expected: str, inputs: Any) -> None:
 def _check_list(layer: Layer, inputs: Any, count: int | None = None) -> None:
     expected = f"a list of {count} inputs" if count else "a list of at least 1 input"
     if not isinstance(inputs, (list, tuple)) or not inputs or len(inputs) != (count or len(inputs)):
-        _refuse(layer, expected, inputs)
+        raise _refusal(layer, expected, inputs)
     if len({x.shape[0] for x in inputs if x.shape.rank} - {None}) > 1:
-        _refuse(layer, f"{expected} with the same batch size", inputs)
+        raise _refusal(layer, f"{expected} with the same batch size", inputs)
 
 
 class Merge(Layer):
@@ -48,7 +48,7 @@ class Merge(Layer):
         try:
             functools.reduce(tf.broadcast_static_shape, [x.shape[1:] for x in inputs])
         except ValueError:
-            _refuse(self, "inputs whose shapes broadcast to one shape", inputs)
+            raise _refusal(self, "inputs whose shapes broadcast to one shape", inputs) from None
         rank = max(x.shape.rank for x in inputs)
         return self._merge([_with_rank(x, rank) for x in inputs], [_mask(x) for x in inputs])
 
@@ -168,7 +168,8 @@ class Concatenate(Layer):
         try:
             functools.reduce(tf.TensorShape.merge_with, map(tf.TensorShape, others))
         except ValueError:
-            _refuse(self, f"inputs of equal shapes apart from axis {self.axis}", inputs)
+            wanted = f"inputs of equal shapes apart from axis {self.axis}"
+            raise _refusal(self, wanted, inputs) from None
         return tf.concat(inputs, self.axis)
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
@@ -226,9 +227,9 @@ class Dot(Layer):
         axes = [axis % x.shape.rank for axis, x in zip(given, inputs, strict=True)]
         sizes = [x.shape[axis] for axis, x in zip(axes, inputs, strict=True)]
         if 0 in axes:
-            _refuse(self, "axes other than the batch, axis 0", inputs)
+            raise _refusal(self, "axes other than the batch, axis 0", inputs)
         if None not in sizes and sizes[0] != sizes[1]:
-            _refuse(self, f"inputs of equal sizes along the axes {self.axes}", inputs)
+            raise _refusal(self, f"inputs of equal sizes along the axes {self.axes}", inputs)
         if self.normalize:
             inputs = [
                 tf.math.l2_normalize(x, axis, epsilon=1e-14)

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tfkit import constraints, initializers, regularizers
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
-from tfkit.layers.checks import as_floats, check, is_integer
+from tfkit.layers.checks import as_floats, check, check_axes, is_integer
 
 
 def _in_32_bits(layer: Layer, inputs: Any) -> tf.Tensor:
@@ -91,6 +91,7 @@ class LayerNormalization(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes `gamma` and `beta`, of the sizes of the normalized axes."""
+        check_axes(self, [self.axis] if is_integer(self.axis) else self.axis, input_shape)
         axes = _positive_axes(self.axis, len(input_shape))
         shape = [input_shape[axis] for axis in axes]
         self.gamma = self.beta = None
@@ -142,6 +143,7 @@ class RMSNormalization(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes `scale`, of the sizes of the normalized axes."""
+        check_axes(self, [self.axis] if is_integer(self.axis) else self.axis, input_shape)
         axes = _positive_axes(self.axis, len(input_shape))
         shape = [input_shape[axis] for axis in axes]
         self.scale = self.add_weight(name="scale", shape=shape, initializer="ones")
@@ -210,6 +212,7 @@ class GroupNormalization(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes `gamma` and `beta`, of one entry for each channel."""
+        check_axes(self, [self.axis], input_shape)
         channels = input_shape[self.axis]
         if channels is None or channels % self.groups:
             raise ValueError(

@@ -11,8 +11,18 @@ from tfkit import config
 
 
 def as_tensor(value: Any, dtype: Any) -> tf.Tensor:
-    """`value` as a tensor of `dtype`; the same object where it is one already."""
-    return tf.cast(value if tf.is_tensor(value) else np.asarray(value), dtype)
+    """`value` as a tensor of `dtype`; the same object where it is one already.
+
+    Raises:
+        ValueError: for strings.
+    """
+    value = value if tf.is_tensor(value) else np.asarray(value)
+    if tf.as_dtype(value.dtype) == tf.string:
+        raise ValueError(
+            "A loss compares numbers. Received: targets or predictions of dtype string and shape "
+            f"{tuple(value.shape)}. Turn labels into class ids or one-hot vectors first."
+        )
+    return tf.cast(value, dtype)
 
 
 def as_tensors(y_true: Any, y_pred: Any) -> tuple[tf.Tensor, tf.Tensor]:
@@ -37,7 +47,7 @@ def _convert(y_true: Any, y_pred: Any) -> tuple[tf.Tensor, tf.Tensor]:
     y_pred = tf.convert_to_tensor(y_pred)
     if not y_pred.dtype.is_floating:
         y_pred = tf.cast(y_pred, config.floatx())
-    return tf.cast(y_true, y_pred.dtype), y_pred
+    return as_tensor(y_true, y_pred.dtype), y_pred
 
 
 def squeeze_or_expand_to_same_rank(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import json
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +21,7 @@ from tfkit.models.graph import Graph
 from tfkit.models.graph_config import graph_from_config, graph_to_config
 from tfkit.models.naming import local_names
 from tfkit.models.summary import print_summary
-from tfkit.registry import serialize_keras_object
+from tfkit.registry import deserialize_keras_object, serialize_keras_object
 from tfkit.saving.model_file import save_model
 from tfkit.saving.weights import load_weights, save_weights
 from tfkit.training.cache import Programs
@@ -176,8 +179,11 @@ class Model(Trainer, Layer):
         for layer in self.layers:
             if layer.name == name:
                 return layer
+        names = [layer.name for layer in self.layers]
+        near = difflib.get_close_matches(str(name), names, n=1)
         raise ValueError(
-            f"No such layer: {name}. Existing layers are: {[layer.name for layer in self.layers]}."
+            f"No such layer: {name}. Existing layers are: {names}."
+            + (f" Did you mean {near[0]!r}?" if near else "")
         )
 
     def summary(
@@ -248,6 +254,28 @@ class Model(Trainer, Layer):
         if verbose:
             print(f"Saved artifact at '{filepath}'.")
 
+    def get_compile_config(self) -> dict[str, Any] | None:
+        """What `compile` was given, as data; `None` before `compile`."""
+        return serialize_keras_object(self._compile_arguments) if self.compiled else None
+
+    def compile_from_config(self, config: dict[str, Any]) -> None:
+        """Compiles the model as it was when `get_compile_config` gave `config`.
+
+        A `compile` of your own that takes other arguments is not called, with a warning.
+        """
+        arguments = deserialize_keras_object(config)
+        try:
+            inspect.signature(self.compile).bind(**arguments)
+        except TypeError as error:
+            warnings.warn(
+                f"Model '{self.name}' is not compiled, and its optimizer's state is not loaded: its own "
+                f"`compile()` cannot be called with what `get_compile_config()` gave ({error}). Override "
+                "`get_compile_config()` and `compile_from_config()`, or call `compile()` yourself.",
+                stacklevel=2,
+            )
+            return
+        self.compile(**arguments)
+
     # --- Configuration ------------------------------------------------------------------------------
 
     def get_config(self) -> dict[str, Any]:
@@ -280,7 +308,9 @@ class Model(Trainer, Layer):
 class Functional(Model):
     """A model that is described by its symbolic inputs and outputs."""
 
-    def __init__(self, inputs: Any, outputs: Any, name: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, inputs: Any = None, outputs: Any = None, name: str | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(inputs, outputs, name=name, **kwargs)
 
 
@@ -307,6 +337,12 @@ def _fit(value: Any, expected: Any) -> Any:
     elif rank is not None and rank == wanted + 1 and value.shape[-1] == 1:
         result = tf.squeeze(result, -1)
     # Float inputs are in the compute dtype already.
+    if (result.dtype == tf.string) != (expected.dtype == "string"):
+        raise ValueError(
+            f"Input '{expected.name}' of a model takes {expected.dtype} values. Received: a tensor of "
+            f"dtype {result.dtype.name} and shape {tuple(value.shape)}. Convert it first, or make the "
+            f"input with `Input(..., dtype='{result.dtype.name}')`."
+        )
     if result.dtype.name != expected.dtype and not result.dtype.is_floating:
         result = tf.cast(result, expected.dtype)
     if result is not value:

@@ -72,6 +72,8 @@ class Sequential(Model):
     def pop(self, rebuild: bool = True) -> Layer:
         """Takes the topmost layer away and gives it."""
         del rebuild
+        if not self._stack:
+            raise IndexError(f"Sequential model '{self.name}' has no layer to take away.")
         layer = self._stack[-1]
         self._set_stack(self._stack[:-1])
         return layer

@@ -3,3 +3,7 @@
 
 class LoadError(ValueError):
     """A model file cannot be loaded: it is damaged, not of this format, or does not fit the model."""
+
+
+class DamagedFileError(LoadError, OSError):
+    """A model file is truncated, or no HDF5 file at all. Also an `OSError`, which it is in Keras."""

@@ -11,26 +11,26 @@ import h5py
 import numpy as np
 import tensorflow as tf
 
-from tfkit.saving.errors import LoadError
+from tfkit.saving.errors import DamagedFileError, LoadError
 
 FORMAT = "tfkit"
 FORMAT_VERSION = 1
 _LONGEST_JSON = 1 << 28
 # HDF5 has no bfloat16: its bits are stored as 16-bit integers, and the attribute says what they are.
 _BITS = {"bfloat16": np.uint16}
-_DTYPES = frozenset(
+DTYPES = frozenset(
     ("float16", "float32", "float64", "bool", "uint8", "uint16", "uint32", "uint64")
     + ("int8", "int16", "int32", "int64", "bfloat16", "complex64", "complex128")
 )
 
 
-def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, tf.Variable]]) -> None:
+def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]]) -> None:
     """Writes a file.
 
     Args:
         path: where to.
         texts: JSON documents by name.
-        weights: groups of variables; each group is a dict from attribute path to variable.
+        weights: groups of variables and arrays; each group is a dict from attribute path to value.
     """
     with h5py.File(path, "w", libver="latest") as file:
         file.attrs["format"] = FORMAT
@@ -41,7 +41,7 @@ def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, tf.Var
         for group_name, variables in weights.items():
             group = file.create_group(group_name, track_order=True)
             for variable_path, variable in variables.items():
-                value = np.asarray(variable.numpy(), order="C")
+                value = np.asarray(variable, order="C")
                 _dataset(group, variable_path, value, value.dtype.name)
 
 
@@ -75,7 +75,7 @@ class Reader:
         try:
             self._file = h5py.File(path, "r")
         except OSError as error:
-            raise LoadError(
+            raise DamagedFileError(
                 f"File {path} cannot be read: it is damaged or truncated, or no HDF5 file ({error}). "
                 "Expected a file that `model.save()` or `model.save_weights()` wrote."
             ) from None
@@ -137,11 +137,11 @@ class Reader:
         if not isinstance(dataset, h5py.Dataset):
             raise LoadError(f"File {self.path}: `{path}` is no dataset.")
         dtype = dataset.attrs.get("dtype")
-        expected = np.dtype(_BITS.get(dtype, dtype)) if dtype in _DTYPES else np.dtype(np.uint8)
-        if (dtype not in _DTYPES and dtype != "json") or dataset.dtype != expected:
+        expected = np.dtype(_BITS.get(dtype, dtype)) if dtype in DTYPES else np.dtype(np.uint8)
+        if (dtype not in DTYPES and dtype != "json") or dataset.dtype != expected:
             raise LoadError(
                 f"File {self.path}: `{path}` has the dtype {dataset.dtype}, and says {dtype!r}. Expected "
-                f"one of {sorted(_DTYPES)}."
+                f"one of {sorted(DTYPES)}."
             )
         return str(dtype)
 

@@ -44,13 +44,26 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any)
         raise ValueError(
             f"Model '{model.name}' has no weights yet. Call it on some data, or build it, before saving."
         )
+    _check_no_assets(model)
     texts = {CONFIG: to_json(registry.serialize_keras_object(model))}
-    groups = {weights.WEIGHTS: tracking.named_state(model)}
+    groups = {weights.WEIGHTS: weights.model_state(model)}
     if model.compiled and include_optimizer:
-        texts[COMPILE] = to_json(registry.serialize_keras_object(model._compile_arguments))
+        texts[COMPILE] = to_json(registry.serialize_keras_object(model.get_compile_config()))
         groups[weights.OPTIMIZER] = weights.optimizer_state(model)
     with atomic_write(path) as temporary:
         hdf5.write(temporary, texts, groups)
+
+
+def _check_no_assets(model: Any) -> None:
+    for path, layer in tracking.named_layers(model):
+        for method in ("save_assets", "load_assets"):
+            if hasattr(layer, method):
+                raise ValueError(
+                    f"Layer '{path or layer.name}' (of type {type(layer).__name__}) defines `{method}()`, "
+                    "but an `.h5` file holds arrays and a configuration, and no further files. Store what "
+                    "they hold as arrays, in `save_own_variables(store)` and `load_own_variables(store)`, "
+                    "or as constructor arguments, in `get_config()`."
+                )
 
 
 def load_model(
@@ -89,14 +102,16 @@ def load_model(
             raise LoadError(f"File {filepath}: {error}") from error
         if not isinstance(model, Layer):
             raise LoadError(f"File {filepath} describes {model!r}, which is no model.")
-        values = weights.read(reader, weights.WEIGHTS, tracking.named_state(model))
+        loaded = weights.read_model(reader, model)
         compiled = reader.text(COMPILE)
         if compile and compiled is not None:
-            model.compile(**registry.deserialize_keras_object(from_json(compiled)))
-            if reader.shapes(weights.OPTIMIZER):
+            model.compile_from_config(from_json(compiled))
+            if model.optimizer is not None and reader.shapes(weights.OPTIMIZER):
                 model.optimizer.build(model.trainable_weights)
-                values += weights.read(reader, weights.OPTIMIZER, weights.optimizer_state(model))
-        weights.assign(values)
+                loaded.values += weights.read(
+                    reader, weights.OPTIMIZER, weights.optimizer_state(model)
+                )
+        loaded.assign()
     return model
 
 

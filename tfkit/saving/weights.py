@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.core import tracking
+from tfkit.core.layer import Layer
 from tfkit.saving import hdf5
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import LoadError
@@ -24,6 +26,93 @@ def optimizer_state(model: Any) -> dict[str, tf.Variable]:
     if optimizer is None or not optimizer.built:
         return {}
     return {f"{index:05d}": variable for index, variable in enumerate(optimizer.variables)}
+
+
+# --- Layers that say themselves what a file keeps of them -------------------------------------------------
+
+
+def _own_stores(model: Any) -> list[tuple[str, Layer]]:
+    """The layers that override `save_own_variables` or `load_own_variables`, with their prefixes."""
+    return [
+        (f"{path}/vars/".lstrip("/"), layer)
+        for path, layer in tracking.named_layers(model)
+        if type(layer).save_own_variables is not Layer.save_own_variables
+        or type(layer).load_own_variables is not Layer.load_own_variables
+    ]
+
+
+def _plain_state(model: Any) -> dict[str, tf.Variable]:
+    """The weights and seed states by path, without those that a layer stores itself."""
+    own = {id(w) for _, layer in _own_stores(model) for w in tracking.own_weights(layer)}
+    state = tracking.named_state(model)
+    return {path: variable for path, variable in state.items() if id(variable) not in own}
+
+
+def model_state(model: Any) -> dict[str, Any]:
+    """What a file keeps of a model: variables, and what layers store themselves, by path."""
+    state: dict[str, Any] = dict(_plain_state(model))
+    for prefix, layer in _own_stores(model):
+        store: dict[str, Any] = {}
+        layer.save_own_variables(store)
+        for key, value in store.items():
+            array = np.asarray(value)
+            if array.dtype.name not in hdf5.DTYPES or f"{prefix}{key}" in state:
+                raise ValueError(
+                    f"Layer '{prefix.removesuffix('/vars/')}' (of type {type(layer).__name__}) cannot store "
+                    f"{key!r} in `save_own_variables()`. Expected an array of numbers, under a key that is "
+                    f"not taken. Received: {value!r}"
+                )
+            state[f"{prefix}{key}"] = array
+    return state
+
+
+@dataclasses.dataclass
+class Loaded:
+    """Values that were read and checked, and not yet assigned.
+
+    Args:
+        values: variables with their values.
+        stores: layers that read their variables themselves, with their paths and stores.
+    """
+
+    values: list[tuple[tf.Variable, np.ndarray]]
+    stores: list[tuple[str, Layer, dict[str, np.ndarray]]]
+
+    def assign(self, skip_mismatch: bool = False) -> None:
+        """Assigns everything; first what can still fail, and if it does, no weight has changed."""
+        before: list[tuple[tf.Variable, np.ndarray]] = []
+        for path, layer, store in self.stores:
+            mine = [(variable, variable.numpy()) for variable in layer.variables]
+            before = [*mine, *before]
+            try:
+                layer.load_own_variables(store)
+            except Exception as error:
+                assign(mine if skip_mismatch else before)
+                if not skip_mismatch:
+                    raise LoadError(
+                        f"Layer '{path}' (of type {type(layer).__name__}) cannot load its variables; "
+                        f"nothing was loaded. Its `load_own_variables()` raised {type(error).__name__}: "
+                        f"{error}. The file has: { {key: value.shape for key, value in store.items()} }"
+                    ) from error
+        assign(self.values)
+
+
+def read_model(reader: hdf5.Reader, model: Any, skip_mismatch: bool = False) -> Loaded:
+    """What a file has for a model, all read and checked."""
+    stores = []
+    paths = list(reader.shapes(WEIGHTS))
+    for prefix, layer in _own_stores(model):
+        found = {
+            path.removeprefix(prefix): reader.value(WEIGHTS, path)
+            for path in paths
+            if path.startswith(prefix)
+        }
+        stores.append((prefix.removesuffix("vars/").rstrip("/") or layer.name, layer, found))
+    apart = tuple(prefix for prefix, _ in _own_stores(model))
+    return Loaded(read(reader, WEIGHTS, _plain_state(model), skip_mismatch, apart), stores)
+
+
+# --- Files ------------------------------------------------------------------------------------------------
 
 
 def save_weights(model: Any, filepath: Any, overwrite: bool = True) -> None:
@@ -41,8 +130,9 @@ def save_weights(model: Any, filepath: Any, overwrite: bool = True) -> None:
         raise ValueError(
             f"Model '{model.name}' has no weights yet. Call it on some data, or build it, before saving."
         )
+    state = model_state(model)
     with atomic_write(path) as temporary:
-        hdf5.write(temporary, {}, {WEIGHTS: tracking.named_state(model)})
+        hdf5.write(temporary, {}, {WEIGHTS: state})
 
 
 def check_writable(path: Path, overwrite: bool) -> None:
@@ -71,14 +161,26 @@ def load_weights(model: Any, filepath: Any, skip_mismatch: bool = False) -> None
             "before `load_weights()`."
         )
     with hdf5.Reader(Path(filepath)) as reader:
-        assign(read(reader, WEIGHTS, tracking.named_state(model), skip_mismatch))
+        read_model(reader, model, skip_mismatch).assign(skip_mismatch)
 
 
 def read(
-    reader: hdf5.Reader, group: str, variables: dict[str, tf.Variable], skip_mismatch: bool = False
+    reader: hdf5.Reader,
+    group: str,
+    variables: dict[str, tf.Variable],
+    skip_mismatch: bool = False,
+    apart: tuple[str, ...] = (),
 ) -> list[tuple[tf.Variable, np.ndarray]]:
-    """The values in a group for the given variables, all checked, to be assigned."""
-    stored = reader.shapes(group)
+    """The values in a group for the given variables, all checked, to be assigned.
+
+    Args:
+        reader: the file.
+        group: name of the group.
+        variables: the variables by path.
+        skip_mismatch: whether values that do not fit are left out.
+        apart: beginnings of paths that others read.
+    """
+    stored = {path: it for path, it in reader.shapes(group).items() if not path.startswith(apart)}
     lines = []
     for path, variable in variables.items():
         if path not in stored:

@@ -165,6 +165,10 @@ def batch_size_of(data: Any) -> tf.Tensor:
     return shape[0] if first.shape.rank != 0 else tf.constant(1)
 
 
+# These stand for one metric or another, which the shapes of the first batch decide.
+_RESOLVED_BY_SHAPES = (None, "accuracy", "acc", "crossentropy", "ce")
+
+
 class CompiledMetrics:
     """The metrics of `compile`.
 
@@ -181,13 +185,13 @@ class CompiledMetrics:
         self._output_names = output_names
         self._entries: list[list[Metric]] | None = None
         self._outputs: Outputs | None = None
-        for identifier in tf.nest.flatten(metrics) if metrics is not None else []:
-            if isinstance(identifier, str) and identifier not in (
-                "accuracy",
-                "acc",
-                "crossentropy",
-                "ce",
-            ):
+        if not isinstance(metrics, (list, tuple, dict)):
+            raise ValueError(
+                f"Expected `{'weighted_metrics' if weighted else 'metrics'}` to be a list, tuple, or dict. "
+                f"Received: {metrics!r} (of type {type(metrics).__name__})"
+            )
+        for identifier in tf.nest.flatten(metrics):
+            if identifier not in _RESOLVED_BY_SHAPES and not callable(identifier):
                 metrics_module.get(identifier)
 
     @property

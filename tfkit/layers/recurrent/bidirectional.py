@@ -49,7 +49,8 @@ class Bidirectional(Layer):
         backward_layer: Layer | None = None,
         **kwargs: Any,
     ) -> None:
-        check(self, isinstance(layer, Layer), "layer", "a recurrent layer", layer)
+        holds = isinstance(layer, Layer) and hasattr(layer, "go_backwards")
+        check(self, holds, "layer", "a recurrent layer", layer)
         holds = backward_layer is None or isinstance(backward_layer, Layer)
         check(self, holds, "backward_layer", "a recurrent layer", backward_layer)
         check(self, merge_mode in MERGES, "merge_mode", f"one of {list(MERGES)}", merge_mode)

@@ -244,6 +244,11 @@ class GatedRNN(RNN):
         self.input_spec = InputSpec(ndim=3)
         self.use_cudnn = use_cudnn
 
+    def build(self, sequences_shape: Any, initial_state_shape: Any = None) -> None:
+        """Builds the cell."""
+        super().build(sequences_shape, initial_state_shape)
+        self.input_spec = InputSpec(ndim=3, axes={-1: sequences_shape[-1]})
+
     units = of_cell("units")
     activation = of_cell("activation")
     use_bias = of_cell("use_bias")
