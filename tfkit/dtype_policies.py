@@ -90,6 +90,8 @@ class DTypePolicy:
         return hash(self.name)
 
 
+FloatDTypePolicy = DTypePolicy
+
 register_builtins("", [DTypePolicy], {"FloatDTypePolicy": DTypePolicy})
 
 _global_policy: list[DTypePolicy] = []
@@ -103,6 +105,11 @@ def dtype_policy() -> DTypePolicy:
 def set_dtype_policy(policy: str | DTypePolicy) -> None:
     """Sets the policy of all layers that are made from now on without a `dtype` argument."""
     _global_policy[:] = [get(policy)]
+
+
+def reset_dtype_policy() -> None:
+    """Lets layers without a `dtype` argument follow the default float type again."""
+    _global_policy.clear()
 
 
 def get(identifier: Any) -> DTypePolicy:
