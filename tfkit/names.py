@@ -27,6 +27,12 @@ def auto_name(class_name: str) -> str:
     return f"{prefix}_{count}" if count else prefix
 
 
+def get_uid(prefix: str = "") -> int:
+    """How many default names with this prefix there are now, counting one more at each call."""
+    _counts[prefix] += 1
+    return _counts[prefix]
+
+
 def reset_names() -> None:
     """Starts the counts of default names again."""
     _counts.clear()
