@@ -10,7 +10,12 @@ from typing import Any
 
 from tfkit import settings
 from tfkit.dtypes import standardize_dtype
-from tfkit.registry import register_builtins, resolve
+from tfkit.registry import (
+    deserialize_keras_object,
+    register_builtins,
+    resolve,
+    serialize_keras_object,
+)
 
 _MIXED = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
 
@@ -129,9 +134,11 @@ def get(identifier: Any) -> DTypePolicy:
     raise ValueError(f"Expected the configuration of a dtype policy. Received: {identifier!r}")
 
 
-def serialize(policy: DTypePolicy) -> str:
-    """The name of a policy, which is all there is to it."""
-    return policy.name
+def serialize(dtype_policy: DTypePolicy) -> dict[str, Any]:
+    """The configuration of a policy."""
+    return serialize_keras_object(dtype_policy)
 
 
-deserialize = get
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """The policy that a configuration describes."""
+    return deserialize_keras_object(config, custom_objects, kind="")
