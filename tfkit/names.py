@@ -33,6 +33,11 @@ def get_uid(prefix: str = "") -> int:
     return _counts[prefix]
 
 
+def scope_name(name: str) -> str:
+    """A name as TensorFlow takes it for a scope of operations."""
+    return re.sub(r"^[^A-Za-z0-9.]", ".", re.sub(r"[^A-Za-z0-9_.\\/>-]", "_", name))
+
+
 def reset_names() -> None:
     """Starts the counts of default names again."""
     _counts.clear()

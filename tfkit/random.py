@@ -1,8 +1,8 @@
 """Random draws, each from an explicit seed: an integer, a `SeedGenerator`, or the global generator.
 
 Every draw names its algorithm, Philox: inside XLA on CPU TensorFlow's own choice is tens of times
-slower. Outside XLA equal seeds give Keras's numbers. Inside XLA floats of equal seeds are other
-numbers of the same distribution.
+slower. Equal seeds give Keras's numbers, inside XLA too (`tfkit/philox.py`), except that
+`truncated_normal` and `categorical` are other numbers of the same distribution there.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit import philox
 from tfkit.dtypes import is_float, is_int, standardize_dtype
 from tfkit.names import auto_name
 from tfkit.registry import register_builtins
@@ -154,9 +155,9 @@ def normal(
         dtype: a float type; the default float type where it is `None`.
         seed: an integer (equal draws), a `SeedGenerator` (fresh ones), or `None` (the global one).
     """
-    return tf.random.stateless_normal(
-        shape, _draw_int32_seed(seed), mean, stddev, standardize_dtype(dtype), alg="philox"
-    )
+    dtype = standardize_dtype(dtype)
+    draws = philox.normal(shape, _draw_int32_seed(seed), dtype)
+    return draws * tf.cast(stddev, dtype) + tf.cast(mean, dtype)
 
 
 def truncated_normal(
@@ -193,9 +194,7 @@ def uniform(
             f"Received: dtype={dtype!r}"
         )
     minval, maxval = tf.cast(minval, dtype), tf.cast(maxval, dtype)
-    return tf.random.stateless_uniform(
-        shape, _draw_int32_seed(seed), minval, maxval, dtype, alg="philox"
-    )
+    return philox.uniform(shape, _draw_int32_seed(seed), dtype) * (maxval - minval) + minval
 
 
 def randint(
@@ -275,9 +274,8 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Seed = None
         pattern = sizes
     else:
         pattern = [sizes[i] if size is None else size for i, size in enumerate(noise_shape)]
-    return tf.nn.experimental.stateless_dropout(
-        inputs, rate, _draw_int32_seed(seed), rng_alg="philox", noise_shape=pattern
-    )
+    kept = philox.at_least(rate, pattern, _draw_int32_seed(seed), inputs.dtype.name)
+    return tf.where(kept, inputs * tf.cast(1.0 / (1.0 - rate), inputs.dtype), 0)
 
 
 @symbolic_op
@@ -289,9 +287,7 @@ def shuffle(x: Any, axis: int = 0, seed: Seed = None) -> tf.Tensor:
         axis: the axis to shuffle along.
         seed: as in `normal`.
     """
-    keys = tf.random.stateless_uniform(
-        [tf.shape(x)[axis]], _draw_int32_seed(seed), dtype="float32", alg="philox"
-    )
+    keys = philox.uniform([tf.shape(x)[axis]], _draw_int32_seed(seed), "float32")
     # The order of random keys: `stateless_shuffle` does not compile under XLA.
     return tf.gather(x, tf.argsort(keys), axis=axis)
 

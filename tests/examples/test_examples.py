@@ -1,8 +1,17 @@
 """Each example runs, on a small setting, and does what it says."""
 
+import numpy as np
 import pytest
 
-from examples import cnn_mnist, custom_loop, custom_train_step, text_lstm_mask
+from examples import cnn_mnist, custom_loop, custom_train_step, text_lstm_mask, vae_mnist
+
+
+def test_the_autoencoder_learns_to_draw_digits(mnist, capsys):
+    vae, history = vae_mnist.main(["--epochs", "2", "--limit", "1000"])
+    first, second = history.history["loss"]
+    assert second < first < 0.4
+    assert capsys.readouterr().out.count("16/16 ━") == 2
+    assert vae.decoder(np.zeros((3, 32))).shape == (3, 784)
 
 
 def test_a_loop_by_hand_learns():

@@ -1,5 +1,8 @@
 """The founding guide's last program: its autoencoder, on the digits, with the losses that it prints."""
 
+import numpy as np
+import pytest
+
 import tfkit as keras
 from tests.guide.vae import vae_class
 
@@ -23,3 +26,31 @@ def test_the_autoencoder_learns_as_in_the_guide(mnist, capsys):
     # The guide prints 0.0942 (its Keras showed a running mean) and 0.0677.
     assert 0.070 <= first <= 0.080
     assert 0.0670 <= second <= 0.0682
+
+
+def test_compiled_with_and_without_a_loss():
+    # XLA would draw other numbers than the direct call.
+    x = np.random.uniform(size=(8, 12)).astype("float32")
+
+    def made():
+        keras.utils.set_random_seed(0)
+        return vae_class(keras)(12, 6, 4)
+
+    vae = made()
+    distance = np.mean((vae(x, training=True) - x) ** 2)
+    (divergence,) = (float(loss) for loss in vae.losses)
+
+    vae = made()
+    vae.compile(
+        keras.optimizers.Adam(1e-3), loss=keras.losses.MeanSquaredError(), jit_compile=False
+    )
+    loss = vae.fit(x, x, shuffle=False, verbose=0).history["loss"][0]
+    assert loss == pytest.approx(divergence + distance, rel=1e-5)
+
+    vae = made()
+    vae.compile(keras.optimizers.Adam(1e-3), jit_compile=False)
+    with pytest.warns(
+        UserWarning, match="decoder/dense_output/bias"
+    ):  # Nothing trains the decoder.
+        loss = vae.fit(x, shuffle=False, verbose=0).history["loss"][0]
+    assert loss == pytest.approx(divergence, rel=1e-5)

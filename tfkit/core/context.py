@@ -7,6 +7,10 @@ import threading
 from types import TracebackType
 from typing import Any
 
+import tensorflow as tf
+
+from tfkit.names import scope_name
+
 _thread = threading.local()
 _clock = itertools.count(1)
 
@@ -20,7 +24,7 @@ class CallFrame:
         autocast_dtype: float dtype as which weights are read in the call, `None` for their own.
     """
 
-    __slots__ = ("autocast_dtype", "layer", "parent", "record", "training")
+    __slots__ = ("autocast_dtype", "layer", "parent", "record", "scope", "training")
 
     def __init__(self, layer: Any, training: Any = None, autocast_dtype: str | None = None) -> None:
         self.layer = layer
@@ -30,7 +34,12 @@ class CallFrame:
         # All calls below one outermost call belong to one record: its losses replace the older ones.
         self.record: int = self.parent.record if self.parent else next_record()
 
+        # Names the operations of a trace after the layer, for errors and for readers of a graph.
+        self.scope = None if tf.executing_eagerly() else tf.name_scope(scope_name(layer.name))
+
     def __enter__(self) -> CallFrame:
+        if self.scope is not None:
+            self.scope.__enter__()
         _thread.frame = self
         return self
 
@@ -41,6 +50,8 @@ class CallFrame:
         trace: TracebackType | None,
     ) -> None:
         _thread.frame = self.parent
+        if self.scope is not None:
+            self.scope.__exit__(kind, error, trace)
 
 
 def current_frame() -> CallFrame | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import weakref
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from tfkit import constraints, dtype_policies, regularizers, settings
@@ -19,15 +17,15 @@ from tfkit.core.input_spec import check_inputs
 from tfkit.core.masks import attach_mask
 from tfkit.core.recording import ConstructorArguments, layer_config
 from tfkit.core.state import LayerState
+from tfkit.core.stateful import Stateful
 from tfkit.core.stateless import stateless_call
-from tfkit.core.weights import assign_all, make_weight
-from tfkit.metrics import Metric
+from tfkit.core.weights import make_weight
 from tfkit.names import auto_name
 from tfkit.registry import deserialize_keras_object
 from tfkit.symbolic import Node, any_symbolic, trace
 
 
-class Layer(tf.Module):
+class Layer(Stateful):
     """State (weights), and a transformation of inputs to outputs that uses it.
 
     A subclass makes its weights in `build` with `add_weight`, or its sublayers in `__init__`, and
@@ -56,7 +54,6 @@ class Layer(tf.Module):
     """
 
     _allow_non_tensor_positional_args = False
-    _not_read_in_calls: frozenset[str] = frozenset()
 
     # --- Making a layer -----------------------------------------------------------------------------
 
@@ -311,111 +308,10 @@ class Layer(tf.Module):
                 )
             self._tfkit.losses.append(tf.convert_to_tensor(value))
 
-    def _members(self) -> list[tuple[str, Any]]:
-        """Direct members with their paths; containers of layers name them in their own way."""
-        return tracking.members(self)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if tracking.holds_members(value):
-            self._tfkit.attached[name] = tracking.tick()
-        if name not in self._not_read_in_calls:
-            self._tfkit.changed(name)
-        if isinstance(value, (list, tuple, dict)):
-            object.__setattr__(self, name, value)  # tf.Module would put a wrapper in its place.
-        else:
-            super().__setattr__(name, value)
-
-    def __delattr__(self, name: str) -> None:
-        weight = vars(self).get(name)
-        self._tfkit.weights = [kept for kept in self._tfkit.weights if kept is not weight]
-        self._tfkit.changed(name)
-        super().__delattr__(name)
-
-    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
-        """Members in containers too, for `tf.train.Checkpoint`."""
-        children = super()._trackable_children(save_type, **kwargs)
-        return {**children, **{path: member for path, member in self._members() if "/" in path}}
-
-    @property
-    def weights(self) -> list[tf.Variable]:
-        """Weights of this layer, trainable first, then those of the layers inside, each once."""
-        return [weight for weight, _ in tracking.variables_of(self, seeds=False)]
-
-    @property
-    def trainable_weights(self) -> list[tf.Variable]:
-        """The weights that training changes."""
-        return [weight for weight, trained in tracking.variables_of(self, seeds=False) if trained]
-
-    @property
-    def non_trainable_weights(self) -> list[tf.Variable]:
-        """The weights that training leaves alone."""
-        return [
-            weight for weight, trained in tracking.variables_of(self, seeds=False) if not trained
-        ]
-
-    @property
-    def variables(self) -> list[tf.Variable]:
-        """Weights and the states of seed generators."""
-        return [variable for variable, _ in tracking.variables_of(self, seeds=True)]
-
-    @property
-    def trainable_variables(self) -> list[tf.Variable]:
-        """The same as `trainable_weights`."""
-        return self.trainable_weights
-
-    @property
-    def non_trainable_variables(self) -> list[tf.Variable]:
-        """The variables that training does not change by gradients, seed states included."""
-        return [
-            variable for variable, trained in tracking.variables_of(self, seeds=True) if not trained
-        ]
-
-    @property
-    def metrics(self) -> list[Metric]:
-        """Metrics of this layer and of the layers inside."""
-        return tracking.metrics_of(self)
-
-    @property
-    def metrics_variables(self) -> list[tf.Variable]:
-        """The variables of `metrics`."""
-        return [variable for metric in self.metrics for variable in metric.variables]
-
     @property
     def losses(self) -> list[tf.Tensor]:
         """What `add_loss` got in the latest call, here and inside, and the weights' regularization."""
         return tracking.losses_of(self)
-
-    @property
-    def trainable(self) -> bool:
-        """Whether training changes the weights; setting it sets it for the layers inside too."""
-        return self._trainable
-
-    @trainable.setter
-    def trainable(self, value: bool) -> None:
-        self._trainable = bool(value)
-        for layer in tracking.sublayers(self):
-            layer.trainable = value
-
-    def count_params(self) -> int:
-        """Number of scalars in the weights."""
-        if not self.built:
-            raise ValueError(
-                f"You tried to call `count_params` on layer '{self.name}', but the layer isn't built. "
-                "Build it with `layer.build(input_shape)`, or call it on some data."
-            )
-        return sum(math.prod(weight.shape) for weight in self.weights)
-
-    def get_weights(self) -> list[np.ndarray]:
-        """The values of `weights`."""
-        return [weight.numpy() for weight in self.weights]
-
-    def set_weights(self, weights: list[Any]) -> None:
-        """Assigns values to `weights`, all or none.
-
-        Raises:
-            ValueError: where the number of values or a shape differs; no weight has changed then.
-        """
-        assign_all(self, weights)
 
     def stateless_call(
         self,

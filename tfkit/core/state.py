@@ -27,6 +27,7 @@ class LayerState:
         losses: the values that `add_loss` got in the latest call.
         record: the number of the latest outermost call that the layer took part in.
         version: the number of the latest change of an attribute.
+        latest_change: the attribute that it set.
         jit_compile: whether direct calls are compiled with XLA.
         nodes: the recorded calls on symbolic tensors.
         build_arguments: the shapes with which `build()` was called.
@@ -44,6 +45,7 @@ class LayerState:
         "direct",
         "initialized",
         "jit_compile",
+        "latest_change",
         "losses",
         "made",
         "nodes",
@@ -63,6 +65,7 @@ class LayerState:
         self.losses: list[tf.Tensor] = []
         self.record = 0
         self.version = 0
+        self.latest_change = ""
         self.initialized = False
         self.built = False
         self.jit_compile = False
@@ -87,6 +90,7 @@ class LayerState:
         """Notes that an attribute was set: traces of calls that the layer took part in are stale."""
         global _latest_change
         self.version = _latest_change = next(_changes)
+        self.latest_change = attribute
         watch = current_watch()
         if watch is not None and watch.frozen and id(self) in watch.versions:
             raise AttributeSetWhileTracing(f"it sets the attribute `{attribute}`")
@@ -138,6 +142,14 @@ class StateWatch:
                 return False
             self._checked = _latest_change
         return True
+
+    def change(self) -> str:
+        """The first change since, in words."""
+        for state in self.called:
+            if state.version != self.versions[id(state)]:
+                owner = state.arguments.cls.__name__
+                return f"the attribute `{state.latest_change}` of a {owner} was set"
+        return "nothing has changed"
 
 
 def current_watch() -> StateWatch | None:

@@ -21,7 +21,8 @@ from tfkit.models.summary import print_summary
 from tfkit.registry import serialize_keras_object
 from tfkit.saving.model_file import save_model
 from tfkit.saving.weights import load_weights, save_weights
-from tfkit.training.loop import Programs
+from tfkit.training.cache import Programs
+from tfkit.training.planner import Plans
 from tfkit.training.trainer import Trainer
 
 
@@ -65,6 +66,7 @@ class Model(Trainer, Layer):
             kwargs["name"] = args[2]
         super().__init__(**kwargs)
         self._programs = Programs()
+        self.plan = Plans()
         if inputs is not None:
             self._set_graph(Graph(inputs, outputs))
 
@@ -191,11 +193,15 @@ class Model(Trainer, Layer):
 
         Args:
             line_length: width of the table; that of the terminal unless given.
-            positions: relative widths of the columns, three or four numbers.
+            positions: where the columns end, one number for each of them: parts of the line, up to 1, or
+                numbers of characters. As wide as what stands in them unless given.
             print_fn: function that gets the text instead of the terminal.
             expand_nested: whether layers inside of nested models get lines of their own.
             show_trainable: whether to show which layers are trained.
-            layer_range: names of the first and the last layer to show.
+            layer_range: names of the first and the last layer to show, or patterns that they begin with.
+
+        Raises:
+            ValueError: where `positions` or `layer_range` does not fit the model.
         """
         print_summary(
             self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range

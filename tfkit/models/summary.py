@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
-from rich.console import Console
+from rich.console import Console, JustifyMethod
+from rich.markup import escape
 from rich.table import Table
+
+from tfkit.core.layer import Layer
+from tfkit.symbolic import Node
+
+_JUSTIFY: dict[str, JustifyMethod] = {"Param #": "right", "Trainable": "center"}
 
 
 def print_summary(
@@ -21,70 +29,183 @@ def print_summary(
     layer_range: Any,
 ) -> None:
     """Prints the layers of a model; the arguments are those of `Model.summary`."""
-    table = Table(width=line_length)
-    columns = ["Layer (type)", "Output Shape", "Param #"] + ["Trainable"] * show_trainable
-    for index, title in enumerate(columns):
-        ratio = None if positions is None else max(1, round(100 * positions[index]))
-        table.add_column(title, justify="right" if title == "Param #" else "left", ratio=ratio)
-    for depth, layer in _rows(model, expand_nested, layer_range):
-        row = [
-            f"{'  ' * depth}{layer.name} ({type(layer).__name__})",
-            _output_shape(layer),
-            f"{layer.count_params():,}" if layer.built else "0 (unbuilt)",
-        ]
-        if show_trainable:
-            row.append("Y" if layer.trainable and layer.weights else "N" if layer.weights else "-")
-        table.add_row(*row)
-    totals = _totals(model)
+    calls = _calls(model)
+    columns = ["Layer (type)", "Output Shape", "Param #"]
+    columns += ["Connected to"] * _branches(model) + ["Trainable"] * show_trainable
+
     console = Console(width=line_length, highlight=False)
+    widths: list[int | None] = [None] * len(columns)
+    if positions is not None:
+        line_length = line_length or console.width
+        widths = _widths(positions, columns, line_length)
+    table = Table(width=line_length)
+    for title, width in zip(columns, widths, strict=True):
+        table.add_column(title, justify=_JUSTIFY.get(title, "left"), width=width)
+    for operation in _in_range(list(calls), layer_range):
+        for depth, inner in _nested(operation, 0, expand_nested):
+            row = _row(inner, "   " * depth + "└ " * (depth > 0), calls)
+            table.add_row(*(escape(row[title]) for title in columns))
+
+    lines = [f'[bold]Model: "{escape(model.name)}"[/bold]', table, *_totals(model)]
     if print_fn is None:
-        console.print(f'[bold]Model: "{model.name}"[/bold]', table, *totals, sep="\n")
+        console.print(*lines, sep="\n")
         return
+    console = Console(width=line_length, highlight=False, color_system=None, force_terminal=False)
     with console.capture() as capture:
-        console.print(f'Model: "{model.name}"', table, *totals, sep="\n")
+        console.print(*lines, sep="\n")
     print_fn(capture.get())
 
 
-def _rows(
-    model: Any, expand_nested: bool, layer_range: Any, depth: int = 0
-) -> list[tuple[int, Any]]:
-    layers = model.layers
-    if layer_range is not None:
-        names = [layer.name for layer in layers]
-        first, last = (names.index(_known(name, names)) for name in layer_range)
-        layers = layers[first : last + 1]
-    rows = []
-    for layer in layers:
-        rows.append((depth, layer))
-        if expand_nested and hasattr(layer, "layers"):
-            rows += _rows(layer, True, None, depth + 1)
-    return rows
+# --- What stands in the rows ------------------------------------------------------------------------
 
 
-def _known(name: str, names: list[str]) -> str:
-    if name not in names:
-        raise ValueError(f"`layer_range` names no layer of the model: {name!r}. Layers: {names}")
-    return name
+def _calls(model: Any) -> dict[Any, list[Node]]:
+    """What the model runs, layers and functions, with their calls in its graph, if it has one."""
+    calls: dict[Any, list[Node]] = {}
+    for node in _nodes(model):
+        calls.setdefault(_operation(node), []).append(node)
+    layers = model.layers  # That of a Sequential model has no input layer.
+    rows = [row for row in calls if row in layers or not isinstance(row, Layer)]
+    rows += [layer for layer in layers if layer not in calls]
+    return {row: calls.get(row, []) for row in rows}
 
 
-def _output_shape(layer: Any) -> str:
-    if layer._tfkit.nodes:
-        shapes = tf.nest.map_structure(lambda t: t.shape, layer._tfkit.nodes[-1].outputs)
-    else:
-        shapes = layer._tfkit.output_shapes
+def _operation(node: Node) -> Any:
+    """What a row stands for: a layer for all its calls, of a function each call."""
+    return node.operation if isinstance(node.operation, Layer) else node
+
+
+def _nodes(model: Any) -> list[Node]:
+    return [] if model._graph is None else model._graph.nodes
+
+
+def _branches(model: Any) -> bool:
+    """Whether the graph is more than a chain of calls, each of another layer."""
+    nodes = _nodes(model)
+    chain = all(
+        [tensor.node for tensor in node.input_tensors] == [before]
+        for before, node in itertools.pairwise(nodes)
+    )
+    return not chain or any(len(calls) > 1 for calls in _calls(model).values())
+
+
+def _nested(operation: Any, depth: int, expand: bool) -> list[tuple[int, Any]]:
+    inside = operation.layers if expand and hasattr(operation, "layers") else []
+    rows = [_nested(layer, depth + 1, expand) for layer in inside]
+    return [(depth, operation), *itertools.chain(*rows)]
+
+
+def _row(operation: Any, prefix: str, calls: dict[Any, list[Node]]) -> dict[str, str]:
+    """The cells of a layer or function, by the titles of their columns."""
+    here = calls.get(operation, [])
+    sources = [_source(tensor, calls) for node in here for tensor in node.input_tensors]
+    row = {"Connected to": ", ".join(sources) or "-", "Param #": "0", "Trainable": "-"}
+    if not isinstance(operation, Layer):
+        shapes = _shapes(operation.outputs)
+        return row | {"Layer (type)": f"{_name(operation)} (function)", "Output Shape": shapes}
+    row["Layer (type)"] = f"{prefix}{operation.name} ({type(operation).__name__})"
+    row["Output Shape"] = _layer_shapes(operation, here)
+    row["Param #"] = f"{operation.count_params():,}" if operation.built else "0 (unbuilt)"
+    if operation.built and operation.weights:
+        row["Trainable"] = "Y" if operation.trainable else "N"
+    return row
+
+
+def _source(tensor: Any, calls: dict[Any, list[Node]]) -> str:
+    """Where a tensor comes from: `layer[which of its calls][which of the outputs]`."""
+    operation = _operation(tensor.node)
+    call = calls.get(operation, [tensor.node]).index(tensor.node)
+    output = [id(one) for one in tensor.node.output_tensors].index(id(tensor))
+    return f"{_name(operation)}[{call}][{output}]"
+
+
+def _name(operation: Any) -> str:
+    if isinstance(operation, Node):
+        return getattr(operation.operation, "__name__", type(operation.operation).__name__)
+    return operation.name
+
+
+def _layer_shapes(layer: Layer, calls: list[Node]) -> str:
+    calls = calls or layer._tfkit.nodes
+    if calls:
+        return _shapes(calls[-1].outputs)
+    graph = getattr(layer, "_graph", None)
+    if graph is not None:
+        return _shapes(graph.outputs)
+    shapes = layer._tfkit.output_shapes
     return "?" if shapes is None else str(shapes)
 
 
-def _totals(model: Any) -> list[str]:
-    kinds = [
-        ("Total params", model.weights),
-        ("Trainable params", model.trainable_weights),
-        ("Non-trainable params", model.non_trainable_weights),
+def _shapes(outputs: Any) -> str:
+    return str(tf.nest.map_structure(lambda tensor: tensor.shape, outputs))
+
+
+# --- What was asked for ------------------------------------------------------------------------------
+
+
+def _in_range(operations: list[Any], layer_range: Any) -> list[Any]:
+    """The rows from the first that matches one pattern to the last that matches the other."""
+    if layer_range is None:
+        return operations
+    names = [_name(operation) for operation in operations]
+    if len(layer_range) != 2 or not all(isinstance(pattern, str) for pattern in layer_range):
+        raise ValueError(
+            "`layer_range` must be two strings, the names of the first and the last layer to show, "
+            f"or patterns of them. Received: layer_range={layer_range!r}"
+        )
+    found = [
+        [index for index, name in enumerate(names) if re.match(pattern, name)]
+        for pattern in layer_range
     ]
+    if not all(found):
+        raise ValueError(
+            f"`layer_range` names no layer of the model. Expected names among {names}. "
+            f"Received: layer_range={layer_range!r}"
+        )
+    first, last = found
+    if first[0] > last[-1]:
+        first, last = last, first
+    return operations[first[0] : last[-1] + 1]
+
+
+def _widths(positions: Any, columns: list[str], line_length: int) -> list[int | None]:
+    """Widths of the columns whose right ends are at `positions`, in parts of the line or absolute."""
+    ends = [float(position) for position in positions]
+    number = len(columns) - ("Trainable" in columns)
+    if len(ends) == number and number < len(columns):
+        ends = [0.9 * end for end in ends] + [max(ends)]
+    if len(ends) != len(columns):
+        raise ValueError(
+            f"`positions` must have one number for the end of each of the columns {columns[:number]}. "
+            f"Received: positions={positions!r}"
+        )
+    unit = line_length if ends[-1] <= 1 else 1
+    edges = [0, *(int(end * unit) for end in ends)]
+    widths = [right - left for left, right in itertools.pairwise(edges)]
+    if min(widths) < 4:
+        raise ValueError(
+            f"A line of {line_length} characters is too short for the columns {columns} at "
+            f"positions={positions!r}: each needs 4 at least. Pass a larger `line_length`."
+        )
+    return [width - 3 for width in widths]  # A border and two spaces stand at each.
+
+
+# --- Sums under the table ---------------------------------------------------------------------------
+
+
+def _totals(model: Any) -> list[str]:
+    kinds = {
+        "Trainable params": model.trainable_weights,
+        "Non-trainable params": model.non_trainable_weights,
+    }
     optimizer = getattr(model, "optimizer", None)
-    if optimizer is not None and optimizer.variables:
-        kinds.append(("Optimizer params", optimizer.variables))
-    return [f" {title}: {_count(variables):,} ({_bytes(variables)})" for title, variables in kinds]
+    if optimizer is not None and optimizer.built:
+        kinds["Optimizer params"] = optimizer.variables
+    kinds = {"Total params": list(itertools.chain(*kinds.values())), **kinds}
+    return [
+        f"[bold] {title}:[/bold] {_count(variables):,} ({_bytes(variables)})"
+        for title, variables in kinds.items()
+    ]
 
 
 def _count(variables: list[tf.Variable]) -> int:

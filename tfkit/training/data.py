@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -49,8 +48,8 @@ class ArrayData:
             raise ValueError(f"`batch_size` must be a positive integer. Received: {batch_size}")
         check_lengths(data)
         self.shuffle = shuffle
-        self.tensors = tf.nest.map_structure(_as_tensor, data)
-        self.num_rows = _num_rows(tf.nest.flatten(self.tensors)[0])
+        self.tensors = tf.nest.map_structure(as_tensor, data)
+        self.num_rows = int(tf.nest.flatten(self.tensors)[0].shape[0])
         self.num_batches: int | None = -(-self.num_rows // self.batch_size)
 
     def order(self) -> tf.Tensor | None:
@@ -92,42 +91,6 @@ class DatasetData:
         return iter(self.dataset)
 
 
-def make_data(
-    x: Any,
-    y: Any = None,
-    sample_weight: Any = None,
-    batch_size: int | None = None,
-    shuffle: bool | str = False,
-    class_weight: dict[int, float] | None = None,
-) -> ArrayData | DatasetData:
-    """Brings what the user passed into one of the two forms.
-
-    Args:
-        x: arrays or tensors, a `tf.data.Dataset`, or an iterable of batches.
-        y: targets, for arrays only.
-        sample_weight: a weight for each row, for arrays only.
-        batch_size: rows a step, for arrays only.
-        shuffle: for arrays only.
-        class_weight: a weight for each class of the targets, by index.
-    """
-    if is_batches(x):
-        for name, value in (("y", y), ("sample_weight", sample_weight), ("batch_size", batch_size)):
-            if value is not None:
-                raise ValueError(
-                    f"Argument `{name}` is for arrays: a dataset or generator already gives batches of "
-                    f"`(x, y, sample_weight)`. Received: x={type(x).__name__}, {name}={value!r}"
-                )
-        if isinstance(x, tf.data.Dataset):
-            count = int(x.cardinality())
-            data = DatasetData(x, count if count >= 0 else None)
-        else:
-            data = _from_iterable(x)
-        if class_weight is not None:
-            data.dataset = data.dataset.map(lambda *batch: _with_class_weight(batch, class_weight))
-        return data
-    return make_arrays(x, y, sample_weight, batch_size, shuffle, class_weight)
-
-
 def make_arrays(
     x: Any,
     y: Any = None,
@@ -143,70 +106,24 @@ def make_arrays(
     if class_weight is not None:
         if y is None:
             raise ValueError("`class_weight` was passed without `y`: it weighs classes of targets.")
-        packed = tuple(_with_class_weight(packed, class_weight))
+        packed = tuple(with_class_weight(packed, class_weight))
     return ArrayData(packed, batch_size, shuffle)
 
 
-def is_batches(x: Any) -> bool:
-    """Whether `x` gives batches when it is iterated over, as datasets, generators and loaders do."""
-    if hasattr(x, "__array__") or isinstance(
-        x, (list, tuple, dict, tf.RaggedTensor, tf.SparseTensor)
-    ):
-        return False
-    return isinstance(x, Iterable) or (hasattr(x, "__getitem__") and hasattr(x, "__len__"))
+def as_tensor(value: Any) -> Any:
+    """An array as a tensor; Python floats and float64 arrays in the default float type, as Keras.
 
-
-def _from_iterable(source: Any) -> DatasetData:
-    """An iterable of batches as a dataset; the first two batches tell shapes and dtypes."""
-    count = len(source) if hasattr(source, "__len__") else None
-    one_shot = iter(source) is source
-    iterator = iter(source) if hasattr(source, "__iter__") else _by_index(source)
-    head = [_as_batch(batch) for batch in itertools.islice(iterator, 2)]
-    if not head:
-        raise ValueError("The generator or loader that was passed gave no batch.")
-    signature = tf.nest.map_structure(lambda *leaves: _batch_spec(leaves), *head)
-    rest = iterator
-
-    def generate() -> Iterator[Any]:
-        nonlocal rest
-        if rest is None and not one_shot:
-            again = iter(source) if hasattr(source, "__iter__") else _by_index(source)
-            yield from map(_as_batch, again)
-            return
-        taken, rest = rest, rest if one_shot else None
-        while head:
-            yield head.pop(0)
-        yield from map(_as_batch, taken)
-
-    return DatasetData(tf.data.Dataset.from_generator(generate, output_signature=signature), count)
-
-
-def _by_index(source: Any) -> Iterator[Any]:
-    return (source[index] for index in range(len(source)))
-
-
-def _as_batch(batch: Any) -> Any:
-    if isinstance(batch, list):
-        batch = tuple(batch)
-    return tf.nest.map_structure(_as_tensor, batch)
-
-
-def _batch_spec(leaves: tuple[Any, ...]) -> tf.TypeSpec:
-    shape = leaves[0].shape
-    for leaf in leaves[1:]:
-        shape = shape.most_specific_compatible_shape(leaf.shape)
-    if shape.rank:
-        shape = tf.TensorShape([None, *shape[1:]])
-    return tf.TensorSpec(shape, leaves[0].dtype)
-
-
-def _as_tensor(value: Any) -> Any:
-    """An array as a tensor; Python floats and float64 arrays in the default float type, as Keras."""
+    A pandas series is a column, and a SciPy sparse matrix a `tf.SparseTensor`.
+    """
     if isinstance(value, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor)):
         return value
+    if hasattr(value, "tocoo"):
+        return _from_scipy(value)
     if hasattr(value, "detach"):
         value = value.detach().cpu().numpy()
     array = np.asarray(value)
+    if hasattr(value, "iloc") and array.ndim == 1:
+        array = array[:, None]
     if array.dtype == np.float64:
         array = array.astype("float32")
     if array.dtype == object:
@@ -214,8 +131,11 @@ def _as_tensor(value: Any) -> Any:
     return tf.convert_to_tensor(array)
 
 
-def _num_rows(tensor: Any) -> int:
-    return int(tensor.shape[0])
+def _from_scipy(matrix: Any) -> tf.SparseTensor:
+    entries = matrix.tocoo()
+    indices = np.stack([entries.row, entries.col], axis=1).astype("int64")
+    values = entries.data.astype("float32" if entries.data.dtype == np.float64 else None)
+    return tf.sparse.reorder(tf.SparseTensor(indices, values, matrix.shape))
 
 
 def check_lengths(data: Any) -> None:
@@ -245,7 +165,7 @@ def check_lengths(data: Any) -> None:
         raise ValueError("The data has no samples. Expected arrays with at least one row.")
 
 
-def _with_class_weight(batch: Any, class_weight: dict[int, float]) -> Any:
+def with_class_weight(batch: Any, class_weight: dict[int, float]) -> Any:
     """Adds sample weights that are the weights of the classes of the targets."""
     x, y, sample_weight = unpack_x_y_sample_weight(batch)
     if tf.nest.is_nested(y):

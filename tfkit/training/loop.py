@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from tfkit.core.state import StateWatch
 from tfkit.training.callbacks import CallbackList, History
-from tfkit.training.data import ArrayData, DatasetData, is_batches, make_data, split_validation
+from tfkit.training.data import ArrayData, DatasetData, split_validation
+from tfkit.training.prediction import EagerPrediction, Gathered, PredictProgram, to_numpy
 from tfkit.training.programs import ArrayProgram, IteratorProgram
+from tfkit.training.sources import is_batches, make_data
 
 # A program ends often enough for the bar to be redrawn and Ctrl-C to be heard.
 _SECONDS_A_PROGRAM = 0.1
-
-
-class Programs:
-    """The programs of one model, by what they are for and the form of their data."""
-
-    def __init__(self) -> None:
-        self._programs: dict[Any, Any] = {}
-
-    def get(self, key: Any, make: Callable[[], Any]) -> Any:
-        """The program for `key`; a new one where no attribute of a layer may have changed since."""
-        program = self._programs.get(key)
-        if program is None or not program.watch.unchanged():
-            program = self._programs[key] = make()
-        return program
 
 
 class Pace:
@@ -42,7 +30,7 @@ class Pace:
 
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
-        self._steps = limit or 8
+        self._steps = limit or 1
 
     def steps(self, left: int | None, callback_limit: int | None) -> int:
         """Steps of the next program."""
@@ -54,19 +42,8 @@ class Pace:
         if self._limit is None:
             per_step = seconds / max(steps, 1)
             self._steps = int(
-                min(max(_SECONDS_A_PROGRAM / max(per_step, 1e-7), 1), self._steps * 4)
+                min(max(_SECONDS_A_PROGRAM / max(per_step, 1e-7), 1), self._steps * 8)
             )
-
-
-def structure_key(value: Any) -> Any:
-    """A hashable form of a nest of tensors: structure, dtypes, ranks and inner sizes."""
-    if isinstance(value, dict):
-        return (dict, *((key, structure_key(value[key])) for key in sorted(value)))
-    if isinstance(value, (list, tuple)):
-        return (type(value), *(structure_key(item) for item in value))
-    if value is None:
-        return None
-    return (value.dtype, tuple(value.shape[1:]) if value.shape.rank else ())
 
 
 # --- One program --------------------------------------------------------------------------------------
@@ -89,11 +66,16 @@ def run_arrays(
             )
             logs = step(batch)
         return {**logs, **finish()}
-    key = (mode, "arrays", order is not None, structure_key(data.tensors))
+    trace = model._programs.trace(mode, data.tensors, step)
+    shuffled = order is not None
     program = model._programs.get(
-        key, lambda: ArrayProgram(step, finish, data, order is not None, model.jit_compile)
+        ("arrays", mode, shuffled),
+        trace,
+        lambda: ArrayProgram(trace, finish, model.jit_compile, shuffled),
     )
-    return program.run(data, order, first_step, num_steps)
+    logs = program.run(data, order, first_step, num_steps)
+    model.plan[mode] = program.plan
+    return logs
 
 
 def run_iterator(
@@ -111,11 +93,13 @@ def run_iterator(
             done += 1
         return done, {**logs, **finish()}
     spec = iterator.element_spec
-    key = (mode, "iterator", structure_key(spec))
+    trace = model._programs.trace(mode, spec, step)
     program = model._programs.get(
-        key, lambda: IteratorProgram(step, finish, spec, model.jit_compile)
+        ("iterator", mode), trace, lambda: IteratorProgram(trace, finish, model.jit_compile)
     )
-    return program.run(iterator, num_steps)
+    done, logs = program.run(iterator, num_steps)
+    model.plan[mode] = program.plan
+    return done, logs
 
 
 class Epoch:
@@ -311,65 +295,82 @@ def _callback_list(
 
 def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: Any) -> Any:
     """What `Model.predict` does."""
+    program = predict_program(model, data)
+    if data.num_batches == 1 and not verbose and callbacks is None:
+        outputs = program.run_batch(tf.nest.flatten(next(data.batches())))
+        return tf.nest.map_structure(to_numpy, outputs)
     num_steps = steps if steps is not None else data.num_batches
     callbacks = _callback_list(
         model, callbacks, verbose, add_history=False, epochs=1, steps=num_steps
     )
-    function = predict_function(model, data)
-    dense = callbacks.needs_predict_batches
     callbacks.on_predict_begin()
-    parts: list[Any] = []
-    structure: Any = None
-    for index, batch in enumerate(data.batches()):
-        if num_steps is not None and index >= num_steps:
-            break
+    if isinstance(data, ArrayData):
+        result = _predict_arrays(model, program, data, num_steps, callbacks)
+    else:
+        result = _predict_batches(program, data, num_steps, callbacks)
+    callbacks.on_predict_end()
+    return result
+
+
+def stream(model: Any, data: Any, steps: int | None) -> Iterator[Any]:
+    """What `Model.predict(stream=True)` does: the outputs batch by batch."""
+    program = predict_program(model, data)
+    for batch in itertools.islice(data.batches(), steps):
+        yield tf.nest.map_structure(to_numpy, program.run_batch(tf.nest.flatten(batch)))
+
+
+def _predict_arrays(
+    model: Any, program: Any, data: ArrayData, num_steps: int, callbacks: CallbackList
+) -> Any:
+    """Predicts for rows of arrays, a program at a time."""
+    num_steps = min(num_steps, -(-data.num_rows // data.batch_size))
+    num_rows = min(num_steps * data.batch_size, data.num_rows)
+    gathered, pace, done = Gathered(num_rows), Pace(model.steps_per_execution), 0
+    dense = callbacks.needs_predict_batches
+    while done < num_steps:
+        steps = 1 if dense else pace.steps(num_steps - done, None)
+        if dense:
+            callbacks.on_predict_batch_begin(done)
+        started = time.perf_counter()
+        outputs = program.run(data, done, steps)
+        rows = min((done + steps) * data.batch_size, num_rows) - done * data.batch_size
+        gathered.add(outputs, rows)
+        pace.learn(steps, time.perf_counter() - started)
+        done += steps
+        if dense:
+            callbacks.on_predict_batch_end(done - 1, {"outputs": outputs})
+        else:
+            callbacks.on_steps_end(done - 1, steps, dict)
+    return gathered.result()
+
+
+def _predict_batches(
+    program: Any, data: DatasetData, num_steps: int | None, callbacks: CallbackList
+) -> Any:
+    """Predicts for the batches of a dataset, one by one."""
+    gathered = Gathered(None)
+    dense = callbacks.needs_predict_batches
+    for index, batch in enumerate(itertools.islice(data.batches(), num_steps)):
         if dense:
             callbacks.on_predict_batch_begin(index)
-        structure = function(batch)
-        parts.append([np.asarray(leaf) for leaf in tf.nest.flatten(structure)])
+        tensors = tf.nest.flatten(batch)
+        outputs = program.run_batch(tensors)
+        gathered.add(outputs, 0)
         if dense:
-            callbacks.on_predict_batch_end(index, {"outputs": structure})
+            callbacks.on_predict_batch_end(index, {"outputs": outputs})
         else:
             callbacks.on_steps_end(index, 1, dict)
-    callbacks.on_predict_end()
-    joined = [
-        leaves[0] if len(leaves) == 1 else np.concatenate(leaves)
-        for leaves in zip(*parts, strict=True)
-    ]
-    return tf.nest.pack_sequence_as(structure, joined)
+    return gathered.result()
 
 
-def predict_function(model: Any, data: Any) -> Callable[[Any], Any]:
-    """The compiled `predict_step`, for batches of any size."""
+def predict_program(model: Any, data: Any) -> Any:
+    """The program that predicts for data of this form."""
+    structure = data.tensors if isinstance(data, ArrayData) else data.dataset.element_spec
     if model._runs_eagerly():
-        return model.predict_step
-    if isinstance(data, ArrayData):
-        spec = data.tensors
-    else:
-        spec = data.dataset.element_spec
+        return EagerPrediction(model.predict_step, structure)
+    trace = model._programs.trace("predict", structure, model.predict_step)
     program = model._programs.get(
-        ("predict", structure_key(spec)), lambda: _PredictProgram(model, spec)
+        ("predict", trace), trace, lambda: PredictProgram(trace, model.jit_compile)
     )
-    return program.function
-
-
-class _PredictProgram:
-    """`predict_step`, traced for batches of any size."""
-
-    def __init__(self, model: Any, spec: Any) -> None:
-        from_spec = tf.nest.map_structure(
-            lambda leaf: tf.TensorSpec(
-                [None, *leaf.shape[1:]] if leaf.shape.rank else [], leaf.dtype
-            ),
-            spec,
-        )
-        self.watch = StateWatch()
-
-        def traced(batch: Any) -> Any:
-            with self.watch:
-                return model.predict_step(batch)
-
-        self.function = tf.function(
-            traced, autograph=False, jit_compile=model.jit_compile, input_signature=[from_spec]
-        )
-        self.function.get_concrete_function()
+    model.plan["predict"] = program.plan
+    return program

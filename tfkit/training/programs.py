@@ -1,207 +1,344 @@
 """Programs: one compiled call that runs many steps. Python runs between programs, not between steps.
 
-A step is traced once, as a function of one batch. A program calls it in a loop inside TensorFlow:
-over rows of arrays that stay in memory, or over batches that a `tf.data` iterator gives.
+A step is traced once, for batches of any size (`StepTrace`). A program calls it in a loop inside
+TensorFlow: over rows of arrays that stay in memory, or over batches that a `tf.data` iterator gives. The
+plan says what XLA compiles: the whole loop, each step, or nothing.
+
+XLA compiles for one size of batch. The smaller last batch of an epoch runs outside of XLA, as compiling once
+more costs more than it saves; under `jit_compile=True` it is compiled all the same.
 """
 
 from __future__ import annotations
 
+import functools
+import logging
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit.core.state import StateWatch
-from tfkit.training.data import ArrayData, take_rows
+from tfkit.training.data import ArrayData
+from tfkit.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP, Plan, choose
+from tfkit.training.step import StepTrace, traced
 
-Step = Callable[[Any], dict[str, Any]]
+Logs = dict[str, Any]
+_log = logging.getLogger("tfkit")
+_COMPILE_ERRORS = (tf.errors.InvalidArgumentError, tf.errors.UnimplementedError)
+
+# An XLA loop over batches of an iterator reads at most so many, of so many bytes, before it runs.
+_MAX_BLOCK, _MAX_BLOCK_BYTES = 16, 2**24
 
 
-class ArrayProgram:
-    """Runs steps over the rows of arrays.
+class _Program:
+    """What both kinds of data have in common.
 
     Args:
-        step: function of a batch that gives logs.
+        trace: the step.
         finish: function that gives further logs once the steps are over.
-        data: the arrays.
-        shuffled: whether rows are taken in an order that each call is given.
-        jit_compile: whether the whole loop is one XLA program; its batches are then of one static size.
+        jit_compile: what `compile` was given.
     """
 
     def __init__(
-        self,
-        step: Step,
-        finish: Callable[[], dict[str, Any]],
-        data: ArrayData,
-        shuffled: bool,
-        jit_compile: bool,
+        self, trace: StepTrace, finish: Callable[[], Logs], jit_compile: bool | str
     ) -> None:
-        self._step = step
+        self.trace = trace
         self._finish = finish
-        self._jit_compile = jit_compile
-        self._shuffled = shuffled
-        self._structure = data.tensors
-        self.watch = StateWatch()
-        self._loops: dict[int | None, Any] = {}
+        self._strict = jit_compile is True
+        self._proven = False
+        self.plan = choose(trace, jit_compile)
 
-    def run(
-        self, data: ArrayData, order: tf.Tensor | None, first_step: int, num_steps: int
-    ) -> dict[str, Any]:
-        """Steps `first_step` to `first_step + num_steps`; the logs of the last one."""
-        arrays = tf.nest.flatten(data.tensors)
-        rows = order if order is not None else tf.zeros([0], "int64")
-        size = data.batch_size
-        if not self._jit_compile:
-            return self._loop(None)(arrays, rows, size, first_step * size, num_steps)
-        logs: dict[str, Any] = {}
-        full = min(num_steps, data.num_rows // size - first_step)
-        if full > 0:
-            logs = self._loop(size)(arrays, rows, size, first_step * size, full)
-        if full < num_steps:
-            start = (first_step + max(full, 0)) * size
-            rest = data.num_rows - start
-            logs = self._loop(rest)(arrays, rows, rest, start, 1)
-        return logs
+    def _guarded(self, run: Callable[[], Any]) -> Any:
+        """Runs; where XLA refuses the program at its first run, goes on without XLA."""
+        try:
+            result = run()
+        except _COMPILE_ERRORS as error:
+            if self._proven or self._strict or self.plan.kind == GRAPH_LOOP:
+                raise
+            _log.debug("XLA refused a program: %s", error)
+            self.plan = Plan(GRAPH_LOOP, f"XLA refused the program: {_first_line(error)}")
+            result = run()
+        self._proven = True
+        return result
 
-    def _loop(self, static_size: int | None) -> Callable[..., dict[str, Any]]:
-        """The compiled loop, for batches of one static size or of any."""
-        if static_size not in self._loops:
-            self._loops[static_size] = tf.function(
-                lambda arrays, rows, size, start, num_steps: self._run_steps(
-                    arrays, rows, static_size, size, start, num_steps
-                ),
-                autograph=False,
-                jit_compile=self._jit_compile,
-                reduce_retracing=True,
-            )
-        loop = self._loops[static_size]
+    def _loop(self, cond: Any, body: Any, variables: tuple[Any, ...]) -> Any:
+        return tf.while_loop(cond, body, variables, parallel_iterations=1)
 
-        def call(arrays: Any, rows: Any, size: int, start: int, num_steps: int) -> dict[str, Any]:
-            numbers = (tf.constant(n, "int64") for n in (size, start, num_steps))
-            return loop(arrays, rows, *numbers)
-
-        return call
-
-    def _run_steps(
-        self,
-        arrays: list[tf.Tensor],
-        rows: tf.Tensor,
-        static_size: int | None,
-        size: tf.Tensor,
-        start: tf.Tensor,
-        num_steps: tf.Tensor,
-    ) -> dict[str, Any]:
-        order = rows if self._shuffled else None
-
-        def batch(first: tf.Tensor) -> list[tf.Tensor]:
-            if static_size is None:
-                last = tf.minimum(first + size, tf.shape(arrays[0], out_type="int64")[0])
-                return [take_rows(array, order, first, last) for array in arrays]
-            if order is not None:
-                picked = tf.slice(order, [first], [static_size])
-                return [tf.gather(array, picked) for array in arrays]
-            return [
-                tf.slice(
-                    array,
-                    tf.concat([[first], tf.zeros([array.shape.rank - 1], "int64")], 0),
-                    [static_size, *array.shape[1:]],
-                )
-                for array in arrays
-            ]
-
-        specs = [tf.TensorSpec([static_size, *array.shape[1:]], array.dtype) for array in arrays]
-        step = trace_step(self._step, self._structure, specs, self.watch)
-
-        # The first row is carried from step to step: computed from `start`, it would make that a constant
-        # to XLA (the begin of a slice), and each call with another `start` would compile anew.
-        def body(index: tf.Tensor, first: tf.Tensor, logs: Any) -> tuple[tf.Tensor, tf.Tensor, Any]:
-            return index + 1, first + size, step(*batch(first))
-
-        zero = tf.constant(0, "int64")
-        _, _, logs = tf.while_loop(
-            lambda index, first, logs: index < num_steps,
-            body,
-            (zero, start, _empty_logs(step)),
-            parallel_iterations=1,
-        )
+    def _with_finish(self, logs: Logs) -> Logs:
         with tf.control_dependencies(tf.nest.flatten(logs)):
             return {**logs, **self._finish()}
 
 
-class IteratorProgram:
-    """Runs steps over batches that a `tf.data` iterator gives.
+class ArrayProgram(_Program):
+    """Runs steps over the rows of arrays; arguments as in `_Program`.
 
     Args:
-        step: function of a batch that gives logs.
-        finish: function that gives further logs once the steps are over.
-        spec: nest of the batches' specs.
-        jit_compile: whether each step is an XLA program.
+        shuffled: whether rows are taken in an order that each call is given.
     """
 
     def __init__(
-        self, step: Step, finish: Callable[[], dict[str, Any]], spec: Any, jit_compile: bool
+        self,
+        trace: StepTrace,
+        finish: Callable[[], Logs],
+        jit_compile: bool | str,
+        shuffled: bool,
     ) -> None:
-        self._step = step
-        self._finish = finish
-        self._spec = spec
-        self._jit_compile = jit_compile
-        self.watch = StateWatch()
-        self._loop = tf.function(self._run_steps, autograph=False, reduce_retracing=True)
+        super().__init__(trace, finish, jit_compile)
+        self._shuffled = shuffled
+        self._loops: dict[Any, Any] = {}
 
-    def run(self, iterator: Any, num_steps: int) -> tuple[int, dict[str, Any]]:
+    def run(
+        self, data: ArrayData, order: tf.Tensor | None, first_step: int, num_steps: int
+    ) -> Logs:
+        """Steps `first_step` to `first_step + num_steps`; the logs of the last one."""
+        return self._guarded(lambda: self._run(data, order, first_step, num_steps))
+
+    def _run(
+        self, data: ArrayData, order: tf.Tensor | None, first_step: int, num_steps: int
+    ) -> Logs:
+        size = data.batch_size
+        full = max(0, min(num_steps, data.num_rows // size - first_step))
+        logs: Logs = {}
+        if self.plan.kind == GRAPH_LOOP:
+            return self._call(GRAPH_LOOP, data, order, size, first_step * size, num_steps)
+        if full:
+            logs = self._call(self.plan.kind, data, order, size, first_step * size, full)
+        if full < num_steps:
+            start = (first_step + full) * size
+            kind = XLA_STEP if self._strict else GRAPH_LOOP
+            logs = self._call(kind, data, order, data.num_rows - start, start, 1)
+        return logs
+
+    def _call(
+        self,
+        kind: str,
+        data: ArrayData,
+        order: tf.Tensor | None,
+        size: int,
+        start: int,
+        num_steps: int,
+    ) -> Logs:
+        """Runs `num_steps` batches of `size` rows, beginning with row `start`."""
+        static_size = size if kind == XLA_LOOP else None
+        if (kind, static_size) not in self._loops:
+            number = tf.TensorSpec([], "int64")
+            rows = tf.TensorSpec([None], "int64")
+            self._loops[kind, static_size] = traced(
+                functools.partial(self._steps, kind, static_size),
+                [self.trace.specs, rows, number, number, number],
+                jit_compile=kind == XLA_LOOP,
+            )
+        arrays = tf.nest.flatten(data.tensors)
+        rows = order if order is not None else tf.zeros([0], "int64")
+        numbers = (tf.constant(number, "int64") for number in (size, start, num_steps))
+        return self._loops[kind, static_size](arrays, rows, *numbers)
+
+    def _steps(
+        self,
+        kind: str,
+        static_size: int | None,
+        arrays: list[tf.Tensor],
+        rows: tf.Tensor,
+        size: tf.Tensor,
+        start: tf.Tensor,
+        num_steps: tf.Tensor,
+    ) -> Logs:
+        step = self.trace.compiled if kind == XLA_STEP else self.trace
+        order = rows if self._shuffled else None
+
+        # The first row is carried from step to step: computed from `start`, it would make that a constant
+        # to XLA (the begin of a slice), and each call with another `start` would compile anew.
+        def body(index: tf.Tensor, first: tf.Tensor, logs: Any) -> tuple[tf.Tensor, tf.Tensor, Any]:
+            batch = _rows(arrays, order, first, size, static_size)
+            return index + 1, first + size, step(*batch)
+
+        _, _, logs = self._loop(
+            lambda index, first, logs: index < num_steps,
+            body,
+            (tf.constant(0, "int64"), start, self.trace.no_outputs()),
+        )
+        return self._with_finish(logs)
+
+
+def _rows(
+    arrays: list[tf.Tensor],
+    order: tf.Tensor | None,
+    first: tf.Tensor,
+    size: tf.Tensor,
+    static_size: int | None,
+) -> list[tf.Tensor]:
+    """`size` rows of each array, fewer at the end: those from `first` on, or that stand there in `order`."""
+    if static_size is None:
+        last = tf.minimum(first + size, tf.shape(arrays[0], out_type="int64")[0])
+        if order is None:
+            return [array[first:last] for array in arrays]
+        return [tf.gather(array, order[first:last]) for array in arrays]
+    if order is not None:
+        picked = tf.slice(order, [first], [static_size])
+        return [tf.gather(array, picked) for array in arrays]
+    return [
+        tf.slice(
+            array,
+            tf.concat([[first], tf.zeros([array.shape.rank - 1], "int64")], 0),
+            [static_size, *array.shape[1:]],
+        )
+        for array in arrays
+    ]
+
+
+class IteratorProgram(_Program):
+    """Runs steps over batches that a `tf.data` iterator gives; arguments as in `_Program`."""
+
+    def __init__(
+        self, trace: StepTrace, finish: Callable[[], Logs], jit_compile: bool | str
+    ) -> None:
+        super().__init__(trace, finish, jit_compile)
+        self._size = tf.constant(-1, "int64")
+        self._block = _block_size(self.trace.specs)
+        self._xla_steps = tf.function(self._steps, autograph=False, jit_compile=True)
+        self._loops = {
+            GRAPH_LOOP: self._read_and_run,
+            XLA_STEP: self._read_and_run,
+            XLA_LOOP: self._read_blocks,
+        }
+        self._traced_loops: dict[str, Any] = {}
+
+    def run(self, iterator: Any, num_steps: int) -> tuple[int, Logs]:
         """At most `num_steps` steps; how many there were batches for, and the logs of the last one."""
-        done, logs = self._loop(iterator, tf.constant(num_steps, "int64"))
+        return self._guarded(lambda: self._run(iterator, num_steps))
+
+    def _run(self, iterator: Any, num_steps: int) -> tuple[int, Logs]:
+        kind = self.plan.kind
+        if kind not in self._traced_loops:
+            number = tf.TensorSpec([], "int64")
+            specs = [tf.type_spec_from_value(iterator), number, number]
+            self._traced_loops[kind] = traced(self._loops[kind], specs)
+        # XLA compiles for the size of the first batch; others run outside of it.
+        done, self._size, logs = self._traced_loops[kind](
+            iterator, tf.constant(num_steps, "int64"), self._size
+        )
         return int(done), logs
 
-    def _run_steps(self, iterator: Any, num_steps: tf.Tensor) -> tuple[tf.Tensor, dict[str, Any]]:
-        specs = tf.nest.flatten(self._spec)
-        step = trace_step(self._step, self._spec, specs, self.watch, self._jit_compile)
+    def _read_and_run(
+        self, iterator: Any, num_steps: tf.Tensor, size: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor, Logs]:
+        """Runs each batch as it is read."""
+        run = self._either if self.plan.kind == XLA_STEP else self._plain
 
-        def advance(index: tf.Tensor) -> tuple[tf.Tensor, Any]:
-            optional = tf.cond(
-                index < num_steps,
-                iterator.get_next_as_optional,
-                lambda: tf.experimental.Optional.empty(iterator.element_spec),
-            )
-            return optional.has_value(), optional
-
-        def body(index: tf.Tensor, more: tf.Tensor, optional: Any, logs: Any) -> tuple[Any, ...]:
-            logs = step(*tf.nest.flatten(optional.get_value()))
-            index += 1
-            return (index, *advance(index), logs)
+        def body(index: tf.Tensor, size: tf.Tensor, batch: Any, logs: Any) -> tuple[Any, ...]:
+            size, logs = run(batch.get_value(), size)
+            return index + 1, size, _next(iterator, index + 1 < num_steps), logs
 
         zero = tf.constant(0, "int64")
-        done, _, _, logs = tf.while_loop(
-            lambda index, more, optional, logs: more,
+        done, size, _, logs = self._loop(
+            lambda index, size, batch, logs: batch.has_value(),
             body,
-            (zero, *advance(zero), _empty_logs(step)),
-            parallel_iterations=1,
+            (zero, size, _next(iterator, zero < num_steps), self.trace.no_outputs()),
         )
+        return done, size, self._with_finish(logs)
+
+    def _plain(self, batch: Any, size: tf.Tensor) -> tuple[tf.Tensor, Logs]:
+        return size, self.trace(*tf.nest.flatten(batch))
+
+    def _either(self, batch: Any, size: tf.Tensor) -> tuple[tf.Tensor, Logs]:
+        """Runs a batch of the size that XLA compiles for as an XLA program, and others without."""
+        tensors = tf.nest.flatten(batch)
+        rows = tf.shape(tensors[0], "int64")[0]
+        size = tf.where(size < 0, rows, size)
+        if self._strict:
+            return size, self.trace.compiled(*tensors)
+        logs = tf.cond(
+            rows == size, lambda: self.trace.compiled(*tensors), lambda: self.trace(*tensors)
+        )
+        return size, logs
+
+    def _read_blocks(
+        self, iterator: Any, num_steps: tf.Tensor, size: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor, Logs]:
+        """Reads a block of batches of one size, runs them as one XLA program, and so on."""
+
+        def body(index: tf.Tensor, size: tf.Tensor, batch: Any, logs: Any) -> tuple[Any, ...]:
+            size = tf.where(size < 0, _num_rows(batch.get_value()), size)
+            odd = _num_rows(batch.get_value()) != size
+            return tf.cond(
+                odd,
+                lambda: self._run_odd(iterator, num_steps, index, size, batch),
+                lambda: self._run_block(iterator, num_steps, index, size, batch),
+            )
+
+        zero = tf.constant(0, "int64")
+        done, size, _, logs = self._loop(
+            lambda index, size, batch, logs: batch.has_value(),
+            body,
+            (zero, size, _next(iterator, zero < num_steps), self.trace.no_outputs()),
+        )
+        return done, size, self._with_finish(logs)
+
+    def _run_odd(
+        self, iterator: Any, num_steps: tf.Tensor, index: tf.Tensor, size: tf.Tensor, batch: Any
+    ) -> tuple[Any, ...]:
+        """Runs one batch of another size."""
+        step = self.trace.compiled if self._strict else self.trace
+        logs = step(*tf.nest.flatten(batch.get_value()))
         with tf.control_dependencies(tf.nest.flatten(logs)):
-            return done, {**logs, **self._finish()}
+            return index + 1, size, _next(iterator, index + 1 < num_steps), logs
+
+    def _run_block(
+        self, iterator: Any, num_steps: tf.Tensor, index: tf.Tensor, size: tf.Tensor, batch: Any
+    ) -> tuple[Any, ...]:
+        """Reads on while batches have the same size, and runs them."""
+        blocks = tuple(
+            tf.TensorArray(spec.dtype, self._block, element_shape=spec.shape)
+            for spec in self.trace.specs
+        )
+
+        def fits(count: tf.Tensor, batch: Any, blocks: Any) -> tf.Tensor:
+            room = tf.logical_and(count < self._block, batch.has_value())
+            return tf.cond(room, lambda: _num_rows(batch.get_value()) == size, lambda: False)
+
+        def read(count: tf.Tensor, batch: Any, blocks: Any) -> tuple[Any, ...]:
+            tensors = tf.nest.flatten(batch.get_value())
+            at = tf.cast(count, "int32")
+            blocks = tuple(
+                block.write(at, tensor) for block, tensor in zip(blocks, tensors, strict=True)
+            )
+            return count + 1, _next(iterator, index + count + 1 < num_steps), blocks
+
+        count, batch, blocks = self._loop(fits, read, (tf.constant(0, "int64"), batch, blocks))
+        logs = self._xla_steps([block.stack() for block in blocks], count)
+        return index + count, size, batch, logs
+
+    def _steps(self, blocks: list[tf.Tensor], count: tf.Tensor) -> Logs:
+        """The first `count` batches of a block."""
+        _, logs = self._loop(
+            lambda index, logs: index < count,
+            lambda index, logs: (index + 1, self.trace(*(block[index] for block in blocks))),
+            (tf.constant(0, "int64"), self.trace.no_outputs()),
+        )
+        return logs
 
 
-def trace_step(
-    step: Step,
-    structure: Any,
-    specs: list[tf.TensorSpec],
-    watch: StateWatch,
-    jit_compile: bool = False,
-) -> Any:
-    """`step` as a traced function of a batch's flat tensors."""
-
-    def flat_step(*tensors: tf.Tensor) -> dict[str, Any]:
-        with watch:
-            logs = step(tf.nest.pack_sequence_as(structure, tensors))
-        return {name: tf.convert_to_tensor(value) for name, value in logs.items()}
-
-    function = tf.function(flat_step, autograph=False, jit_compile=jit_compile or None)
-    return function.get_concrete_function(*specs)
+def _next(iterator: Any, wanted: tf.Tensor) -> Any:
+    """The next batch if there is one and it is wanted, as an `Optional`."""
+    return tf.cond(
+        wanted,
+        iterator.get_next_as_optional,
+        lambda: tf.experimental.Optional.empty(iterator.element_spec),
+    )
 
 
-def _empty_logs(step: Any) -> dict[str, Any]:
-    """Zeros in the form of a step's logs, for the loop to begin with."""
-    return {
-        name: tf.zeros([size or 0 for size in spec.shape], spec.dtype)
-        for name, spec in step.structured_outputs.items()
-    }
+def _num_rows(batch: Any) -> tf.Tensor:
+    return tf.shape(tf.nest.flatten(batch)[0], "int64")[0]
+
+
+def _block_size(specs: list[Any]) -> int:
+    """How many batches of 64 rows, unless their number is known, make a block."""
+    num_bytes = 0
+    for spec in specs:
+        if isinstance(spec, tf.TensorSpec) and spec.shape.rank is not None:
+            inner = spec.shape[1:].num_elements() or 1
+            num_bytes += 64 * inner * spec.dtype.size
+    return max(1, min(_MAX_BLOCK, _MAX_BLOCK_BYTES // max(num_bytes, 1)))
+
+
+def _first_line(error: Exception) -> str:
+    return str(getattr(error, "message", error)).strip().splitlines()[0][:200]

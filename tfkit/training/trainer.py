@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from tfkit import optimizers, settings
@@ -12,23 +11,28 @@ from tfkit.core.autograph import convert
 from tfkit.metrics import Mean, Metric
 from tfkit.optimizers import LossScaleOptimizer, Optimizer
 from tfkit.training import loop
+from tfkit.training.cache import Programs
 from tfkit.training.callbacks import History
-from tfkit.training.data import make_arrays, make_data, unpack_x_y_sample_weight
+from tfkit.training.data import make_arrays, unpack_x_y_sample_weight
 from tfkit.training.objectives import CompiledLoss, CompiledMetrics, batch_size_of
-from tfkit.training.programs import Step
+from tfkit.training.planner import Plans
+from tfkit.training.prediction import to_numpy
+from tfkit.training.sources import make_data
+from tfkit.training.step import Step
 
 
 class Trainer:
     """Training, evaluation and prediction, mixed into `Model`."""
 
-    _not_read_in_calls = frozenset(("stop_training", "history"))
+    _not_read_in_calls = frozenset(("stop_training", "history", "plan"))
     optimizer: Optimizer | None = None
     compiled = False
     stop_training = False
     steps_per_execution: int | None = None
-    jit_compile: bool = False
+    jit_compile: bool | str = "auto"
     run_eagerly = False
     output_names: list[str] | None = None
+    plan: Plans
     _compile_arguments: dict[str, Any] | None = None
     _compiled_loss: CompiledLoss | None = None
     _compiled_metrics: tuple[CompiledMetrics, ...] = ()
@@ -58,7 +62,8 @@ class Trainer:
             weighted_metrics: the same, for metrics that sample weights reach.
             run_eagerly: whether steps run as plain Python, to debug them.
             steps_per_execution: the most steps that one program runs, chosen unless given.
-            jit_compile: `True` compiles programs with XLA, or fails; `False` and `"auto"` do not.
+            jit_compile: whether XLA compiles programs: `True` does or fails, `False` does not, and
+                `"auto"` where it makes them faster; `model.plan` says what was chosen, and why.
             auto_scale_loss: whether a `mixed_float16` model's optimizer is wrapped in a
                 `LossScaleOptimizer`.
 
@@ -92,8 +97,9 @@ class Trainer:
         self._loss_tracker = Mean(name="loss")
         self.run_eagerly = run_eagerly
         self.steps_per_execution = steps_per_execution
-        self.jit_compile = jit_compile is True
-        self._tfkit.jit_compile = self.jit_compile  # type: ignore[attr-defined]
+        self.jit_compile = jit_compile
+        self._tfkit.jit_compile = jit_compile is True  # type: ignore[attr-defined]
+        self.plan = Plans()
         self.stop_training = False
         self.compiled = True
         self._compile_arguments = {
@@ -107,7 +113,7 @@ class Trainer:
             "jit_compile": jit_compile,
             "auto_scale_loss": auto_scale_loss,
         }
-        self._programs = loop.Programs()
+        self._programs = Programs()
 
     def _check_compiled(self, method: str) -> None:
         if not self.compiled:
@@ -378,10 +384,28 @@ class Trainer:
         verbose: int | str = "auto",
         steps: int | None = None,
         callbacks: Any = None,
+        stream: bool = False,
     ) -> Any:
-        """The outputs for the given inputs, as NumPy arrays; arguments as in `fit`."""
+        """The outputs for the given inputs, as NumPy arrays.
+
+        Args: as in `fit`, and
+            steps: batches to predict for, all unless given.
+            stream: whether to give an iterator over the outputs batch by batch, for outputs larger than
+                memory; without a bar and callbacks then.
+
+        Raises:
+            ValueError: for callbacks together with `stream`.
+        """
+        data = make_data(x, None, None, batch_size)
+        if stream:
+            if callbacks is not None:
+                raise ValueError(
+                    "`predict(stream=True)` calls no callbacks: the caller sees each batch. "
+                    f"Received: callbacks={callbacks}"
+                )
+            return loop.stream(self, data, steps)
         verbose = 1 if verbose == "auto" else int(verbose)
-        return loop.predict(self, make_data(x, None, None, batch_size), verbose, steps, callbacks)
+        return loop.predict(self, data, verbose, steps, callbacks)
 
     def train_on_batch(
         self,
@@ -416,5 +440,5 @@ class Trainer:
     def predict_on_batch(self, x: Any) -> Any:
         """The outputs for one batch, as NumPy arrays."""
         data = make_arrays(x, None, None, 2**31 - 1)
-        outputs = loop.predict_function(self, data)(data.tensors)
-        return tf.nest.map_structure(np.asarray, outputs)
+        outputs = loop.predict_program(self, data).run_batch(tf.nest.flatten(data.tensors))
+        return tf.nest.map_structure(to_numpy, outputs)

@@ -16,6 +16,7 @@ from tfkit.symbolic import is_keras_tensor as is_keras_tensor
 from tfkit.training.data import pack_x_y_sample_weight as pack_x_y_sample_weight
 from tfkit.training.data import unpack_x_y_sample_weight as unpack_x_y_sample_weight
 from tfkit.training.progress import Progbar as Progbar
+from tfkit.training.py_dataset import PyDataset as PyDataset
 from tfkit.utils.images import array_to_img as array_to_img
 from tfkit.utils.images import img_to_array as img_to_array
 from tfkit.utils.images import load_img as load_img
@@ -27,3 +28,4 @@ from tfkit.utils.session import clear_session as clear_session
 from tfkit.utils.splitting import split_dataset as split_dataset
 
 CustomObjectScope = custom_object_scope
+Sequence = PyDataset

@@ -1,0 +1,81 @@
+"""The documentation: each example runs, and each link leads somewhere."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+from tfkit import dtype_policies
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def is_fence(line):
+    return line.lstrip().startswith("```")
+
+
+def python_of(text):
+    """The ```python blocks of a page; other lines are blank, so that line numbers are the page's."""
+    lines, language = [], None
+    for line in text.splitlines():
+        if is_fence(line):
+            language = line.strip().removeprefix("```") if language is None else None
+            line = ""
+        lines.append(line if language == "python" else "")
+    assert language is None, "a block is not closed"
+    return "\n".join(lines) + "\n"
+
+
+def prose_of(text):
+    """A page without its blocks."""
+    return "".join(text.split("```")[::2])
+
+
+def name_of(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+WITH_EXAMPLES = [page for page in PAGES if "```python\n" in page.read_text()]
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=name_of)
+def test_examples_run(page, tmp_path, monkeypatch):
+    """A file and no string is run, since AutoGraph reads the source of what it converts."""
+    program = tmp_path / f"{page.stem.replace('-', '_')}.py"
+    program.write_text(python_of(page.read_text()))
+    monkeypatch.chdir(tmp_path)
+    policy = dtype_policies.dtype_policy()
+    try:
+        runpy.run_path(str(program))
+    finally:
+        dtype_policies.set_dtype_policy(policy)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_to_files(page):
+    links = LINK.findall(prose_of(page.read_text()))
+    local = [link.partition("#")[0] for link in links if "://" not in link]
+    missing = [link for link in local if link and not (page.parent / link).exists()]
+    assert not missing
+
+
+def test_pages_of_docs_are_linked_from_the_readme():
+    linked = {(ROOT / link).resolve() for link in LINK.findall((ROOT / "README.md").read_text())}
+    pages = {page for page in PAGES if page.parent.name == "docs"}
+    assert pages <= linked
+
+
+def test_the_reader_of_examples_keeps_line_numbers():
+    text = "a\n```python\nx = 1\n```\n```sh\nls\n```\n```python\ny = 2\n```\n"
+    assert python_of(text).splitlines() == ["", "", "x = 1", "", "", "", "", "", "y = 2", ""]
+
+
+def test_a_dead_link_is_found(tmp_path):
+    assert LINK.findall("see [it](docs/none.md#part) and `x[0](1)`")[0] == "docs/none.md#part"

@@ -1,0 +1,63 @@
+"""What a model keeps from one `fit` to the next: traced steps, and the programs that run them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from tfkit.training.step import Step, StepTrace, free_batch
+
+_log = logging.getLogger("tfkit")
+
+
+class Programs:
+    """The traced steps and the programs of one model, by mode and form of data."""
+
+    def __init__(self) -> None:
+        self._traces: dict[Any, StepTrace] = {}
+        self._programs: dict[Any, Any] = {}
+
+    def trace(self, mode: str, structure: Any, step: Step) -> StepTrace:
+        """A trace of a mode's step; a new one if an attribute of a layer that took part was set since.
+
+        Args:
+            mode: `"train"`, `"test"` or `"predict"`.
+            structure: a batch, or anything of its form with specs.
+            step: the step of the mode.
+        """
+        key = (mode, structure_key(structure))
+        trace = self._traces.get(key)
+        if trace is None or not trace.watch.unchanged():
+            self._log_retrace(key, trace)
+            trace = self._traces[key] = StepTrace(step, structure)
+        return trace
+
+    def get(self, key: Any, trace: StepTrace, make: Callable[[], Any]) -> Any:
+        """The program for `key` that runs `trace`."""
+        if key not in self._programs or self._programs[key].trace is not trace:
+            self._programs[key] = make()
+        return self._programs[key]
+
+    def _log_retrace(self, key: Any, stale: StepTrace | None) -> None:
+        """Says why a step is traced again."""
+        mode, structure = key
+        others = [known for known in self._traces if known[0] == mode]
+        if stale is not None:
+            _log.debug("The %s step is traced again: %s.", mode, stale.watch.change())
+        elif others:
+            _log.debug(
+                "The %s step is traced again: the form of the data is %s; it was %s.",
+                mode,
+                structure,
+                others[-1][1],
+            )
+
+
+def structure_key(value: Any) -> Any:
+    """A hashable form of a nest of tensors: structure, dtypes, ranks and inner sizes."""
+    if isinstance(value, dict):
+        return (dict, *((key, structure_key(value[key])) for key in sorted(value)))
+    if isinstance(value, (list, tuple)):
+        return (type(value), *(structure_key(item) for item in value))
+    return None if value is None else free_batch(value)

@@ -1,0 +1,206 @@
+"""What the user passed as data, recognized: arrays, datasets, generators, loaders."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.training.data import (
+    ArrayData,
+    DatasetData,
+    as_tensor,
+    check_lengths,
+    make_arrays,
+    with_class_weight,
+)
+from tfkit.training.py_dataset import PyDataset, PyDatasetPasses
+
+
+def make_data(
+    x: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    batch_size: int | None = None,
+    shuffle: bool | str = False,
+    class_weight: dict[int, float] | None = None,
+) -> ArrayData | DatasetData:
+    """Brings what the user passed into one of the two forms.
+
+    Args:
+        x: arrays or tensors, a `tf.data.Dataset`, or an iterable of batches.
+        y: targets, for arrays only.
+        sample_weight: a weight for each row, for arrays only.
+        batch_size: rows a step, for arrays only.
+        shuffle: for arrays only.
+        class_weight: a weight for each class of the targets, by index.
+    """
+    if is_batches(x):
+        for name, value in (("y", y), ("sample_weight", sample_weight), ("batch_size", batch_size)):
+            if value is not None:
+                raise ValueError(
+                    f"Argument `{name}` is for arrays: a dataset or generator already gives batches of "
+                    f"`(x, y, sample_weight)`. Received: x={type(x).__name__}, {name}={value!r}"
+                )
+        if isinstance(x, tf.data.Dataset):
+            count = int(x.cardinality())
+            data = DatasetData(x, count if count >= 0 else None)
+        else:
+            data = _from_iterable(
+                PyDatasetPasses(x, bool(shuffle)) if isinstance(x, PyDataset) else x
+            )
+        if class_weight is not None:
+            data.dataset = data.dataset.map(lambda *batch: with_class_weight(batch, class_weight))
+        return data
+    packed = tuple(part for part in (x, y, sample_weight) if part is not None)
+    if class_weight is None and any(map(_is_composite, tf.nest.flatten(packed))):
+        return _rows_dataset(packed, batch_size, shuffle)
+    return make_arrays(x, y, sample_weight, batch_size, shuffle, class_weight)
+
+
+def is_batches(x: Any) -> bool:
+    """Whether `x` gives batches when it is iterated over, as datasets, generators and loaders do."""
+    if (
+        hasattr(x, "__array__")
+        or isinstance(x, (list, tuple, dict, tf.RaggedTensor, tf.SparseTensor))
+        or hasattr(x, "tocoo")
+    ):
+        return False
+    return isinstance(x, Iterable) or (hasattr(x, "__getitem__") and hasattr(x, "__len__"))
+
+
+class _Source:
+    """Batches from Python: an iterable, or an object with `__getitem__` and `__len__`.
+
+    It is asked for a new iterator for each pass; one that can be passed over only once goes on.
+
+    Args:
+        batches: what the user passed.
+    """
+
+    def __init__(self, batches: Any) -> None:
+        self._batches = batches
+        self._one_shot = hasattr(batches, "__next__")
+        self._current = self._new_pass()
+        self._head = list(itertools.islice(self._current, 2))
+        self._fresh = True
+        if not self._head:
+            raise ValueError("The generator or loader that was passed gave no batch.")
+
+    def _new_pass(self) -> Iterator[Any]:
+        if hasattr(self._batches, "__iter__"):
+            given = iter(self._batches)
+        else:
+            given = (self._batches[index] for index in range(len(self._batches)))
+        return map(_as_batch, given)
+
+    def element_spec(self) -> Any:
+        """The specs of the batches: sizes in which the first two differ are free, and so is the batch."""
+        first = self._head[0]
+        for batch in self._head[1:]:
+            _check_structure(first, batch)
+        return tf.nest.map_structure(lambda *leaves: _batch_spec(leaves), *self._head)
+
+    def __call__(self) -> Iterator[Any]:
+        """The batches of one pass."""
+        if self._fresh or self._one_shot:
+            self._fresh = False
+        else:
+            self._current = self._new_pass()
+        while self._head:
+            yield self._head.pop(0)
+        yield from self._current
+
+
+def _from_iterable(batches: Any) -> DatasetData:
+    source = _Source(batches)
+    spec = source.element_spec()
+    dataset = tf.data.Dataset.from_generator(source, output_signature=spec)
+    return DatasetData(dataset, _length(batches))
+
+
+def _length(batches: Any) -> int | None:
+    """How many batches there are, where that is known."""
+    if isinstance(batches, PyDatasetPasses):
+        return batches.dataset.num_batches
+    try:
+        return len(batches)
+    except TypeError:  # Loaders of streams define `__len__` and refuse to answer.
+        return None
+
+
+def _as_batch(batch: Any) -> Any:
+    if isinstance(batch, list):
+        batch = tuple(batch)
+    return tf.nest.map_structure(as_tensor, batch)
+
+
+def _check_structure(first: Any, batch: Any) -> None:
+    try:
+        tf.nest.assert_same_structure(first, batch)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "All batches must have one structure. Received first: "
+            f"{tf.nest.map_structure(_batch_spec_of, first)}, then: "
+            f"{tf.nest.map_structure(_batch_spec_of, batch)}"
+        ) from None
+
+
+def _batch_spec_of(leaf: Any) -> Any:
+    return _batch_spec((leaf,))
+
+
+def _batch_spec(leaves: tuple[Any, ...]) -> tf.TypeSpec:
+    """A spec for the same leaf of several batches."""
+    if not isinstance(leaves[0], tf.Tensor):
+        spec = tf.type_spec_from_value(leaves[0])
+        for leaf in leaves:
+            spec = spec.most_specific_common_supertype([tf.type_spec_from_value(leaf)]) or spec
+        return spec
+    shape = leaves[0].shape
+    for leaf in leaves[1:]:
+        shape = shape.most_specific_compatible_shape(leaf.shape)
+    if shape.rank:
+        shape = tf.TensorShape([None, *shape[1:]])
+    return tf.TensorSpec(shape, leaves[0].dtype)
+
+
+# --- Ragged and sparse tensors ------------------------------------------------------------------------
+
+
+def _is_composite(leaf: Any) -> bool:
+    return isinstance(leaf, (tf.RaggedTensor, tf.SparseTensor)) or hasattr(leaf, "tocoo")
+
+
+def _rows_dataset(
+    data: tuple[Any, ...], batch_size: int | None, shuffle: bool | str
+) -> DatasetData:
+    """Arrays with ragged or sparse ones among them, as a dataset: these cannot be sliced in programs."""
+    check_lengths(data)
+    tensors = tf.nest.map_structure(as_tensor, data)
+    num_rows = int(tf.nest.flatten(tensors)[0].shape[0])
+    size = 32 if batch_size is None else batch_size
+    rows = tf.data.Dataset.range(num_rows)
+    if shuffle:
+        rows = rows.shuffle(num_rows, seed=int(np.random.randint(2**31)))
+    batches = rows.batch(size).map(
+        lambda picked: tf.nest.map_structure(lambda leaf: _gather(leaf, picked), tensors)
+    )
+    return DatasetData(batches.prefetch(tf.data.AUTOTUNE), -(-num_rows // size))
+
+
+def _gather(tensor: Any, rows: tf.Tensor) -> Any:
+    if not isinstance(tensor, tf.SparseTensor):
+        return tf.gather(tensor, rows)
+    row_ids = tensor.indices[:, 0]
+    entries = tf.RaggedTensor.from_value_rowids(
+        tf.range(tf.size(row_ids)), row_ids, nrows=tensor.dense_shape[0]
+    )
+    picked = tf.gather(entries, rows)
+    inner = tf.gather(tensor.indices[:, 1:], picked.flat_values)
+    shape = tf.concat([tf.shape(rows, "int64"), tensor.dense_shape[1:]], axis=0)
+    indices = tf.concat([picked.value_rowids()[:, None], inner], axis=1)
+    return tf.SparseTensor(indices, tf.gather(tensor.values, picked.flat_values), shape)

@@ -1,0 +1,86 @@
+"""A step, traced once for batches of any size: what every kind of program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.ops.resource_variable_ops import default_variable_creator_v2
+
+from tfkit import xla
+from tfkit.core.state import StateWatch
+
+Step = Callable[[Any], Any]
+
+
+class StepTrace:
+    """A step as a function of a batch's tensors.
+
+    Args:
+        step: function of a batch; gives a nest of tensors.
+        structure: a batch, or anything of its form with a spec in the place of each tensor.
+
+    Attributes:
+        specs: a spec for each tensor of a batch.
+        outputs: the nest that the step gives, of specs.
+        watch: the layers that took part.
+    """
+
+    def __init__(self, step: Step, structure: Any) -> None:
+        self.specs = [free_batch(leaf) for leaf in tf.nest.flatten(structure)]
+        self.watch = StateWatch()
+
+        def flat_step(*tensors: Any) -> Any:
+            with self.watch:
+                results = step(tf.nest.pack_sequence_as(structure, tensors))
+            return tf.nest.map_structure(tf.convert_to_tensor, results)
+
+        self._function = traced(flat_step, self.specs)
+        self.outputs = self._function.structured_outputs
+        self._compiled = tf.function(self, autograph=False, jit_compile=True)
+
+    def __call__(self, *tensors: Any) -> Any:
+        """Runs the step, or makes it a part of what is being traced."""
+        return self._function(*tensors)
+
+    def compiled(self, *tensors: Any) -> Any:
+        """Runs the step as one XLA program; it is compiled for each size of batch."""
+        return self._compiled(*tensors)
+
+    def operations(self) -> list[tuple[str, str]]:
+        """Type and name of each operation."""
+        return list(xla.operations(self._function.graph))
+
+    def no_outputs(self) -> Any:
+        """Zeros in the form of the outputs, for a loop to begin with."""
+        return tf.nest.map_structure(
+            lambda spec: tf.zeros([size or 0 for size in spec.shape], spec.dtype), self.outputs
+        )
+
+
+def traced(function: Callable[..., Any], specs: Any, jit_compile: bool = False) -> Any:
+    """A function of flat arguments, traced for `specs` and never again."""
+
+    def build(*arguments: Any) -> Any:
+        # `tf.function` traces a second time where the first time made variables.
+        with tf.variable_creator_scope(_make_variable):
+            return function(*arguments)
+
+    compiled = tf.function(build, autograph=False, jit_compile=jit_compile or None)
+    return compiled.get_concrete_function(*specs)
+
+
+def _make_variable(next_creator: Callable[..., tf.Variable], **options: Any) -> tf.Variable:
+    """A variable whose value is known is made at once, out of sight of the trace under way."""
+    if tf.executing_eagerly() and not tf.distribute.has_strategy():
+        return default_variable_creator_v2(None, **options)
+    return next_creator(**options)
+
+
+def free_batch(tensor: Any) -> Any:
+    """The spec of a tensor, or of a spec, with any number of rows."""
+    spec = tensor if isinstance(tensor, tf.TypeSpec) else tf.type_spec_from_value(tensor)
+    if isinstance(spec, tf.TensorSpec) and spec.shape.rank:
+        return tf.TensorSpec([None, *spec.shape[1:]], spec.dtype)
+    return spec
