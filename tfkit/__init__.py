@@ -1,6 +1,7 @@
 """tfkit: deep learning for TensorFlow alone."""
 
 from tfkit import activations as activations
+from tfkit import backend as backend
 from tfkit import config as config
 from tfkit import constraints as constraints
 from tfkit import datasets as datasets
@@ -9,9 +10,11 @@ from tfkit import initializers as initializers
 from tfkit import layers as layers
 from tfkit import losses as losses
 from tfkit import metrics as metrics
+from tfkit import mixed_precision as mixed_precision
 from tfkit import models as models
 from tfkit import ops as ops
 from tfkit import optimizers as optimizers
+from tfkit import preprocessing as preprocessing
 from tfkit import random as random
 from tfkit import regularizers as regularizers
 from tfkit import saving as saving
@@ -20,7 +23,9 @@ from tfkit import utils as utils
 from tfkit.core.input_layer import Input as Input
 from tfkit.core.input_spec import InputSpec as InputSpec
 from tfkit.core.layer import Layer as Layer
+from tfkit.device_scope import device as device
 from tfkit.dtype_policies import DTypePolicy as DTypePolicy
+from tfkit.dtype_policies import FloatDTypePolicy as FloatDTypePolicy
 from tfkit.initializers import Initializer as Initializer
 from tfkit.losses import Loss as Loss
 from tfkit.metrics import Metric as Metric
@@ -30,6 +35,7 @@ from tfkit.models import Sequential as Sequential
 from tfkit.optimizers import Optimizer as Optimizer
 from tfkit.random import SeedGenerator as SeedGenerator
 from tfkit.regularizers import Regularizer as Regularizer
+from tfkit.rematerialization import remat as remat
 from tfkit.symbolic import KerasTensor as KerasTensor
 from tfkit.training import callbacks as callbacks
 from tfkit.version import __version__ as __version__

@@ -3,10 +3,16 @@
 from tfkit.dtype_policies import dtype_policy as dtype_policy
 from tfkit.dtype_policies import set_dtype_policy as set_dtype_policy
 from tfkit.settings import backend as backend
+from tfkit.settings import disable_interactive_logging as disable_interactive_logging
+from tfkit.settings import disable_traceback_filtering as disable_traceback_filtering
+from tfkit.settings import enable_interactive_logging as enable_interactive_logging
+from tfkit.settings import enable_traceback_filtering as enable_traceback_filtering
 from tfkit.settings import epsilon as epsilon
 from tfkit.settings import floatx as floatx
 from tfkit.settings import functions_run_eagerly as functions_run_eagerly
 from tfkit.settings import image_data_format as image_data_format
+from tfkit.settings import is_interactive_logging_enabled as is_interactive_logging_enabled
+from tfkit.settings import is_traceback_filtering_enabled as is_traceback_filtering_enabled
 from tfkit.settings import run_functions_eagerly as run_functions_eagerly
 from tfkit.settings import set_epsilon as set_epsilon
 from tfkit.settings import set_floatx as set_floatx

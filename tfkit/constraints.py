@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit import config, registry
 
-Axes = int | Sequence[int]
+_Axes = int | Sequence[int]
 
 
 class Constraint:
@@ -40,7 +40,7 @@ class Constraint:
         return cls(**config)
 
 
-def _norms(w: tf.Tensor, axis: Axes) -> tf.Tensor:
+def _norms(w: tf.Tensor, axis: _Axes) -> tf.Tensor:
     return tf.sqrt(tf.reduce_sum(tf.square(w), axis, keepdims=True))
 
 
@@ -53,7 +53,7 @@ class MaxNorm(Constraint):
             convolution's.
     """
 
-    def __init__(self, max_value: float = 2, axis: Axes = 0) -> None:
+    def __init__(self, max_value: float = 2, axis: _Axes = 0) -> None:
         self.max_value = max_value
         self.axis = axis
 
@@ -83,7 +83,7 @@ class UnitNorm(Constraint):
         axis: the axis or axes that make up one vector, as in `MaxNorm`.
     """
 
-    def __init__(self, axis: Axes = 0) -> None:
+    def __init__(self, axis: _Axes = 0) -> None:
         self.axis = axis
 
     def __call__(self, w: Any) -> tf.Tensor:
@@ -111,7 +111,7 @@ class MinMaxNorm(Constraint):
         min_value: float = 0.0,
         max_value: float = 1.0,
         rate: float = 1.0,
-        axis: Axes = 0,
+        axis: _Axes = 0,
     ) -> None:
         self.min_value = min_value
         self.max_value = max_value

@@ -11,7 +11,12 @@ from typing import Any
 
 from tfkit import settings
 from tfkit.dtypes import standardize_dtype
-from tfkit.registry import register_builtins, resolve
+from tfkit.registry import (
+    deserialize_keras_object,
+    register_builtins,
+    resolve,
+    serialize_keras_object,
+)
 
 _MIXED = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
 
@@ -93,6 +98,8 @@ class DTypePolicy:
         return hash(self.name)
 
 
+FloatDTypePolicy = DTypePolicy
+
 register_builtins("", [DTypePolicy], {"FloatDTypePolicy": DTypePolicy})
 
 _global_policy: list[DTypePolicy] = []
@@ -106,6 +113,11 @@ def dtype_policy() -> DTypePolicy:
 def set_dtype_policy(policy: str | DTypePolicy) -> None:
     """Sets the policy of all layers that are made from now on without a `dtype` argument."""
     _global_policy[:] = [get(policy)]
+
+
+def reset_dtype_policy() -> None:
+    """Lets layers without a `dtype` argument follow the default float type again."""
+    _global_policy.clear()
 
 
 def get(identifier: Any) -> DTypePolicy:
@@ -123,9 +135,11 @@ def get(identifier: Any) -> DTypePolicy:
     raise ValueError(f"Expected the configuration of a dtype policy. Received: {identifier!r}")
 
 
-def serialize(policy: DTypePolicy) -> str:
-    """The name of a policy, which is all there is to it."""
-    return policy.name
+def serialize(dtype_policy: DTypePolicy) -> dict[str, Any]:
+    """The configuration of a policy."""
+    return serialize_keras_object(dtype_policy)
 
 
-deserialize = get
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """The policy that a configuration describes."""
+    return deserialize_keras_object(config, custom_objects, kind="")

@@ -27,6 +27,12 @@ def auto_name(class_name: str) -> str:
     return f"{prefix}_{count}" if count else prefix
 
 
+def get_uid(prefix: str = "") -> int:
+    """How many default names with this prefix there are now, counting one more at each call."""
+    _counts[prefix] += 1
+    return _counts[prefix]
+
+
 def scope_name(name: str) -> str:
     """A name as TensorFlow takes it for a scope of operations."""
     return re.sub(r"^[^A-Za-z0-9.]", ".", re.sub(r"[^A-Za-z0-9_.\\/>-]", "_", name))

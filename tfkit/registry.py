@@ -84,9 +84,9 @@ def register_keras_serializable(
     return register
 
 
-def get_registered_name(item: Any) -> str:
+def get_registered_name(obj: Any) -> str:
     """The registered name of a class or function; its plain name where it is not registered."""
-    return _registered_names.get(item, item.__name__)
+    return _registered_names.get(obj, obj.__name__)
 
 
 def get_registered_object(
@@ -116,10 +116,10 @@ def get_custom_objects() -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def custom_object_scope(objects: dict[str, Any]) -> Iterator[None]:
-    """Within the `with` block configurations may also name `objects`, a dict from name to object."""
+def custom_object_scope(custom_objects: dict[str, Any]) -> Iterator[None]:
+    """Within the `with` block configurations may also name these objects, given by name."""
     before = dict(_custom_objects)
-    _custom_objects.update(objects)
+    _custom_objects.update(custom_objects)
     try:
         yield
     finally:
@@ -254,18 +254,28 @@ def _serialize_instance(obj: Any) -> dict[str, Any]:
 
 
 def deserialize_keras_object(
-    config: Any, custom_objects: dict[str, Any] | None = None, kind: str | None = None
+    config: Any,
+    custom_objects: dict[str, Any] | None = None,
+    safe_mode: bool = True,
+    *,
+    kind: str | None = None,
 ) -> Any:
     """The object that a configuration describes: the inverse of `serialize_keras_object`.
 
     Args:
         config: a configuration, as data.
         custom_objects: names that the configuration may use besides tfkit's own and registered ones.
+        safe_mode: only True: tfkit never runs code from a configuration.
         kind: if given, only tfkit's own objects of this public module may be named, and custom ones.
 
     Raises:
         ValueError: for a name that is not registered; no code of the object has run then.
     """
+    if not safe_mode:
+        raise ValueError(
+            "`safe_mode=False` is not supported: tfkit never runs code from a configuration. Register "
+            "your classes and functions, or pass them as `custom_objects`. Received: safe_mode=False"
+        )
     if custom_objects:
         with custom_object_scope(custom_objects):
             return deserialize_keras_object(config, kind=kind)

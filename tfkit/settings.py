@@ -1,8 +1,10 @@
-"""Process-wide settings: default float type, fuzz factor, image layout, eager switch."""
+"""Process-wide settings: default float type, fuzz factor, image layout, switches for logs and debugging."""
 
 from __future__ import annotations
 
 import dataclasses
+
+import tensorflow as tf
 
 _FLOAT_TYPES = ("bfloat16", "float16", "float32", "float64")
 _IMAGE_DATA_FORMATS = ("channels_last", "channels_first")
@@ -14,6 +16,7 @@ class _Settings:
     epsilon: float = 1e-7
     image_data_format: str = "channels_last"
     run_eagerly: bool = False
+    interactive_logging: bool = True
 
 
 _settings = _Settings()
@@ -94,3 +97,36 @@ def run_functions_eagerly(enabled: bool) -> None:
 def functions_run_eagerly() -> bool:
     """Whether `run_functions_eagerly(True)` is in force."""
     return _settings.run_eagerly
+
+
+def enable_interactive_logging() -> None:
+    """Sends progress and messages to standard output, as it is unless switched off."""
+    _settings.interactive_logging = True
+
+
+def disable_interactive_logging() -> None:
+    """Sends progress and messages to `absl.logging`, for jobs on a server."""
+    _settings.interactive_logging = False
+
+
+def is_interactive_logging_enabled() -> bool:
+    """Whether progress and messages go to standard output."""
+    return _settings.interactive_logging
+
+
+def enable_traceback_filtering() -> None:
+    """Leaves TensorFlow's own frames out of tracebacks, as it is unless switched off.
+
+    tfkit's frames are few and always shown.
+    """
+    tf.debugging.enable_traceback_filtering()
+
+
+def disable_traceback_filtering() -> None:
+    """Shows every frame of TensorFlow in tracebacks, to look for a fault below one's own code."""
+    tf.debugging.disable_traceback_filtering()
+
+
+def is_traceback_filtering_enabled() -> bool:
+    """Whether TensorFlow's own frames are left out of tracebacks."""
+    return bool(tf.debugging.is_traceback_filtering_enabled())

@@ -121,9 +121,9 @@ class Node:
         return symbolic_leaves(self.outputs)
 
 
-def is_keras_tensor(value: Any) -> bool:
-    """Whether `value` is a symbolic tensor."""
-    return isinstance(value, KerasTensor)
+def is_keras_tensor(x: Any) -> bool:
+    """Whether `x` is a symbolic tensor."""
+    return isinstance(x, KerasTensor)
 
 
 def symbolic_leaves(structure: Any) -> list[KerasTensor]:

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow as tf
 
 
-def flatten(structure: Any) -> list[Any]:
-    """The leaves of `structure`, in order; dicts in the order of their sorted keys."""
-    return tf.nest.flatten(structure)
-
-
-def map_structure(function: Callable[..., Any], *structures: Any) -> Any:
-    """A nest of the same form with `function` applied to the leaves of all `structures` at once."""
-    return tf.nest.map_structure(function, *structures)
-
-
-def pack_sequence_as(structure: Any, flat_sequence: list[Any]) -> Any:
-    """The leaves of `flat_sequence` in the form of `structure`: the inverse of `flatten`."""
-    return tf.nest.pack_sequence_as(structure, flat_sequence)
+class MAP_TO_NONE:
+    """What a function given to `traverse` returns to put `None` into the result."""
 
 
 def is_nested(structure: Any) -> bool:
@@ -28,6 +18,166 @@ def is_nested(structure: Any) -> bool:
     return tf.nest.is_nested(structure)
 
 
+def flatten(structure: Any) -> list[Any]:
+    """The leaves of `structure`, in order; dicts in the order of their sorted keys."""
+    return tf.nest.flatten(structure)
+
+
+def flatten_with_path(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
+    """The leaves of `structure`, each with its path of keys and indices.
+
+    Example:
+        >>> flatten_with_path({"a": [5, 6]})
+        [(('a', 0), 5), (('a', 1), 6)]
+    """
+    if not is_nested(structure):
+        return [((), structure)]
+    return [
+        ((key, *path), leaf)
+        for key, child in _children(structure)
+        for path, leaf in flatten_with_path(child)
+    ]
+
+
+def map_structure(func: Callable[..., Any], *structures: Any, none_is_leaf: bool = True) -> Any:
+    """A nest of the same form with `func` applied to the leaves of all `structures` at once.
+
+    Args:
+        func: takes one leaf of each structure.
+        *structures: nests of one form.
+        none_is_leaf: whether `func` gets a `None` as well; if not, it stays `None`.
+
+    Raises:
+        ValueError: without structures, and for structures of different forms.
+    """
+    if not structures:
+        raise ValueError("Give at least one structure. Received: none")
+    for other in structures[1:]:
+        assert_same_structure(structures[0], other)
+    if none_is_leaf:
+        return tf.nest.map_structure(func, *structures)
+    return tf.nest.map_structure(
+        lambda *leaves: None if leaves[0] is None else func(*leaves), *structures
+    )
+
+
+def map_structure_up_to(shallow_structure: Any, func: Callable[..., Any], *structures: Any) -> Any:
+    """As `map_structure`, only as deep as `shallow_structure`: `func` gets what stands at its leaves.
+
+    Example:
+        >>> map_structure_up_to([0, 0], len, [[1, 2], [3]])
+        [2, 1]
+    """
+    if not structures:
+        raise ValueError("Give at least one structure. Received: none")
+    if not is_nested(shallow_structure):
+        return func(*structures)
+    shallow = _children(shallow_structure)
+    deep = [_children(structure) if is_nested(structure) else [] for structure in structures]
+    keys = [key for key, _ in shallow]
+    if any([key for key, _ in children] != keys for children in deep):
+        raise ValueError(
+            f"Structures differ in form. Expected one as deep as {shallow_structure}. "
+            f"Received: {structures}"
+        )
+    mapped = [
+        map_structure_up_to(child, func, *(children[i][1] for children in deep))
+        for i, (_, child) in enumerate(shallow)
+    ]
+    return _with_children(shallow_structure, mapped)
+
+
+def pack_sequence_as(structure: Any, flat_sequence: list[Any]) -> Any:
+    """The leaves of `flat_sequence` in the form of `structure`: the inverse of `flatten`."""
+    return tf.nest.pack_sequence_as(structure, flat_sequence)
+
+
 def assert_same_structure(a: Any, b: Any) -> None:
-    """Raises `ValueError` or `TypeError` unless both nests have one form."""
-    tf.nest.assert_same_structure(a, b)
+    """Raises `ValueError` unless both nests have one form, lists and tuples told apart."""
+    try:
+        tf.nest.assert_same_structure(a, b)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+
+
+def assert_same_paths(a: Any, b: Any) -> None:
+    """Raises `ValueError` unless the leaves of both nests have equal paths, in whatever containers."""
+    a_paths, b_paths = ({path for path, _ in flatten_with_path(nest)} for nest in (a, b))
+    if a_paths != b_paths:
+        raise ValueError(
+            "The leaves have different paths. "
+            f"Only in the first: {sorted(a_paths - b_paths, key=str)}. "
+            f"Only in the second: {sorted(b_paths - a_paths, key=str)}"
+        )
+
+
+def traverse(func: Callable[[Any], Any], structure: Any, top_down: bool = True) -> Any:
+    """Visits each nest and leaf, and puts what `func` returns in its place.
+
+    Args:
+        func: takes a nest or a leaf. `None` leaves it as it is, `MAP_TO_NONE` puts `None` there.
+        structure: a nest.
+        top_down: whether a nest comes before its items; what `func` returns for it then stands, and
+            its items are not visited.
+
+    Example:
+        >>> traverse(lambda x: sum(x) if isinstance(x, list) else None, {"a": [1, 2], "b": 3})
+        {'a': 3, 'b': 3}
+    """
+    if not top_down:
+        structure = _traverse_children(func, structure, top_down)
+    result = func(structure)
+    if result is None:
+        return _traverse_children(func, structure, top_down) if top_down else structure
+    return None if result is MAP_TO_NONE else result
+
+
+def lists_to_tuples(structure: Any) -> Any:
+    """The same nest with tuples in place of lists."""
+    return traverse(lambda x: tuple(x) if isinstance(x, list) else None, structure, top_down=False)
+
+
+def map_shape_structure(func: Callable[[Any], Any], structure: Any) -> Any:
+    """`func` applied to each shape, a list or tuple of integers and `None`, in a nest of shapes.
+
+    Example:
+        >>> map_shape_structure(len, {"a": (None, 3), "b": (2, 3, 4)})
+        {'a': 2, 'b': 3}
+    """
+
+    def visit(item: Any) -> Any:
+        is_shape = isinstance(item, (list, tuple)) and all(
+            size is None or isinstance(size, int) for size in item
+        )
+        if is_nested(item) and not is_shape:
+            return None
+        result = func(item)
+        return MAP_TO_NONE if result is None else result
+
+    return traverse(visit, structure)
+
+
+def _children(structure: Any) -> list[tuple[Any, Any]]:
+    """The items of a nest, each with its key or index."""
+    if isinstance(structure, Mapping):
+        return [(key, structure[key]) for key in sorted(structure)]
+    return list(enumerate(structure))
+
+
+def _with_children(structure: Any, children: list[Any]) -> Any:
+    """A nest of the same type with other items."""
+    if isinstance(structure, Mapping):
+        result: Any = copy.copy(structure)
+        for key, child in zip(sorted(structure), children, strict=True):
+            result[key] = child
+        return result
+    if hasattr(structure, "_fields"):
+        return type(structure)(*children)
+    return type(structure)(children)
+
+
+def _traverse_children(func: Callable[[Any], Any], structure: Any, top_down: bool) -> Any:
+    if not is_nested(structure):
+        return structure
+    children = [traverse(func, child, top_down) for _, child in _children(structure)]
+    return _with_children(structure, children)

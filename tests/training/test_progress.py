@@ -4,6 +4,7 @@ import types
 
 import pytest
 
+from tfkit import settings
 from tfkit.training import progress
 from tfkit.training.callbacks import CallbackList, ProgbarLogger
 from tfkit.training.progress import Progbar
@@ -202,12 +203,12 @@ def test_console_without_the_character_gets_equals_signs(monkeypatch):
 def test_logging_can_be_sent_to_absl(log_file, monkeypatch):
     received = []
     monkeypatch.setattr(progress.logging, "info", lambda form, text: received.append(form % text))
-    progress.disable_interactive_logging()
+    settings.disable_interactive_logging()
     try:
-        assert not progress.is_interactive_logging_enabled()
+        assert not settings.is_interactive_logging_enabled()
         progress.print_message("hello")
     finally:
-        progress.enable_interactive_logging()
+        settings.enable_interactive_logging()
     assert received == ["hello"]
     assert log_file.getvalue() == ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from tfkit import dtype_policies, registry
+from tfkit import registry
 
 
 class ConstructorArguments:
@@ -72,7 +72,7 @@ def layer_config(layer: Any, overridden: bool) -> dict[str, Any]:
     config = {
         "name": layer.name,
         "trainable": layer.trainable,
-        "dtype": dtype_policies.serialize(layer.dtype_policy),
+        "dtype": layer.dtype_policy.name,
     }
     if not overridden:
         config = {name: value for name, value in config.items() if recorded.accepts(name)}

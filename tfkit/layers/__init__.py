@@ -87,6 +87,22 @@ from tfkit.layers.resizing import ZeroPadding1D as ZeroPadding1D
 from tfkit.layers.resizing import ZeroPadding2D as ZeroPadding2D
 from tfkit.layers.time_distributed import TimeDistributed as TimeDistributed
 
+AvgPool1D = AveragePooling1D
+AvgPool2D = AveragePooling2D
+AvgPool3D = AveragePooling3D
+Convolution1D = Conv1D
+Convolution2D = Conv2D
+Convolution3D = Conv3D
+GlobalAvgPool1D = GlobalAveragePooling1D
+GlobalAvgPool2D = GlobalAveragePooling2D
+GlobalAvgPool3D = GlobalAveragePooling3D
+GlobalMaxPool1D = GlobalMaxPooling1D
+GlobalMaxPool2D = GlobalMaxPooling2D
+GlobalMaxPool3D = GlobalMaxPooling3D
+MaxPool1D = MaxPooling1D
+MaxPool2D = MaxPooling2D
+MaxPool3D = MaxPooling3D
+
 registry.register_builtins(
     "layers",
     [
@@ -164,6 +180,23 @@ registry.register_builtins(
         ZeroPadding1D,
         ZeroPadding2D,
     ],
+    aliases={
+        "AvgPool1D": AveragePooling1D,
+        "AvgPool2D": AveragePooling2D,
+        "AvgPool3D": AveragePooling3D,
+        "Convolution1D": Conv1D,
+        "Convolution2D": Conv2D,
+        "Convolution3D": Conv3D,
+        "GlobalAvgPool1D": GlobalAveragePooling1D,
+        "GlobalAvgPool2D": GlobalAveragePooling2D,
+        "GlobalAvgPool3D": GlobalAveragePooling3D,
+        "GlobalMaxPool1D": GlobalMaxPooling1D,
+        "GlobalMaxPool2D": GlobalMaxPooling2D,
+        "GlobalMaxPool3D": GlobalMaxPooling3D,
+        "MaxPool1D": MaxPooling1D,
+        "MaxPool2D": MaxPooling2D,
+        "MaxPool3D": MaxPooling3D,
+    },
 )
 
 

@@ -18,10 +18,11 @@ class _Pooling(Layer):
     """The largest or the mean value of each window.
 
     Args:
-        pool_size: sizes of the window, one number or one for each direction.
+        pool_size: sizes of the window, one number or one for each direction; of maxima, 2 unless given.
         strides: step in each direction, `pool_size` unless given.
         padding: `"valid"` (none) or `"same"` (output size is input size over stride).
         data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
+        name: a label for people.
 
     Input shape: `(batch, *sizes, channels)`, or channels second.
 
@@ -36,13 +37,14 @@ class _Pooling(Layer):
 
     def __init__(
         self,
-        pool_size: Any = 2,
+        pool_size: Any,
         strides: Any = None,
         padding: str = "valid",
         data_format: str | None = None,
+        name: str | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(name=name, **kwargs)
         self.pool_size = sizes(self, "pool_size", pool_size, self.rank)
         given = self.pool_size if strides is None else strides
         self.strides = sizes(self, "strides", given, self.rank)
@@ -67,7 +69,20 @@ class _Pooling(Layer):
         return tf.cast(channels_last(x, self.data_format, pool), inputs.dtype)
 
 
-class MaxPooling1D(_Pooling):
+class _MaxPooling(_Pooling):
+    def __init__(
+        self,
+        pool_size: Any = 2,
+        strides: Any = None,
+        padding: str = "valid",
+        data_format: str | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(pool_size, strides, padding, data_format, name, **kwargs)
+
+
+class MaxPooling1D(_MaxPooling):
     """The largest value of each window of sequences, `(batch, steps, channels)`.
 
     The arguments are `pool_size`, `strides`, `padding` and `data_format`, as described in `_Pooling`.
@@ -76,7 +91,7 @@ class MaxPooling1D(_Pooling):
     rank, kind = 1, "MAX"
 
 
-class MaxPooling2D(_Pooling):
+class MaxPooling2D(_MaxPooling):
     """The largest value of each window of images, `(batch, height, width, channels)`.
 
     The arguments are `pool_size`, `strides`, `padding` and `data_format`, as described in `_Pooling`.
@@ -85,7 +100,7 @@ class MaxPooling2D(_Pooling):
     rank, kind = 2, "MAX"
 
 
-class MaxPooling3D(_Pooling):
+class MaxPooling3D(_MaxPooling):
     """The largest value of each window of volumes, `(batch, depth, height, width, channels)`.
 
     The arguments are `pool_size`, `strides`, `padding` and `data_format`, as described in `_Pooling`.

@@ -46,9 +46,6 @@ from tfkit.metrics.correlation import concordance_correlation as concordance_cor
 from tfkit.metrics.correlation import pearson_correlation as pearson_correlation
 from tfkit.metrics.f_score import F1Score as F1Score
 from tfkit.metrics.f_score import FBetaScore as FBetaScore
-from tfkit.metrics.hinge import CategoricalHinge as CategoricalHinge
-from tfkit.metrics.hinge import Hinge as Hinge
-from tfkit.metrics.hinge import SquaredHinge as SquaredHinge
 from tfkit.metrics.identifiers import deserialize as deserialize
 from tfkit.metrics.identifiers import get as get
 from tfkit.metrics.identifiers import serialize as serialize
@@ -57,6 +54,9 @@ from tfkit.metrics.iou import IoU as IoU
 from tfkit.metrics.iou import MeanIoU as MeanIoU
 from tfkit.metrics.iou import OneHotIoU as OneHotIoU
 from tfkit.metrics.iou import OneHotMeanIoU as OneHotMeanIoU
+from tfkit.metrics.margins import CategoricalHinge as CategoricalHinge
+from tfkit.metrics.margins import Hinge as Hinge
+from tfkit.metrics.margins import SquaredHinge as SquaredHinge
 from tfkit.metrics.operating_point import PrecisionAtRecall as PrecisionAtRecall
 from tfkit.metrics.operating_point import RecallAtPrecision as RecallAtPrecision
 from tfkit.metrics.operating_point import SensitivityAtSpecificity as SensitivityAtSpecificity

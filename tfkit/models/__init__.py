@@ -1,6 +1,5 @@
 """Models: layers that can be trained, saved and exported."""
 
-from tfkit.core.input_layer import Input as Input
 from tfkit.models.clone import clone_model as clone_model
 from tfkit.models.model import Functional as Functional
 from tfkit.models.model import Model as Model

@@ -43,7 +43,7 @@ class Model(Trainer, Layer):
         name: a label.
 
     Example:
-        >>> x = Input(shape=(4,))
+        >>> x = tfkit.Input(shape=(4,))
         >>> model = Model(x, tf.nn.relu(x))
         >>> model(tf.constant([[-1.0, 0.0, 1.0, 2.0]])).numpy()
         array([[0., 0., 1., 2.]], dtype=float32)

@@ -21,7 +21,7 @@ class Sequential(Model):
         name: a label.
 
     Example:
-        >>> model = Sequential([Input(shape=(3,))])
+        >>> model = Sequential([tfkit.Input(shape=(3,))])
         >>> model.layers
         []
     """

@@ -14,3 +14,5 @@ from tfkit.saving.model_file import model_from_json as model_from_json
 from tfkit.saving.model_file import save_model as save_model
 from tfkit.saving.weights import load_weights as load_weights
 from tfkit.saving.weights import save_weights as save_weights
+
+CustomObjectScope = custom_object_scope

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shutil
 import sys
@@ -13,33 +12,12 @@ from typing import Any
 import numpy as np
 from absl import logging
 
+from tfkit import settings
+
 _BOLD, _GREEN, _GREY, _RESET = "\x1b[1m", "\x1b[32m", "\x1b[37m", "\x1b[0m"
 
 
 # --- Where messages go ---------------------------------------------------------------------------
-
-
-@dataclasses.dataclass
-class _Switch:
-    interactive: bool = True
-
-
-_switch = _Switch()
-
-
-def enable_interactive_logging() -> None:
-    """Sends progress and messages to standard output, as it is unless switched off."""
-    _switch.interactive = True
-
-
-def disable_interactive_logging() -> None:
-    """Sends progress and messages to `absl.logging`, for jobs on a server."""
-    _switch.interactive = False
-
-
-def is_interactive_logging_enabled() -> bool:
-    """Whether progress and messages go to standard output."""
-    return _switch.interactive
 
 
 def print_message(message: str, line_break: bool = True) -> None:
@@ -49,7 +27,7 @@ def print_message(message: str, line_break: bool = True) -> None:
         message: the text.
         line_break: whether a line break follows it on standard output.
     """
-    if not is_interactive_logging_enabled():
+    if not settings.is_interactive_logging_enabled():
         logging.info("%s", message)
         return
     text = message + "\n" if line_break else message
@@ -118,7 +96,7 @@ class Progbar:
 
         in_terminal = bool(getattr(sys.stdout, "isatty", lambda: False)())
         in_notebook = "ipykernel" in type(sys.stdout).__module__
-        self._live = is_interactive_logging_enabled() and (
+        self._live = settings.is_interactive_logging_enabled() and (
             in_terminal or in_notebook or "PYCHARM_HOSTED" in os.environ
         )
         self._in_terminal = in_terminal

@@ -82,12 +82,12 @@ class SimpleRNN(GatedRNN):
         bias_constraint: Any = None,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
-        seed: int | None = None,
         return_sequences: bool = False,
         return_state: bool = False,
         go_backwards: bool = False,
         stateful: bool = False,
         unroll: bool = False,
+        seed: int | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(

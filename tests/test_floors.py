@@ -1,0 +1,97 @@
+"""How the files hang together: what each may import, and that Keras is never among it."""
+
+import ast
+import graphlib
+import itertools
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FLOORS = {
+    0: """config datasets device_scope dtype_policies dtypes masking names ops philox random registry
+        rematerialization settings symbolic tree version xla""",
+    1: "activations constraints initializers losses metrics mixed_precision optimizers regularizers",
+    2: "core",
+    # `saving` and `export` work on any layer. Models stand above them: `Model.save` calls them.
+    3: "export layers saving training",
+    4: "models",
+    5: "backend cli interop preprocessing utils",
+    6: "__init__",
+}
+FLOOR = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()}
+OPTIONAL = {"PIL", "ml_dtypes"}  # Beside what the package depends on.
+
+
+def module_of(path):
+    """`tfkit/ops/image.py` -> `tfkit.ops.image`."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 2 else parts)
+
+
+FILES = {module_of(path): path for path in sorted((ROOT / "tfkit").rglob("*.py"))}
+
+
+def room_of(module):
+    return module.split(".")[1]
+
+
+def imports_of(module):
+    """The modules that a file imports, `tfkit.__init__` for the face."""
+    for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} has a relative import"
+            wholes = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [whole if whole in FILES else node.module for whole in wholes]
+        yield from ("tfkit.__init__" if name == "tfkit" else name for name in names)
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_each_file_imports_from_its_own_floor_or_below(module):
+    assert room_of(module) in FLOOR, "give the new room a floor in FLOORS"
+    above = [
+        name
+        for name in imports_of(module)
+        if name.startswith("tfkit.") and FLOOR[room_of(name)] > FLOOR[room_of(module)]
+    ]
+    assert not above, f"{module} stands on floor {FLOOR[room_of(module)]}"
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_imports_stand_at_the_top_and_name_dependencies(module):
+    tree = ast.parse(FILES[module].read_text(encoding="utf-8"))
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+    inner = itertools.chain.from_iterable(
+        ast.walk(node) for node in ast.walk(tree) if isinstance(node, functions)
+    )
+    assert not [node.lineno for node in inner if isinstance(node, (ast.Import, ast.ImportFrom))]
+    roots = {name.partition(".")[0] for name in imports_of(module)}
+    dependencies = {"tfkit", "tensorflow", "numpy", "h5py", "rich", "absl"}
+    assert roots <= dependencies | OPTIONAL | sys.stdlib_module_names
+
+
+def test_keras_is_reached_in_no_other_way():
+    """Not through TensorFlow, which has Keras as `tf.keras`, nor by a name in a string."""
+    found = []
+    for module, path in FILES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and node.attr == "keras":
+                found.append(f"{module}:{node.lineno}")
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", None) == "import_module":
+                found.append(f"{module}:{node.lineno}")
+            if isinstance(node, ast.Name) and node.id in ("__import__", "import_module"):
+                found.append(f"{module}:{node.lineno}")
+    assert not found
+
+
+def test_no_file_imports_itself_in_a_circle():
+    graph = {
+        module: {name for name in imports_of(module) if name in FILES and name != module}
+        for module in FILES
+    }
+    # Raises `CycleError`, which names the files.
+    graphlib.TopologicalSorter(graph).prepare()

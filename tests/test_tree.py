@@ -1,0 +1,129 @@
+import collections
+
+import keras
+import pytest
+
+import tfkit
+from tfkit import tree
+
+Point = collections.namedtuple("Point", ["x", "y"])
+NESTS = {
+    "leaf": 5,
+    "none": None,
+    "list": [1, [2, 3], (4,)],
+    "dict": {"b": 1, "a": {"c": None, "d": [2]}},
+    "namedtuple": [Point(1, (2, 3))],
+    "default": collections.defaultdict(int, {"b": 1, "a": 2}),
+    "empty": [[], (), {}],
+    "deque": collections.deque([1, [2]]),
+}
+
+
+@pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS)
+def test_nests_are_seen_as_keras_sees_them(nest):
+    results = [
+        (
+            library.tree.is_nested(nest),
+            library.tree.flatten(nest),
+            library.tree.flatten_with_path(nest),
+            library.tree.map_structure(lambda x: (x, 1), nest),
+            library.tree.map_structure(lambda x: (x, 1), nest, none_is_leaf=False),
+            library.tree.lists_to_tuples(nest),
+            library.tree.pack_sequence_as(nest, library.tree.flatten(nest)),
+        )
+        for library in (tfkit, keras)
+    ]
+    assert results[0] == results[1]
+    for ours, theirs in zip(results[0][3:], results[1][3:], strict=True):
+        assert type(ours) is type(theirs)
+
+
+@pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS)
+@pytest.mark.parametrize("top_down", [True, False])
+def test_nests_are_visited_in_the_order_of_keras(nest, top_down):
+    orders = []
+    for library in (tfkit, keras):
+        visited = []
+        assert library.tree.traverse(visited.append, nest, top_down) == nest
+        orders.append(visited)
+    assert orders[0] == orders[1]
+
+
+def test_traverse_puts_results_in_place():
+    for library in (tfkit, keras):
+        none = library.tree.MAP_TO_NONE
+
+        def change(item, none=none):
+            return none if item == 1 else "tuple" if isinstance(item, tuple) else None
+
+        assert library.tree.traverse(change, {"a": [1, 2], "b": (1,)}) == {
+            "a": [None, 2],
+            "b": "tuple",
+        }
+
+
+SHAPES = [(2, 3), [None, 3], {"a": (1,), "b": [(2, 3), (4,)]}, [], (), None, [None, None]]
+
+
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+def test_shapes_are_leaves(shapes):
+    def describe(shape):
+        return None if shape == (1,) else ("shape", shape)
+
+    got = tfkit.tree.map_shape_structure(describe, shapes)
+    assert got == keras.tree.map_shape_structure(describe, shapes)
+
+
+def test_ordered_dicts_go_by_sorted_key_too():
+    # Keras takes them in their own order; `tf.function`, `tf.data` and this do not.
+    nest = collections.OrderedDict([("b", 1), ("a", 2)])
+    assert tree.flatten(nest) == [2, 1]
+    assert [path for path, _ in tree.flatten_with_path(nest)] == [("a",), ("b",)]
+    changed = tree.map_structure_up_to(nest, str, nest)
+    assert changed == collections.OrderedDict([("b", "1"), ("a", "2")])
+
+
+def test_map_structure_up_to_stops_at_the_shallow_leaves():
+    for library in (tfkit, keras):
+        got = library.tree.map_structure_up_to(
+            {"a": 0, "b": [0]}, lambda x, y: (x, y), {"a": [1, 2], "b": [3]}, {"a": 4, "b": [[5]]}
+        )
+        assert got == {"a": ([1, 2], 4), "b": [(3, [5])]}
+
+
+SAME = [([1, 2], [3, 4]), ({"a": 1}, collections.OrderedDict(a=2)), ([None], [1]), (1, "a")]
+DIFFERENT = [([1], (1,)), ([1, 2], [1]), ([1], 1), ({"a": 1}, {"b": 1}), ([[1]], [1])]
+
+
+@pytest.mark.parametrize(("a", "b"), SAME, ids=str)
+def test_equal_forms_pass(a, b):
+    for library in (tfkit, keras):
+        library.tree.assert_same_structure(a, b)
+        library.tree.map_structure(lambda x, y: None, a, b)
+
+
+@pytest.mark.parametrize(("a", "b"), DIFFERENT, ids=str)
+def test_different_forms_are_refused_as_keras_refuses_them(a, b):
+    for library in (tfkit, keras):
+        with pytest.raises(ValueError):  # noqa: PT011
+            library.tree.assert_same_structure(a, b)
+        with pytest.raises(ValueError):  # noqa: PT011
+            library.tree.map_structure(lambda x, y: None, a, b)
+
+
+def test_paths_are_compared_without_the_containers():
+    for library in (tfkit, keras):
+        library.tree.assert_same_paths([1, (2,)], (3, Point(4, 5)[:1]))
+        with pytest.raises(ValueError, match="paths"):
+            library.tree.assert_same_paths([1, 2], [1])
+
+
+def test_errors_say_what_was_passed():
+    with pytest.raises(ValueError, match="at least one structure"):
+        tree.map_structure(len)
+    with pytest.raises(ValueError, match="at least one structure"):
+        tree.map_structure_up_to([1], len)
+    with pytest.raises(ValueError, match=r"Expected one as deep as \[1, 2\]. Received: \(\[1\],\)"):
+        tree.map_structure_up_to([1, 2], len, [1])
+    with pytest.raises(ValueError, match=r"Only in the first: \[\(1,\)\]"):
+        tree.assert_same_paths([1, 2], [1])

@@ -1,0 +1,3 @@
+"""Sequences of different lengths as one array."""
+
+from tfkit.utils.sequences import pad_sequences as pad_sequences

@@ -1,0 +1,173 @@
+"""Images between files, Pillow and NumPy. Pillow is needed for these functions alone."""
+
+from __future__ import annotations
+
+import io
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfkit import settings
+
+Image: Any
+try:
+    from PIL import Image
+except ImportError:
+    Image = None
+
+_MODES = {"grayscale": "L", "rgb": "RGB", "rgba": "RGBA"}
+_GRAY_MODES = ("L", "I;16", "I")
+_INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "hamming", "box", "lanczos")
+
+
+def _pillow() -> Any:
+    if Image is None:
+        raise ImportError("Images need Pillow. Install it: pip install pillow")
+    return Image
+
+
+def array_to_img(
+    x: Any, data_format: str | None = None, scale: bool = True, dtype: Any = None
+) -> Any:
+    """A Pillow image of an array.
+
+    Args:
+        x: one image, with 1, 3 or 4 channels (grey, RGB, RGBA).
+        data_format: `"channels_last"` or `"channels_first"`; the default layout unless given.
+        scale: whether to stretch the values so that the least is 0 and the largest 255.
+        dtype: dtype to compute in; the default float type unless given.
+
+    Raises:
+        ImportError: without Pillow.
+        ValueError: for another number of axes or channels.
+    """
+    image = _pillow()
+    x = np.asarray(x, settings.floatx() if dtype is None else dtype)
+    if x.ndim != 3:
+        raise ValueError(f"Expected one image, of 3 axes. Received an array of shape {x.shape}")
+    if settings.standardize_data_format(data_format) == "channels_first":
+        x = x.transpose(1, 2, 0)
+    if scale:
+        x = x - x.min()
+        x = x / (x.max() or 1) * 255
+    channels = x.shape[2]
+    if channels not in (1, 3, 4):
+        raise ValueError(f"Expected 1, 3 or 4 channels. Received an array with {channels}")
+    if channels > 1:
+        return image.fromarray(x.astype("uint8"))
+    return image.fromarray(x[:, :, 0].astype("int32" if x.max() > 255 else "uint8"))
+
+
+def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) -> np.ndarray:
+    """A Pillow image as an array with an axis of channels, values as they are.
+
+    Args:
+        img: the image.
+        data_format: `"channels_last"` or `"channels_first"`; the default layout unless given.
+        dtype: dtype of the result; the default float type unless given.
+
+    Raises:
+        ValueError: for an image that has neither two nor three axes.
+    """
+    x = np.asarray(img, settings.floatx() if dtype is None else dtype)
+    if x.ndim not in (2, 3):
+        raise ValueError(f"Expected an image of 2 or 3 axes. Received one of shape {x.shape}")
+    x = x[:, :, np.newaxis] if x.ndim == 2 else x
+    channels_first = settings.standardize_data_format(data_format) == "channels_first"
+    return x.transpose(2, 0, 1) if channels_first else x
+
+
+def save_img(
+    path: Any,
+    x: Any,
+    data_format: str | None = None,
+    file_format: str | None = None,
+    scale: bool = True,
+    **kwargs: Any,
+) -> None:
+    """Writes an array as an image file.
+
+    Args:
+        path: a path, or a file that is open for writing.
+        x: one image, as in `array_to_img`.
+        data_format: as in `array_to_img`.
+        file_format: format of the file, such as `"png"`; told from the path unless given.
+        scale: as in `array_to_img`.
+        **kwargs: options of the format, for Pillow's `Image.save`.
+
+    Raises:
+        ImportError: without Pillow.
+    """
+    if file_format is None and isinstance(path, (str, os.PathLike)):
+        file_format = Path(path).suffix[1:].lower()
+    if file_format is not None and file_format.lower() == "jpg":
+        file_format = "jpeg"
+    img = array_to_img(x, data_format, scale)
+    if img.mode == "RGBA" and file_format == "jpeg":
+        warnings.warn("JPEG has no transparency: the image is saved as RGB.", stacklevel=2)
+        img = img.convert("RGB")
+    img.save(path, format=file_format, **kwargs)
+
+
+def load_img(
+    path: Any,
+    color_mode: str = "rgb",
+    target_size: tuple[int, int] | None = None,
+    interpolation: str = "nearest",
+    keep_aspect_ratio: bool = False,
+) -> Any:
+    """Reads an image file as a Pillow image.
+
+    Args:
+        path: a path, or the file's content as `io.BytesIO`.
+        color_mode: `"grayscale"`, `"rgb"` or `"rgba"`.
+        target_size: `(height, width)` in pixels; that of the file unless given.
+        interpolation: how to resize: `"nearest"`, `"bilinear"`, `"bicubic"`, `"hamming"`, `"box"` or
+            `"lanczos"`.
+        keep_aspect_ratio: whether to resize only the largest part in the centre that has the form of
+            `target_size`, instead of distorting the image.
+
+    Raises:
+        ImportError: without Pillow.
+        TypeError: for a `path` of another type.
+        ValueError: for a colour mode or an interpolation that is not one of the above.
+    """
+    image = _pillow()
+    if color_mode not in _MODES:
+        raise ValueError(
+            f"`color_mode` must be one of {tuple(_MODES)}. Received: color_mode={color_mode!r}"
+        )
+    if isinstance(path, io.BytesIO):
+        img = image.open(path)
+    elif isinstance(path, (str, bytes, os.PathLike)):
+        img = image.open(io.BytesIO(Path(os.fsdecode(path)).read_bytes()))
+    else:
+        raise TypeError(
+            f"`path` must be a path or `io.BytesIO`. Received: {path!r} (of type {type(path).__name__})"
+        )
+    if not (color_mode == "grayscale" and img.mode in _GRAY_MODES):
+        img = img.convert(_MODES[color_mode])
+    if target_size is None:
+        return img
+    height, width = target_size
+    if img.size == (width, height):
+        return img
+    if interpolation not in _INTERPOLATIONS:
+        raise ValueError(
+            f"`interpolation` must be one of {_INTERPOLATIONS}. "
+            f"Received: interpolation={interpolation!r}"
+        )
+    resample = image.Resampling[interpolation.upper()]
+    box = _centre_box(img.size, (width, height)) if keep_aspect_ratio else None
+    return img.resize((width, height), resample, box=box)
+
+
+def _centre_box(size: tuple[int, int], target: tuple[int, int]) -> tuple[int, int, int, int]:
+    """The largest box in the centre of an image, `(width, height)`, with the form of the target."""
+    width = min(size[0], size[1] * target[0] // target[1])
+    height = min(size[1], size[0] * target[1] // target[0])
+    left, top = (size[0] - width) // 2, (size[1] - height) // 2
+    return left, top, left + width, top + height

@@ -1,0 +1,29 @@
+"""What the process remembers between models, forgotten."""
+
+from __future__ import annotations
+
+import gc
+
+from tfkit import settings
+from tfkit.dtype_policies import reset_dtype_policy
+from tfkit.names import reset_names
+from tfkit.random import reset_global_seed_generator
+
+
+def clear_session(free_memory: bool = True) -> None:
+    """Forgets default names, the global seed generator, the global dtype policy and log switches.
+
+    Models need no such call to be freed: they go, with their compiled programs, after their last use.
+
+    Args:
+        free_memory: whether to collect garbage at once, which takes a moment.
+
+    Example:
+        >>> clear_session()
+    """
+    reset_names()
+    reset_global_seed_generator()
+    reset_dtype_policy()
+    settings.enable_interactive_logging()
+    if free_memory:
+        gc.collect()
