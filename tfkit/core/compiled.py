@@ -16,10 +16,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.eager.record import could_possibly_record
 
 from tfkit.core.context import next_record
 from tfkit.core.state import LayerState, StateWatch
 from tfkit.masking import get_mask, set_mask
+from tfkit.shared_programs import SharedProgram
 
 _log = logging.getLogger("tfkit")
 _PRIMITIVES = (type(None), bool, int, float, str, bytes)
@@ -135,6 +137,7 @@ class _Trace:
 
         function = tf.function(program, autograph=False, jit_compile=state.jit_compile)
         self._program = function.get_concrete_function(*specs)
+        self._shared: SharedProgram | None = None
 
     def takes(self, shapes: list[tf.TensorShape]) -> bool:
         """Whether tensors of these shapes fit."""
@@ -144,13 +147,20 @@ class _Trace:
 
     def run(self, tensors: list[tf.Tensor], state: LayerState) -> Any:
         """The outputs for these tensors; losses are handed to the layers that added them."""
-        results = iter(self._program(*tensors))
+        results = iter(self._results(tensors))
         outputs = _rebuild(self._outputs, results)
         state.begin_record(next_record())
         for below, loss in zip(self._loss_states, results, strict=True):
             below.begin_record(state.record)
             below.losses.append(loss)
         return outputs
+
+    def _results(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        if could_possibly_record():
+            return self._program(*tensors)
+        if self._shared is None:
+            self._shared = SharedProgram(self._program)
+        return self._shared.run_flat(tensors)
 
 
 # --- Nests as hashable descriptions, with the tensors taken out ---------------------------------------

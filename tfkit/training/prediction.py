@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.shared_programs import SharedProgram
 from tfkit.training.data import ArrayData, take_rows
 from tfkit.training.planner import EAGER, GRAPH_LOOP, XLA_STEP, Plan
 from tfkit.training.step import StepTrace, traced
@@ -27,6 +28,9 @@ class PredictProgram:
     def __init__(self, trace: StepTrace, jit_compile: bool | str) -> None:
         self.trace = trace
         self._step = trace.compiled if jit_compile is True else trace
+        self._run_batch = self._step
+        if jit_compile is not True and self._can_be_joined():
+            self._run_batch = SharedProgram(trace.function)
         self._loop: Any = None
         if jit_compile is True:
             self.plan = Plan(XLA_STEP, "`jit_compile=True`")
@@ -35,7 +39,7 @@ class PredictProgram:
 
     def run_batch(self, tensors: list[Any]) -> Any:
         """The outputs for one batch, given by its flat tensors."""
-        return self._step(*tensors)
+        return self._run_batch(*tensors)
 
     def run(self, data: ArrayData, first_step: int, num_steps: int) -> Any:
         """The outputs of steps `first_step` to `first_step + num_steps`, joined."""
@@ -44,7 +48,7 @@ class PredictProgram:
         if num_steps == 1 or not self._can_be_joined():
             stop = min(start + num_steps * data.batch_size, data.num_rows)
             whole = start == 0 and stop == data.num_rows
-            return self._step(*(array if whole else array[start:stop] for array in arrays))
+            return self._run_batch(*(array if whole else array[start:stop] for array in arrays))
         if self._loop is None:
             number = tf.TensorSpec([], "int64")
             self._loop = traced(self._steps, [self.trace.specs, number, number, number])

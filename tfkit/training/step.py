@@ -10,6 +10,7 @@ from tensorflow.python.ops.resource_variable_ops import default_variable_creator
 
 from tfkit import xla
 from tfkit.core.state import StateWatch
+from tfkit.shared_programs import SharedProgram
 
 Step = Callable[[Any], Any]
 
@@ -23,6 +24,7 @@ class StepTrace:
 
     Attributes:
         specs: a spec for each tensor of a batch.
+        function: the step as a `ConcreteFunction` of a batch's flat tensors.
         outputs: the nest that the step gives, of specs.
         watch: the layers that took part.
     """
@@ -36,13 +38,16 @@ class StepTrace:
                 results = step(tf.nest.pack_sequence_as(structure, tensors))
             return tf.nest.map_structure(tf.convert_to_tensor, results)
 
-        self._function = traced(flat_step, self.specs)
-        self.outputs = self._function.structured_outputs
-        self._compiled = tf.function(self, autograph=False, jit_compile=True)
+        self.function = trace_once(flat_step, self.specs)
+        self.outputs = self.function.structured_outputs
+        self._compiled = tf.function(self._run, autograph=False, jit_compile=True)
 
     def __call__(self, *tensors: Any) -> Any:
         """Runs the step, or makes it a part of what is being traced."""
-        return self._function(*tensors)
+        return self.function(*tensors)
+
+    def _run(self, *tensors: Any) -> Any:
+        return self.function(*tensors)
 
     def compiled(self, *tensors: Any) -> Any:
         """Runs the step as one XLA program; it is compiled for each size of batch."""
@@ -50,7 +55,7 @@ class StepTrace:
 
     def operations(self) -> list[tuple[str, str]]:
         """Type and name of each operation."""
-        return list(xla.operations(self._function.graph))
+        return list(xla.operations(self.function.graph))
 
     def no_outputs(self) -> Any:
         """Zeros in the form of the outputs, for a loop to begin with."""
@@ -60,7 +65,12 @@ class StepTrace:
 
 
 def traced(function: Callable[..., Any], specs: Any, jit_compile: bool = False) -> Any:
-    """A function of flat arguments, traced for `specs` and never again."""
+    """A function of tensors as a program, traced for `specs` and never again."""
+    return SharedProgram(trace_once(function, specs, jit_compile))
+
+
+def trace_once(function: Callable[..., Any], specs: Any, jit_compile: bool = False) -> Any:
+    """A `ConcreteFunction` of a function of tensors."""
 
     def build(*arguments: Any) -> Any:
         # `tf.function` traces a second time where the first time made variables.
