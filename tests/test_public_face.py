@@ -56,6 +56,7 @@ COMMON = {name: pair for name, pair in COMMON.items() if pair[1] is not None}
 
 # Public names that Keras does not have.
 ADDITIONS = {
+    "saving.DamagedFileError",
     "Functional",
     "SeedGenerator",
     "callbacks.SparseCallback",

@@ -106,8 +106,9 @@ def test_a_subclassed_model_before_and_after_its_first_call():
         ["last (Dense)", "(None, 2)", "8"],
     ]
     assert sums[0] == " Total params: 64 (256.00 B)"
-    model.first.add_weight(shape=(300,), dtype="float64")
-    assert cells(summary(model))[1][0] == f" Total params: 364 ({(256 + 300 * 8) / 1024:.2f} KB)"
+    model.second = tfkit.layers.Dense(300, dtype="float64")
+    model.second.build((None, 1))
+    assert cells(summary(model))[1][0] == f" Total params: 664 ({(256 + 600 * 8) / 1024:.2f} KB)"
 
 
 def test_functions_have_rows():

@@ -297,7 +297,8 @@ def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: A
     """What `Model.predict` does."""
     program = predict_program(model, data)
     if data.num_batches == 1 and not verbose and callbacks is None:
-        outputs = program.run_batch(tf.nest.flatten(next(data.batches())))
+        batch = data.tensors if isinstance(data, ArrayData) else next(data.batches())
+        outputs = program.run_batch(tf.nest.flatten(batch))
         return tf.nest.map_structure(to_numpy, outputs)
     num_steps = steps if steps is not None else data.num_batches
     callbacks = _callback_list(

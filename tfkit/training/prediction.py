@@ -45,10 +45,12 @@ class PredictProgram:
         """The outputs of steps `first_step` to `first_step + num_steps`, joined."""
         arrays = tf.nest.flatten(data.tensors)
         start = first_step * data.batch_size
-        if num_steps == 1 or not self._can_be_joined():
-            stop = min(start + num_steps * data.batch_size, data.num_rows)
-            whole = start == 0 and stop == data.num_rows
-            return self._run_batch(*(array if whole else array[start:stop] for array in arrays))
+        stop = min(start + num_steps * data.batch_size, data.num_rows)
+        if stop - start == data.num_rows <= data.batch_size:
+            return self.run_batch(arrays)
+        if not self._can_be_joined():
+            return self.run_batch([array[start:stop] for array in arrays])
+        # Single steps run in the loop too: TensorFlow may round another way outside of it.
         if self._loop is None:
             number = tf.TensorSpec([], "int64")
             self._loop = traced(self._steps, [self.trace.specs, number, number, number])

@@ -39,7 +39,8 @@ class StepTrace:
             return tf.nest.map_structure(tf.convert_to_tensor, results)
 
         self.function = trace_once(flat_step, self.specs)
-        self.outputs = self.function.structured_outputs
+        outputs = self.function.structured_outputs
+        self.outputs = tf.nest.map_structure(tf.type_spec_from_value, outputs)
         self._compiled = tf.function(self._run, autograph=False, jit_compile=True)
 
     def __call__(self, *tensors: Any) -> Any:
