@@ -48,7 +48,7 @@ class Stateful(tf.Module):
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
         """Members in containers too, for `tf.train.Checkpoint`."""
         children = super()._trackable_children(save_type, **kwargs)
-        return {**children, **{path: member for path, member in self._members() if "/" in path}}
+        return {**dict(self._members()), **children}
 
     @property
     def weights(self) -> list[tf.Variable]:

@@ -63,6 +63,10 @@ class Optimizer(SlotOwner):
         array([0.5, 1. ], dtype=float32)
     """
 
+    # Whether XLA may compile the update of many numbers where it does not compile the whole step;
+    # `Model.compile(jit_compile=False)` turns it off.
+    may_compile = True
+
     def __init__(
         self,
         learning_rate: LearningRate,
@@ -296,7 +300,7 @@ class Optimizer(SlotOwner):
             for gradient, variable in zip(gradients, variables, strict=True):
                 distribution.update(variable, self._update_variable, gradient, learning_rate)
 
-        if is_builtin(type(self)) and compiling.pays(gradients, variables):
+        if self.may_compile and is_builtin(type(self)) and compiling.pays(gradients, variables):
             tf.function(update, jit_compile=True, autograph=False)(gradients)
         else:
             update(gradients)

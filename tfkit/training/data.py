@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -80,11 +81,26 @@ class DatasetData:
     Args:
         dataset: the batches.
         num_batches: how many there are, `None` where that is not known.
+        source: where the batches come from if that is Python; its `error` is what the user's code raised.
     """
 
-    def __init__(self, dataset: tf.data.Dataset, num_batches: int | None) -> None:
+    def __init__(
+        self, dataset: tf.data.Dataset, num_batches: int | None, source: Any = None
+    ) -> None:
         self.dataset = dataset
         self.num_batches = num_batches
+        self._source = source
+
+    @contextlib.contextmanager
+    def errors_of_user(self) -> Iterator[None]:
+        """Shows an error in the user's generator or loader as it is, and not as TensorFlow wraps it."""
+        try:
+            yield
+        except tf.errors.OpError:
+            error = getattr(self._source, "error", None)
+            if error is None:
+                raise
+            raise error from None
 
     def batches(self) -> Iterator[Any]:
         """The batches one by one."""
@@ -165,6 +181,23 @@ def check_lengths(data: Any) -> None:
         raise ValueError("The data has no samples. Expected arrays with at least one row.")
 
 
+def check_class_weight(class_weight: Any) -> None:
+    """Refuses what is no dict from class indices to numbers.
+
+    Raises:
+        ValueError: that shows an entry that is wrong.
+    """
+    expected = "Expected a dict from class indices (0, 1, ...) to numbers, as {0: 1.0, 1: 5.0}."
+    if not isinstance(class_weight, dict) or not class_weight:
+        raise ValueError(f"Unknown `class_weight`. {expected} Received: {class_weight!r}")
+    for index, weight in class_weight.items():
+        is_index = isinstance(index, (int, np.integer)) and index >= 0
+        if not is_index or not isinstance(weight, (int, float, np.number)):
+            raise ValueError(
+                f"Unknown entry in `class_weight`. {expected} Received: {index!r}: {weight!r}"
+            )
+
+
 def with_class_weight(batch: Any, class_weight: dict[int, float]) -> Any:
     """Adds sample weights that are the weights of the classes of the targets."""
     x, y, sample_weight = unpack_x_y_sample_weight(batch)
@@ -175,13 +208,11 @@ def with_class_weight(batch: Any, class_weight: dict[int, float]) -> Any:
     if rank is not None and rank >= 2 and y.shape[-1] != 1:
         classes = tf.argmax(y, axis=-1)
     else:
-        classes = tf.cast(
-            tf.squeeze(y, -1) if rank is not None and rank >= 2 else tf.round(y), "int64"
-        )
-    table = tf.constant(
-        [float(class_weight.get(index, 1.0)) for index in range(max(class_weight) + 1)], "float32"
-    )
-    known = classes <= max(class_weight)
+        column = rank is not None and rank >= 2
+        classes = tf.cast(tf.squeeze(y, -1) if column else tf.round(y), "int64")
+    last = max(class_weight)
+    table = tf.constant([float(class_weight.get(index, 1.0)) for index in range(last + 1)])
+    known = classes <= last
     weights = tf.where(known, tf.gather(table, tf.where(known, classes, 0)), 1.0)
     if sample_weight is not None:
         weights = weights * tf.cast(sample_weight, weights.dtype)

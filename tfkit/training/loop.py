@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import time
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ from tfkit.training.callbacks import CallbackList, History
 from tfkit.training.data import ArrayData, DatasetData, split_validation
 from tfkit.training.prediction import EagerPrediction, Gathered, PredictProgram, to_numpy
 from tfkit.training.programs import ArrayProgram, IteratorProgram
-from tfkit.training.sources import is_batches, make_data
+from tfkit.training.sources import is_arrays, is_batches, make_data
 
 # A program ends often enough for the bar to be redrawn and Ctrl-C to be heard.
 _SECONDS_A_PROGRAM = 0.1
@@ -128,7 +129,8 @@ class Epoch:
     def run(self, first_step: int, num_steps: int) -> tuple[int, dict[str, Any]]:
         """Runs a program; how many steps it did, and its logs."""
         if isinstance(self.data, DatasetData):
-            return run_iterator(self.model, self.mode, self.iterator, num_steps)
+            with self.data.errors_of_user():
+                return run_iterator(self.model, self.mode, self.iterator, num_steps)
         position = first_step % self.data.num_batches
         if position == 0 and first_step:
             self.order = self.data.order()
@@ -217,10 +219,21 @@ def fit(
             validation_data if isinstance(validation_data, (tuple, list)) else (validation_data,)
         )
         test_x, test_y, test_weight = (*parts, None, None)[:3]
+        if not parts or not (is_batches(test_x) or is_arrays(test_x)):
+            raise ValueError(
+                "Unknown `validation_data`. Expected `(x, y)`, `(x, y, sample_weight)` or a dataset of "
+                f"batches. Received: {validation_data!r}"
+            )
         test_size = validation_batch_size or batch_size
         if is_batches(test_x):
             test_size = None
         validation = make_data(test_x, test_y, test_weight, test_size)
+    for name, value in (
+        ("steps_per_epoch", steps_per_epoch),
+        ("validation_steps", validation_steps),
+    ):
+        if value is not None and int(value) < 1:
+            raise ValueError(f"`{name}` must be a positive integer. Received: {value}")
     pace, test_pace = Pace(model.steps_per_execution), Pace(model.steps_per_execution)
     num_steps = steps_per_epoch if steps_per_epoch is not None else data.num_batches
     callbacks = _callback_list(model, callbacks, verbose, epochs=epochs, steps=num_steps)
@@ -238,6 +251,13 @@ def fit(
         if num_steps is None:
             num_steps = data.num_batches = done
         ran_out = done < num_steps and not model.stop_training
+        if ran_out or num_steps == 0:
+            warnings.warn(
+                f"Your input ran out of data; interrupting training. Expected {num_steps} steps in an "
+                f"epoch, and there were batches for {done}. Use `.repeat()` on a dataset, or pass fewer "
+                "`steps_per_epoch`.",
+                stacklevel=3,
+            )
         if validation is not None and _due(number + 1, validation_freq):
             model.reset_metrics()
             measured = _run_test(model, validation, validation_steps, callbacks, test_pace)

@@ -13,6 +13,7 @@ from tfkit.training.data import (
     ArrayData,
     DatasetData,
     as_tensor,
+    check_class_weight,
     check_lengths,
     make_arrays,
     with_class_weight,
@@ -38,12 +39,16 @@ def make_data(
         shuffle: for arrays only.
         class_weight: a weight for each class of the targets, by index.
     """
+    if x is None:
+        raise ValueError("`x` is None. Expected arrays, a dataset or a generator of batches.")
+    if class_weight is not None:
+        check_class_weight(class_weight)
     if is_batches(x):
         for name, value in (("y", y), ("sample_weight", sample_weight), ("batch_size", batch_size)):
             if value is not None:
                 raise ValueError(
                     f"Argument `{name}` is for arrays: a dataset or generator already gives batches of "
-                    f"`(x, y, sample_weight)`. Received: x={type(x).__name__}, {name}={value!r}"
+                    f"`(x, y, sample_weight)`. Received: x={type(x).__name__}, {name}={_brief(value)}"
                 )
         if isinstance(x, tf.data.Dataset):
             count = int(x.cardinality())
@@ -72,6 +77,20 @@ def is_batches(x: Any) -> bool:
     return isinstance(x, Iterable) or (hasattr(x, "__getitem__") and hasattr(x, "__len__"))
 
 
+def _brief(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    return repr(value) if shape is None else f"<{type(value).__name__} of shape {tuple(shape)}>"
+
+
+def is_arrays(x: Any) -> bool:
+    """Whether `x` is an array, a tensor or a nest of these."""
+    leaves = tf.nest.flatten(x)
+    return bool(leaves) and all(
+        hasattr(leaf, "shape") or hasattr(leaf, "tocoo") or isinstance(x, (list, tuple))
+        for leaf in leaves
+    )
+
+
 class _Source:
     """Batches from Python: an iterable, or an object with `__getitem__` and `__len__`.
 
@@ -79,7 +98,12 @@ class _Source:
 
     Args:
         batches: what the user passed.
+
+    Attributes:
+        error: what the user's code raised, if it did.
     """
+
+    error: Exception | None = None
 
     def __init__(self, batches: Any) -> None:
         self._batches = batches
@@ -112,14 +136,18 @@ class _Source:
             self._current = self._new_pass()
         while self._head:
             yield self._head.pop(0)
-        yield from self._current
+        try:
+            yield from self._current
+        except Exception as error:
+            self.error = error
+            raise
 
 
 def _from_iterable(batches: Any) -> DatasetData:
     source = _Source(batches)
     spec = source.element_spec()
     dataset = tf.data.Dataset.from_generator(source, output_signature=spec)
-    return DatasetData(dataset, _length(batches))
+    return DatasetData(dataset, _length(batches), source)
 
 
 def _length(batches: Any) -> int | None:

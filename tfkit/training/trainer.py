@@ -100,6 +100,9 @@ class Trainer:
         self.jit_compile = jit_compile
         self._tfkit.jit_compile = jit_compile is True  # type: ignore[attr-defined]
         self.plan = Plans()
+        for part in (found, getattr(found, "inner_optimizer", None)):
+            if part is not None:
+                part.may_compile = jit_compile is not False
         self.stop_training = False
         self.compiled = True
         self._compile_arguments = {
@@ -334,7 +337,7 @@ class Trainer:
             y,
             batch_size,
             epochs,
-            1 if verbose == "auto" else int(verbose),
+            _verbosity(verbose),
             callbacks,
             validation_split,
             validation_data,
@@ -370,7 +373,7 @@ class Trainer:
             raise ValueError(f"Arguments not recognized: {kwargs}")
         self._check_compiled("evaluate")
         data = make_data(x, y, sample_weight, batch_size)
-        verbose = 1 if verbose == "auto" else int(verbose)
+        verbose = _verbosity(verbose)
         logs = loop.evaluate(self, data, verbose, steps, callbacks)
         if return_dict:
             return logs
@@ -404,7 +407,7 @@ class Trainer:
                     f"Received: callbacks={callbacks}"
                 )
             return loop.stream(self, data, steps)
-        verbose = 1 if verbose == "auto" else int(verbose)
+        verbose = _verbosity(verbose)
         return loop.predict(self, data, verbose, steps, callbacks)
 
     def train_on_batch(
@@ -442,3 +445,11 @@ class Trainer:
         data = make_arrays(x, None, None, 2**31 - 1)
         outputs = loop.predict_program(self, data).run_batch(tf.nest.flatten(data.tensors))
         return tf.nest.map_structure(to_numpy, outputs)
+
+
+def _verbosity(verbose: int | str) -> int:
+    if verbose == "auto":
+        return 1
+    if verbose not in (0, 1, 2):
+        raise ValueError(f"`verbose` must be 0, 1, 2 or 'auto'. Received: {verbose!r}")
+    return int(verbose)

@@ -64,6 +64,11 @@ class CallbackList(Callback):
                     f"Expected callbacks. Received: the class {callback.__name__}. "
                     f"Call it: `{callback.__name__}(...)`."
                 )
+            if not hasattr(callback, "on_epoch_end"):
+                raise TypeError(
+                    "Expected callbacks: objects with the hooks of `tfkit.callbacks.Callback`. "
+                    f"Received: {callback!r}"
+                )
         if add_history and not self._has(History):
             self.callbacks.append(History())
         if add_progbar and not self._has(ProgbarLogger):
