@@ -1,8 +1,11 @@
-"""Kinds of program: what is chosen and said, that all of them compute the same, and how often a step is traced."""
+"""Kinds of program: which is chosen, that all compute the same, and how often a step is traced."""
 
+import gc
 import logging
+import re
 
 import numpy as np
+import psutil
 import pytest
 import tensorflow as tf
 
@@ -29,7 +32,13 @@ def perceptron():
 
 def convolutional():
     return keras.Sequential(
-        [keras.Input((6,)), layers.Reshape((3, 2)), layers.Conv1D(2, 2), layers.Flatten(), layers.Dense(1)]
+        [
+            keras.Input((6,)),
+            layers.Reshape((3, 2)),
+            layers.Conv1D(2, 2),
+            layers.Flatten(),
+            layers.Dense(1),
+        ]
     )
 
 
@@ -44,8 +53,8 @@ def with_python():
 
     class Doubled(layers.Layer):
         def call(self, inputs):
-            outputs = tf.numpy_function(lambda x: x * 2, [inputs], tf.float32)
-            return tf.ensure_shape(outputs, inputs.shape)
+            again = tf.numpy_function(np.copy, [inputs], tf.float32)
+            return inputs + tf.stop_gradient(tf.ensure_shape(again, inputs.shape))
 
     return keras.Sequential([keras.Input((6,)), layers.Dense(1), Doubled(name="doubled")])
 
@@ -71,20 +80,15 @@ def train(build, form="arrays", epochs=1, **options):
         (perceptron, XLA_LOOP, "all of the step"),
         (convolutional, GRAPH_LOOP, "Conv2D of '.*conv1d.*' on CPUs"),
         (recurrent, XLA_STEP, "While"),
-        (with_python, GRAPH_LOOP, "cannot compile the operation EagerPyFunc of '.*doubled'"),
+        (with_python, GRAPH_LOOP, "cannot compile the operation PyFunc of '.*doubled'"),
     ],
 )
 def test_every_kind_gives_the_same_weights(build, kind, reason, form):
     model, history = train(build, form)
     assert model.plan["train"].kind == kind
-    assert model.plan["train"].reason
-    import re
-
     assert re.search(reason, model.plan["train"].reason)
     assert f"train: {kind}" in repr(model.plan)
     assert int(model.optimizer.iterations) == 103
-    if build is with_python:  # No gradient passes through NumPy.
-        return
     plain, plain_history = train(build, form, jit_compile=False)
     assert plain.plan["train"].kind == GRAPH_LOOP
     eager, eager_history = train(build, form, run_eagerly=True)
@@ -92,3 +96,131 @@ def test_every_kind_gives_the_same_weights(build, kind, reason, form):
         for weight, expected in zip(model.variables, other.variables, strict=True):
             np.testing.assert_allclose(weight, expected, rtol=1e-4, atol=1e-6)
         np.testing.assert_allclose(history["loss"], other_history["loss"], rtol=1e-5)
+
+
+def test_a_fit_is_cut_into_programs_without_a_trace_in_the_numbers():
+    results = []
+    for steps in (1, 10, 64):
+        model, history = train(perceptron, steps_per_execution=steps)
+        results.append([weight.numpy() for weight in model.variables])
+        assert int(model.optimizer.iterations) == 103
+        assert history == train(perceptron, steps_per_execution=steps)[1]
+    for weights in results[1:]:
+        for weight, expected in zip(weights, results[0], strict=True):
+            np.testing.assert_array_equal(weight, expected)
+
+
+class Counting(keras.Model):
+    """Counts how often it is traced, by mode."""
+
+    def __init__(self):
+        super().__init__()
+        self.dense = layers.Dense(1)
+        self.counts = {"train": 0, "test": 0, "predict": 0}
+
+    def call(self, inputs):
+        return self.dense(inputs)
+
+    def train_step(self, data):
+        self.counts["train"] += 1
+        return super().train_step(data)
+
+    def test_step(self, data):
+        self.counts["test"] += 1
+        return super().test_step(data)
+
+    def predict_step(self, data):
+        self.counts["predict"] += 1
+        return super().predict_step(data)
+
+
+@pytest.mark.parametrize("jit_compile", ["auto", False])
+def test_each_step_is_traced_once(jit_compile):
+    model = Counting()
+    model.compile("sgd", "mse", jit_compile=jit_compile)
+    for _ in range(2):
+        model.fit(X, Y, batch_size=50, epochs=3, validation_data=(X, Y), verbose=0)
+        model.evaluate(X[:77], Y[:77], verbose=0)
+    for rows in range(1, 21):
+        model.train_on_batch(X[:rows], Y[:rows])
+        model.test_on_batch(X[:rows], Y[:rows])
+        model.predict_on_batch(X[:rows])
+    model.fit(tf.data.Dataset.from_tensor_slices((X, Y)).batch(30), verbose=0)
+    for rows in range(1, 65):
+        assert model.predict(X[:rows], verbose=0).shape == (rows, 1)
+    assert model.counts == {"train": 1, "test": 1, "predict": 1}
+
+
+def test_a_log_says_why_a_step_is_traced_again(caplog):
+    caplog.set_level(logging.DEBUG, "tfkit")
+    model = Counting()
+    model.compile("sgd", "mse")
+    model.fit(X[:8], Y[:8], verbose=0)
+    assert "traced again" not in caplog.text
+    model.dense.trainable = False
+    model.fit(X[:8], Y[:8], verbose=0)
+    assert (
+        "The train step is traced again: the attribute `_trainable` of a Dense was set"
+        in caplog.text
+    )
+    model.fit(X[:8], Y[:8].astype("int32"), verbose=0)
+    assert "dtype=tf.int32" in caplog.text
+
+
+def test_xla_or_an_error_that_names_operation_and_layer():
+    model = with_python()
+    model.compile("sgd", "mse", jit_compile=True)
+    start = model.get_weights()
+    with pytest.raises(ValueError, match=r"PyFunc of '.*doubled'.*jit_compile='auto'"):
+        model.fit(X, Y, verbose=0)
+    np.testing.assert_array_equal(model.get_weights()[0], start[0])
+    model = convolutional()
+    model.compile("sgd", "mse", jit_compile=True)
+    model.fit(X[:10], Y[:10], batch_size=4, verbose=0)
+    assert model.plan["train"].kind == XLA_STEP
+
+
+def test_strings_and_lookups_go_without_xla():
+    table = tf.lookup.StaticVocabularyTable(
+        tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([0, 1], "int64")), 1
+    )
+
+    class Lookup(layers.Layer):
+        def call(self, inputs):
+            return table.lookup(inputs)
+
+    inputs = keras.Input((2,), dtype="string")
+    outputs = layers.Dense(1)(layers.Flatten()(layers.Embedding(3, 4)(Lookup()(inputs))))
+    model = keras.Model(inputs, outputs)
+    model.compile("adam", "mse")
+    words = np.array([["a", "b"], ["b", "c"], ["c", "a"]])
+    model.fit(words, np.ones((3, 1)), verbose=0)
+    assert model.plan["train"].kind == GRAPH_LOOP
+    assert "string" in model.plan["train"].reason
+
+
+def test_equal_models_share_what_is_compiled():
+    names = set()
+    for _ in range(2):
+        model, _ = train(perceptron)
+        names.update(
+            loop._name for key in model._programs._programs.values() for loop in key._loops.values()
+        )
+        train(lambda: keras.Sequential([keras.Input((6,)), layers.Dense(2), layers.Dense(1)]))
+    assert len(names) == 2  # the loop, and the one for the smaller last batch
+
+
+def test_repeated_work_takes_no_more_memory():
+    def work(number):
+        for _ in range(number):
+            model = keras.Sequential([keras.Input((6,)), layers.Dense(4), layers.Dense(1)])
+            model.compile("adam", "mse")
+            model.fit(X[:32], Y[:32], batch_size=8, verbose=0)
+            for rows in range(1, 11):
+                model.predict(X[:rows], verbose=0)
+            del model
+            gc.collect()  # Each time: what lies around until then makes the heap larger for good.
+        return psutil.Process().memory_info().rss
+
+    before = work(20)
+    assert work(30) - before < 6 * 2**20  # Leaks that were there: 0.3 MiB and 0.9 MiB a model.

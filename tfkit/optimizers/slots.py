@@ -85,15 +85,26 @@ class SlotOwner(tf.Module):
                 "`layout` must be None: tfkit places variables by `tf.distribute`. "
                 f"Received: {layout!r}"
             )
+        return self._make_variable(shape, initializer, dtype, aggregation, name or "variable")
+
+    def _make_variable(
+        self,
+        shape: Sequence[int],
+        initializer: Any,
+        dtype: Any,
+        aggregation: str | None,
+        name: str,
+        label: str | None = None,
+    ) -> tf.Variable:
         make = tf.zeros if initializer == "zeros" else resolve(initializer, "initializers")
-        label = name or "variable"
         with tf.init_scope():
             variable = tf.Variable(
                 make(tuple(shape), dtype=standardize_dtype(dtype)),
                 trainable=False,
-                name=re.sub(r"[^\w.-]", "_", label).lstrip("_.-") or "variable",
+                name=re.sub(r"[^\w.-]", "_", name).lstrip("_.-") or "variable",
                 aggregation=_AGGREGATIONS[aggregation],
             )
+        label = label or name
         variable.path = f"{self.name}/{label}"
         variable.label = label
         self._own_variables.append(variable)
@@ -112,11 +123,14 @@ class SlotOwner(tf.Module):
             name: the slot is called by the path of the reference and this.
             initializer: a function of shape and dtype, or the name of an initializer.
         """
-        label = f"{variable_path(reference_variable).replace('/', '_')}_{name or 'var'}"
+        name = name or "var"
+        label = f"{variable_path(reference_variable).replace('/', '_')}_{name}"
         strategy = tf.distribute.get_strategy()
         with strategy.extended.colocate_vars_with(reference_variable):
-            return self.add_variable(
-                reference_variable.shape, initializer, reference_variable.dtype, name=label
+            # TensorFlow keeps 30 KB for ever for each name that a variable has had: the slots of all
+            # models share a few.
+            return self._make_variable(
+                reference_variable.shape, initializer, reference_variable.dtype, "none", name, label
             )
 
     def add_optimizer_variables(
