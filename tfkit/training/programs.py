@@ -93,8 +93,7 @@ class ArrayProgram:
     ) -> dict[str, Any]:
         order = rows if self._shuffled else None
 
-        def batch(index: tf.Tensor) -> list[tf.Tensor]:
-            first = start + index * size
+        def batch(first: tf.Tensor) -> list[tf.Tensor]:
             if static_size is None:
                 last = tf.minimum(first + size, tf.shape(arrays[0], out_type="int64")[0])
                 return [take_rows(array, order, first, last) for array in arrays]
@@ -113,14 +112,16 @@ class ArrayProgram:
         specs = [tf.TensorSpec([static_size, *array.shape[1:]], array.dtype) for array in arrays]
         step = trace_step(self._step, self._structure, specs, self.watch)
 
-        def body(index: tf.Tensor, logs: Any) -> tuple[tf.Tensor, Any]:
-            return index + 1, step(*batch(index))
+        # The first row is carried from step to step: computed from `start`, it would make that a constant
+        # to XLA (the begin of a slice), and each call with another `start` would compile anew.
+        def body(index: tf.Tensor, first: tf.Tensor, logs: Any) -> tuple[tf.Tensor, tf.Tensor, Any]:
+            return index + 1, first + size, step(*batch(first))
 
         zero = tf.constant(0, "int64")
-        _, logs = tf.while_loop(
-            lambda index, logs: index < num_steps,
+        _, _, logs = tf.while_loop(
+            lambda index, first, logs: index < num_steps,
             body,
-            (zero, _empty_logs(step)),
+            (zero, start, _empty_logs(step)),
             parallel_iterations=1,
         )
         with tf.control_dependencies(tf.nest.flatten(logs)):
