@@ -34,6 +34,16 @@ class Case:
     def __str__(self):
         return f"{self.layer}-{'-'.join(map(str, self.arguments.values()))}"
 
+    def make(self, layers, **kwargs):
+        """The layer, in `tfkit.layers` or in `keras.layers`; a layer inside is `(name, arguments)`."""
+        arguments = {
+            name: getattr(layers, value[0])(**value[1], **kwargs)
+            if isinstance(value, tuple) and value and isinstance(value[0], str)
+            else value
+            for name, value in self.arguments.items()
+        }
+        return getattr(layers, self.layer)(**arguments, **kwargs)
+
     def data(self):
         """Positional arguments for a call."""
         draws = np.random.default_rng(7)
@@ -142,6 +152,32 @@ CASES = [
     Case("UpSampling2D", {"size": 2, "interpolation": "bilinear"}, IMAGE),
     Case("ZeroPadding1D", {"padding": (1, 2)}, SEQUENCE),
     Case("ZeroPadding2D", {"padding": ((1, 0), (0, 2)), "data_format": "channels_first"}, IMAGE),
+    # Recurrent
+    Case("SimpleRNN", {"units": 3}, SEQUENCE),
+    Case("SimpleRNN", {"units": 3, "return_sequences": True, "use_bias": False}, SEQUENCE),
+    Case("LSTM", {"units": 3, "kernel_regularizer": "l2"}, SEQUENCE),
+    Case("LSTM", {"units": 3, "return_sequences": True, "return_state": True}, SEQUENCE),
+    Case("LSTM", {"units": 3, "go_backwards": True, "unit_forget_bias": False}, SEQUENCE),
+    Case("LSTM", {"units": 3, "unroll": True, "recurrent_activation": "hard_sigmoid"}, SEQUENCE),
+    Case("GRU", {"units": 3}, SEQUENCE),
+    Case("GRU", {"units": 3, "return_sequences": True, "reset_after": False}, SEQUENCE),
+    Case("SimpleRNNCell", {"units": 3}, ((2, 5), (2, 3))),
+    Case("LSTMCell", {"units": 3}, ((2, 5), [(2, 3), (2, 3)])),
+    Case("GRUCell", {"units": 3}, ((2, 5), (2, 3))),
+    Case("TimeDistributed", {"layer": ("Dense", {"units": 3})}, SEQUENCE),
+    Case("TimeDistributed", {"layer": ("Flatten", {})}, IMAGE),
+    Case("Bidirectional", {"layer": ("LSTM", {"units": 3})}, SEQUENCE),
+    Case(
+        "Bidirectional",
+        {"layer": ("GRU", {"units": 3, "return_sequences": True}), "merge_mode": "ave"},
+        SEQUENCE,
+    ),
+    Case(
+        "Bidirectional",
+        {"layer": ("LSTM", {"units": 3, "return_state": True}), "merge_mode": None},
+        SEQUENCE,
+    ),
+    Case("RNN", {"cell": ("LSTMCell", {"units": 3}), "return_sequences": True}, SEQUENCE),
     # Regularization
     Case("ActivityRegularization", {"l1": 0.1, "l2": 0.2}, SEQUENCE),
     Case("AlphaDropout", {"rate": 0.4, "seed": 3}, SEQUENCE),
@@ -185,5 +221,6 @@ ELSEWHERE = {
     "InputLayer": "tests/models",
     "Lambda": "tests/layers/test_lambda_layer.py",
     "Layer": "tests/core",
+    "StackedRNNCells": "tests/layers/test_recurrent.py",
     "Wrapper": "tests/layers/test_core_layers.py",
 }

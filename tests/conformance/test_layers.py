@@ -17,8 +17,7 @@ every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 def make(case, **kwargs):
     """A layer and Keras's, built, with the same random weights; and the inputs."""
-    layer = getattr(layers, case.layer)(**case.arguments, **kwargs)
-    oracle = getattr(keras.layers, case.layer)(**case.arguments, **kwargs)
+    layer, oracle = case.make(layers, **kwargs), case.make(keras.layers, **kwargs)
     inputs = [tf.nest.map_structure(tf.constant, item) for item in case.data()]
     layer(*inputs)
     draws = np.random.default_rng(1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from examples import cnn_mnist, custom_loop, custom_train_step
+from examples import cnn_mnist, custom_loop, custom_train_step, text_lstm_mask
 
 
 def test_a_loop_by_hand_learns():
@@ -17,6 +17,11 @@ def test_a_step_of_ones_own_learns():
 
 def test_the_convolutional_network_reads_digits(mnist):
     assert cnn_mnist.main(["--epochs", "1", "--limit", "8000"]) > 0.85
+
+
+def test_the_lstm_reads_sentences_and_no_padding(capsys):
+    assert text_lstm_mask.main(["--epochs", "2", "--sentences", "4000"]) > 0.9
+    assert "change the answers by 0.0e+00" in capsys.readouterr().out
 
 
 def test_wrong_options_are_refused():

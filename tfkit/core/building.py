@@ -185,8 +185,13 @@ def build_config(layer: Any) -> dict[str, Any] | None:
     state = layer._tfkit
     if not state.built:
         return None
-    if state.build_arguments is not None:
-        return dict(state.build_arguments)
+    if state.build_arguments is not None:  # In the form of Keras, which reads it too.
+        shapes = dict(state.build_arguments)
+        return (
+            {"shapes_dict": shapes}
+            if len(shapes) > 1
+            else {"input_shape": next(iter(shapes.values()))}
+        )
     return None if state.specs is None else {"call": specs_to_config(state.specs)}
 
 
@@ -196,9 +201,13 @@ def build_from_config(layer: Any, config: dict[str, Any]) -> None:
         return
     if "call" in config:
         layer.compute_output_spec(**specs_from_config(config["call"]))
+        return
+    shapes = config.get("shapes_dict", config)
+    named = {name: _as_shape(shape) for name, shape in shapes.items()}
+    if len(named) == 1:  # It is called `input_shape`, whatever `build` calls it.
+        layer.build(*named.values())
     else:
-        shapes = config.get("shapes_dict", config)  # Keras keeps several shapes one level down.
-        layer.build(**{name: _as_shape(shape) for name, shape in shapes.items()})
+        layer.build(**named)
 
 
 def _as_shape(value: Any) -> Any:

@@ -59,6 +59,15 @@ from tfkit.layers.pooling import GlobalMaxPooling3D as GlobalMaxPooling3D
 from tfkit.layers.pooling import MaxPooling1D as MaxPooling1D
 from tfkit.layers.pooling import MaxPooling2D as MaxPooling2D
 from tfkit.layers.pooling import MaxPooling3D as MaxPooling3D
+from tfkit.layers.recurrent.bidirectional import Bidirectional as Bidirectional
+from tfkit.layers.recurrent.gru import GRU as GRU
+from tfkit.layers.recurrent.gru import GRUCell as GRUCell
+from tfkit.layers.recurrent.lstm import LSTM as LSTM
+from tfkit.layers.recurrent.lstm import LSTMCell as LSTMCell
+from tfkit.layers.recurrent.rnn import RNN as RNN
+from tfkit.layers.recurrent.simple_rnn import SimpleRNN as SimpleRNN
+from tfkit.layers.recurrent.simple_rnn import SimpleRNNCell as SimpleRNNCell
+from tfkit.layers.recurrent.stacked import StackedRNNCells as StackedRNNCells
 from tfkit.layers.regularization import ActivityRegularization as ActivityRegularization
 from tfkit.layers.regularization import AlphaDropout as AlphaDropout
 from tfkit.layers.regularization import Dropout as Dropout
@@ -76,6 +85,7 @@ from tfkit.layers.resizing import UpSampling1D as UpSampling1D
 from tfkit.layers.resizing import UpSampling2D as UpSampling2D
 from tfkit.layers.resizing import ZeroPadding1D as ZeroPadding1D
 from tfkit.layers.resizing import ZeroPadding2D as ZeroPadding2D
+from tfkit.layers.time_distributed import TimeDistributed as TimeDistributed
 
 registry.register_builtins(
     "layers",
@@ -88,6 +98,7 @@ registry.register_builtins(
         Attention,
         Average,
         BatchNormalization,
+        Bidirectional,
         Concatenate,
         Cropping1D,
         Cropping2D,
@@ -101,6 +112,8 @@ registry.register_builtins(
         GaussianDropout,
         GaussianNoise,
         GroupNormalization,
+        GRU,
+        GRUCell,
         Identity,
         InputLayer,
         Conv1D,
@@ -119,6 +132,13 @@ registry.register_builtins(
         MaxPooling2D,
         MaxPooling3D,
         Lambda,
+        LSTM,
+        LSTMCell,
+        RNN,
+        SimpleRNN,
+        SimpleRNNCell,
+        StackedRNNCells,
+        TimeDistributed,
         Layer,
         LayerNormalization,
         LeakyReLU,

@@ -1,0 +1,253 @@
+"""Recurrent layers beyond the conformance table: masks, states, dropout, cells of users."""
+
+import itertools
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfkit
+from tfkit import layers
+
+X = np.random.default_rng(0).normal(size=(3, 5, 4)).astype("float32")
+MASK = np.array([[0, 0, 1, 1, 0], [1, 1, 1, 0, 0], [0, 0, 0, 0, 0]], bool)
+STATE = np.random.default_rng(2).normal(size=(3, 4)).astype("float32")
+
+
+def pair(name, **options):
+    """A layer of 4 units and Keras's, with the same weights."""
+    layer, oracle = getattr(layers, name)(4, **options), getattr(keras.layers, name)(4, **options)
+    layer.build(X.shape)
+    oracle.build(X.shape)
+    draws = np.random.default_rng(1)
+    weights = [draws.normal(size=weight.shape) for weight in oracle.weights]
+    layer.set_weights(weights)
+    oracle.set_weights(weights)
+    return layer, oracle
+
+
+def outputs_and_gradients(layer, **options):
+    x = tf.constant(X)
+    weights = [getattr(weight, "value", weight) for weight in layer.trainable_weights]
+    if isinstance(layer, layers.Layer):
+        weights = layer.trainable_weights
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        outputs = tf.nest.flatten(layer(x, **options))
+        loss = tf.add_n([tf.reduce_sum(tf.sin(output)) for output in outputs])
+    return [*outputs, *tape.gradient(loss, [x, *weights])]
+
+
+def assert_all_close(actual, expected):
+    for a, b in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5)
+
+
+VARIANTS = [
+    {"return_sequences": True, "return_state": True},
+    {"return_sequences": True, "zero_output_for_mask": True},
+    {"go_backwards": True},
+    {"unroll": True},
+]
+
+
+@pytest.mark.parametrize("name", ["SimpleRNN", "LSTM", "GRU"])
+@pytest.mark.parametrize("options", VARIANTS, ids=lambda options: "-".join(options))
+def test_masks_and_first_states_are_used_as_in_keras(name, options):
+    layer, oracle = pair(name, **options)
+    first = [STATE, 2 * STATE][: len(layer.state_size)]
+    for mask, state in itertools.product((None, MASK), (None, first)):
+        given = {"mask": mask, "initial_state": state}
+        assert_all_close(
+            outputs_and_gradients(layer, **given), outputs_and_gradients(oracle, **given)
+        )
+
+
+@pytest.mark.parametrize("name", ["SimpleRNN", "LSTM", "GRU"])
+@pytest.mark.parametrize(
+    "options", [{"dropout": 0.4}, {"dropout": 0.4, "recurrent_dropout": 0.3}], ids=len
+)
+def test_dropout_draws_as_keras_does_and_the_same_in_all_steps(name, options):
+    layer, oracle = pair(name, seed=3, **options)
+    expected = outputs_and_gradients(oracle, training=True)
+    assert_all_close(outputs_and_gradients(layer, training=True), expected)
+    seeds = layer.cell.seed_generator.state.numpy()
+    layer(X)  # Unlike in Keras, a call that drops nothing draws nothing.
+    np.testing.assert_array_equal(layer.cell.seed_generator.state, seeds)
+
+
+def test_any_number_of_steps_in_a_traced_and_in_a_compiled_program():
+    layer, _ = pair("LSTM", return_sequences=True)
+    expected = [outputs_and_gradients(layer), layer(X[:, :2])]
+    for jit_compile in (False, True):
+        traced = tf.function(
+            lambda x: layer(x),
+            input_signature=[tf.TensorSpec([None, None, 4])],
+            jit_compile=jit_compile,
+        )
+        np.testing.assert_allclose(traced(X), expected[0][0], rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(traced(X[:, :2]), expected[1], rtol=1e-5, atol=1e-5)
+
+
+def test_second_derivatives_go_through_the_loop():
+    layer, _ = pair("GRU")
+
+    def second(model):
+        x = tf.constant(X)
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                loss = tf.reduce_sum(model(x) ** 2)
+            slope = inner.gradient(loss, x)
+        return outer.gradient(slope, x)
+
+    unrolled, _ = pair("GRU", unroll=True)
+    np.testing.assert_allclose(
+        tf.function(second)(layer), tf.function(second)(unrolled), rtol=1e-4, atol=1e-4
+    )
+
+
+class Accumulate(layers.Layer):
+    """A user's cell, which makes its weight in its first call."""
+
+    def __init__(self, units, **kwargs):
+        super().__init__(**kwargs)
+        self.units = self.state_size = units
+        self.dense = layers.Dense(units)
+
+    def call(self, inputs, states):
+        total = states[0] + self.dense(inputs)
+        return total, [total]
+
+
+def test_cells_of_users_and_stacks_of_cells_run():
+    layer = layers.RNN(Accumulate(2), return_sequences=True)
+    outputs = layer(X)
+    np.testing.assert_allclose(
+        outputs, np.cumsum(X @ layer.cell.dense.kernel.numpy(), axis=1), rtol=1e-4, atol=1e-5
+    )
+    assert [path for path, _ in layer._members()] == ["cell"]
+    assert len(layer.weights) == 2
+
+    class Plain:
+        """A cell that is no layer."""
+
+        state_size = 4
+
+        def call(self, inputs, states):
+            return inputs + states[0], [inputs]
+
+    np.testing.assert_allclose(layers.RNN(Plain())(X), X[:, -1] + X[:, -2], rtol=1e-5)
+
+
+def test_stacked_cells_are_keras_s():
+    def make(module, **options):
+        cells = [module.LSTMCell(3, **options), module.GRUCell(4), module.SimpleRNNCell(2)]
+        return module.RNN(cells, return_state=True)
+
+    layer, oracle = make(layers), make(keras.layers)
+    layer(X), oracle(X)
+    draws = np.random.default_rng(1)
+    weights = [draws.normal(size=weight.shape) for weight in oracle.weights]
+    layer.set_weights(weights)
+    oracle.set_weights(weights)
+    for mask in (None, MASK):
+        results = tf.nest.flatten(layer(X, mask=mask)), tf.nest.flatten(oracle(X, mask=mask))
+        assert_all_close(*results)
+    copy = layers.RNN.from_config(layer.get_config())
+    copy(X)
+    copy.set_weights(layer.get_weights())
+    assert_all_close(tf.nest.flatten(copy(X)), tf.nest.flatten(layer(X)))
+    dropped = make(layers, dropout=0.5, recurrent_dropout=0.5)
+    assert not np.allclose(dropped(X, training=True)[0], dropped(X)[0])
+
+
+def test_stateful_layers_go_on_where_the_batch_before_ended():
+    layer, _ = pair("LSTM")
+    kept = layers.LSTM(4, stateful=True)
+    kept.build(X.shape)
+    kept.set_weights(layer.get_weights())
+    first, second = kept(X[:, :2]), kept(X[:, 2:])
+    np.testing.assert_allclose(second, layer(X), rtol=1e-5, atol=1e-6)
+    kept.reset_state()
+    np.testing.assert_allclose(kept(X[:, :2]), first, rtol=1e-6)
+    assert len(kept.weights) == 3
+    with pytest.raises(ValueError, match=r"Expected batch size: 3.*\(2, 5, 4\)"):
+        kept(X[:2])
+    with pytest.raises(ValueError, match="batch size must be known"):
+        layers.LSTM(4, stateful=True)(tfkit.Input((5, 4)))
+
+
+def test_a_decoder_starts_with_the_states_of_an_encoder():
+    def model(module):
+        source, target = module.Input((None, 4)), module.Input((None, 4))
+        _, *states = module.layers.LSTM(4, return_state=True)(source)
+        outputs = module.layers.LSTM(4, return_sequences=True)(target, initial_state=states)
+        return module.Model([source, target], outputs)
+
+    ours, theirs = model(tfkit), model(keras)
+    ours.set_weights(theirs.get_weights())
+    given = [X, X[:, :3]]
+    np.testing.assert_allclose(ours(given), theirs(given), rtol=1e-5, atol=1e-6)
+
+
+def test_bidirectional_layers_take_states_masks_and_a_layer_for_each_direction():
+    def make(module):
+        return module.Bidirectional(
+            module.LSTM(3, return_sequences=True, return_state=True),
+            backward_layer=module.LSTM(
+                5, return_sequences=True, return_state=True, go_backwards=True
+            ),
+        )
+
+    layer, oracle = make(layers), make(keras.layers)
+    layer(X), oracle(X)
+    layer.set_weights(oracle.get_weights())
+    for mask in (None, MASK):
+        results = tf.nest.flatten(layer(X, mask=mask)), tf.nest.flatten(oracle(X, mask=mask))
+        assert_all_close(*results)
+    states = [item * 2 for item in layer(X)[1:]]
+    assert_all_close(
+        tf.nest.flatten(layer(X, initial_state=states)),
+        tf.nest.flatten(oracle(X, initial_state=states)),
+    )
+    assert layer.forward_layer.name.startswith("forward_lstm")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: layers.LSTM(-1), "`units`.*positive integer.*units=-1"),
+        (lambda: layers.GRU(3, activation="reluu"), "reluu"),
+        (lambda: layers.LSTM(3, dropout=1.5), "`dropout`.*0 to 1.*1.5"),
+        (lambda: layers.LSTM(3, use_cudnn=True), "cuDNN"),
+        (lambda: layers.RNN(object()), "call.*Received: cell"),
+        (lambda: layers.LSTM(3)(X[0]), "expected ndim=3, found ndim=2"),
+        (lambda: layers.LSTM(3)(X, initial_state=[STATE]), "2 state.*of 1"),
+        (
+            lambda: layers.LSTM(3, unroll=True)(tfkit.Input((None, 4))),
+            "unroll=True.*number of steps",
+        ),
+        (lambda: layers.Bidirectional(3), "a recurrent layer.*layer=3"),
+        (lambda: layers.Bidirectional(layers.LSTM(3), merge_mode="max"), "merge_mode.*'max'"),
+        (
+            lambda: layers.Bidirectional(layers.LSTM(3), backward_layer=layers.LSTM(3)),
+            "different `go_backwards`",
+        ),
+        (lambda: layers.TimeDistributed(layers.Dense(3))(STATE), r"at least 3 axes.*\(3, 4\)"),
+    ],
+)
+def test_refusals_say_what_was_expected(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_mask_reaches_the_layer_that_is_distributed():
+    class Masked(layers.Layer):
+        def call(self, inputs, mask=None):
+            return inputs if mask is None else inputs * tf.cast(mask, tf.float32)[:, None]
+
+    layer = layers.TimeDistributed(Masked())
+    np.testing.assert_array_equal(layer(X, mask=MASK), X * MASK[:, :, None])

@@ -1,0 +1,302 @@
+"""What the cells of `SimpleRNN`, `LSTM` and `GRU`, and these layers, have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit import activations, constraints, initializers, random, registry, regularizers
+from tfkit.core.context import CallFrame
+from tfkit.core.input_spec import InputSpec
+from tfkit.layers.checks import as_floats, check, check_positive_integer, check_rate
+from tfkit.layers.recurrent.cell import Cell, is_unchanged
+from tfkit.layers.recurrent.loops import run_cell, run_gates
+from tfkit.layers.recurrent.rnn import RNN
+
+
+def of_cell(name: str) -> Any:
+    """A property of a layer that reads the attribute of this name of its cell."""
+    return property(lambda layer: getattr(layer.cell, name), doc=f"`{name}` of the cell.")
+
+
+class GatedCell(Cell):
+    """What the cells have in common: weights for all gates side by side, and dropout.
+
+    A subclass says how many gates it has (`gate_count`), and how the next states follow from the
+    projections `inputs @ kernel + bias` and `state @ recurrent_kernel` (`gates`).
+
+    Args:
+        units: size of the output and of each state.
+        activation: name or function, for what is new in a step.
+        use_bias: whether to add a bias.
+        kernel_initializer: first value of `kernel`.
+        recurrent_initializer: first value of `recurrent_kernel`.
+        bias_initializer: first value of `bias`.
+        kernel_regularizer: penalty on `kernel`.
+        recurrent_regularizer: penalty on `recurrent_kernel`.
+        bias_regularizer: penalty on `bias`.
+        kernel_constraint: what `kernel` goes through after each update.
+        recurrent_constraint: what `recurrent_kernel` goes through after each update.
+        bias_constraint: what `bias` goes through after each update.
+        dropout: part of the inputs that is dropped while training, the same in all steps.
+        recurrent_dropout: part of the state that is dropped, the same in all steps.
+        seed: of the dropout.
+        **kwargs: `implementation=1` drops other inputs for each gate, as `recurrent_dropout` always
+            does; the default, 2, the same for all gates. And arguments of `Layer`.
+    """
+
+    gate_count = 1
+    additive = True  # Whether `gates` gets the sum of the two projections.
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        implementation = kwargs.pop("implementation", 2)
+        check_positive_integer(self, units=units)
+        check_rate(self, dropout=dropout, recurrent_dropout=recurrent_dropout)
+        check(self, implementation in (1, 2), "implementation", "1 or 2", implementation)
+        super().__init__(**kwargs)
+        self.units = units
+        self.activation = activations.get(activation)
+        self.use_bias = use_bias
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.recurrent_initializer = initializers.get(recurrent_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
+        self.kernel_regularizer = regularizers.get(kernel_regularizer)
+        self.recurrent_regularizer = regularizers.get(recurrent_regularizer)
+        self.bias_regularizer = regularizers.get(bias_regularizer)
+        self.kernel_constraint = constraints.get(kernel_constraint)
+        self.recurrent_constraint = constraints.get(recurrent_constraint)
+        self.bias_constraint = constraints.get(bias_constraint)
+        self.dropout = dropout
+        self.recurrent_dropout = recurrent_dropout
+        self.implementation = 1 if recurrent_dropout else implementation
+        self.seed = seed
+        self.seed_generator = random.SeedGenerator(seed)
+
+    @property
+    def state_size(self) -> Any:
+        """Size of the state; a list of sizes where there are several."""
+        return self.units
+
+    @property
+    def output_size(self) -> int:
+        """Size of the output."""
+        return self.units
+
+    def build(self, input_shape: Any) -> None:
+        """Makes `kernel`, `recurrent_kernel` and `bias`, with the gates side by side."""
+        width = self.gate_count * self.units
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(input_shape[-1], width),
+            initializer=self.kernel_initializer,
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
+        self.recurrent_kernel = self.add_weight(
+            name="recurrent_kernel",
+            shape=(self.units, width),
+            initializer=self.recurrent_initializer,
+            regularizer=self.recurrent_regularizer,
+            constraint=self.recurrent_constraint,
+        )
+        self.bias = None
+        if self.use_bias:
+            self.bias = self.add_weight(
+                name="bias",
+                shape=self._bias_shape(width),
+                initializer=self._first_bias,
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
+
+    def _bias_shape(self, width: int) -> tuple[int, ...]:
+        return (width,)
+
+    def _first_bias(self, shape: Any, dtype: Any = None) -> tf.Tensor:
+        return self.bias_initializer(shape, dtype=dtype)
+
+    def bound_step(self, batch_size: Any, training: Any) -> Any:
+        """One step, with the dropout masks of now."""
+        input_masks, state_masks = self.draw_masks(batch_size, training)
+
+        def step(inputs: tf.Tensor, states: Any) -> tuple[tf.Tensor, Any]:
+            with self.entered(training):
+                projected = self.project(tf.cast(inputs, self.compute_dtype), input_masks)
+                output, new = self.step(projected, tf.nest.flatten(states), state_masks)
+            return output, tf.nest.pack_sequence_as(states, new)
+
+        return step
+
+    def entered(self, training: Any) -> CallFrame:
+        """The context of a call, for loops that use the parts of the cell."""
+        frame = CallFrame(self, training, self.compute_dtype)
+        self._tfkit.begin_record(frame.record)
+        return frame
+
+    def step(
+        self, projected: tf.Tensor, states: list[tf.Tensor], masks: Any
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        """One step from projected inputs: the output and the next states."""
+        recurrent = self.project_state(states[0], masks)
+        projections = [projected + recurrent] if self.additive else [projected, recurrent]
+        states = self.gates(projections, states)
+        return states[0], states
+
+    def gates(self, projections: list[tf.Tensor], states: list[tf.Tensor]) -> list[tf.Tensor]:
+        """The next states, the output first."""
+        raise NotImplementedError
+
+    def project(self, inputs: tf.Tensor, masks: Any = None) -> tf.Tensor:
+        """`inputs @ kernel + bias` for one step, `(batch, input_dim)`, or for many, with any axes before."""
+        return self._with_bias(
+            product(as_floats(self, inputs), self.kernel, masks), self.input_bias
+        )
+
+    def project_state(self, state: tf.Tensor, masks: Any = None) -> tf.Tensor:
+        """`state @ recurrent_kernel`, and its bias where there is one."""
+        return self._with_bias(product(state, self.recurrent_kernel, masks), self.recurrent_bias)
+
+    def _with_bias(self, product: tf.Tensor, bias: Any) -> tf.Tensor:
+        return product if bias is None else tf.nn.bias_add(product, bias)
+
+    @property
+    def input_bias(self) -> Any:
+        """The bias of the inputs' projection."""
+        return self.bias
+
+    @property
+    def recurrent_bias(self) -> Any:
+        """A bias of the state's projection, `None` unless the cell has a separate one."""
+        return None
+
+    @property
+    def fused(self) -> bool:
+        """Whether the loop may keep the gradient of `recurrent_kernel` for its end (`loops.run_gates`)."""
+        # A function of a user's may read variables, which a gradient of our own would not see.
+        functions = [self.activation, getattr(self, "recurrent_activation", self.activation)]
+        return all(registry.is_builtin(function) for function in functions)
+
+    def draw_masks(self, batch_size: Any, training: Any) -> tuple[Any, Any]:
+        """What inputs and state are multiplied by: a tensor, or one a gate; `None` for no dropout."""
+        if not training:
+            return None, None
+        return (
+            self._draw(self.dropout, batch_size, self.kernel.shape[0]),
+            self._draw(self.recurrent_dropout, batch_size, self.units),
+        )
+
+    def _draw(self, rate: float, batch_size: Any, size: int) -> Any:
+        if rate == 0:
+            return None
+        ones = tf.ones((batch_size, size), self.compute_dtype)
+        count = self.gate_count if self.implementation == 1 else 1
+        masks = [random.dropout(ones, rate, seed=self.seed_generator) for _ in range(count)]
+        return masks if count > 1 else masks[0]
+
+
+def product(inputs: tf.Tensor, kernel: Any, masks: Any) -> tf.Tensor:
+    """`inputs @ kernel`; with several masks, each gate's part of `kernel` gets inputs of its own."""
+    if isinstance(masks, list):
+        parts = tf.split(tf.convert_to_tensor(kernel), len(masks), axis=1)
+        products = [product(inputs, part, mask) for part, mask in zip(parts, masks, strict=True)]
+        return tf.concat(products, axis=-1)
+    if masks is not None:
+        inputs *= masks
+    return tf.matmul(inputs, kernel) if inputs.shape.rank == 2 else tf.tensordot(inputs, kernel, 1)
+
+
+class GatedRNN(RNN):
+    """What `SimpleRNN`, `LSTM` and `GRU` have in common: they are known by their cell's arguments.
+
+    Args:
+        cell: the gated cell.
+        return_sequences: whether the output is that of all steps.
+        return_state: whether the last states are given too.
+        go_backwards: whether time runs backwards; the outputs stay in the order in which they came.
+        stateful: whether a batch starts with the states that the one before ended with.
+        unroll: whether every step is written into the program.
+        use_cudnn: `"auto"` or `False`; tfkit has no cuDNN kernel.
+    """
+
+    def __init__(self, cell: GatedCell, use_cudnn: Any = "auto", **kwargs: Any) -> None:
+        expected = '"auto" or False: tfkit has no cuDNN kernel of this layer'
+        check(self, use_cudnn in ("auto", False), "use_cudnn", expected, use_cudnn)
+        super().__init__(cell, **kwargs)
+        self.input_spec = InputSpec(ndim=3)
+        self.use_cudnn = use_cudnn
+
+    units = of_cell("units")
+    activation = of_cell("activation")
+    use_bias = of_cell("use_bias")
+    kernel_initializer = of_cell("kernel_initializer")
+    recurrent_initializer = of_cell("recurrent_initializer")
+    bias_initializer = of_cell("bias_initializer")
+    kernel_regularizer = of_cell("kernel_regularizer")
+    recurrent_regularizer = of_cell("recurrent_regularizer")
+    bias_regularizer = of_cell("bias_regularizer")
+    kernel_constraint = of_cell("kernel_constraint")
+    recurrent_constraint = of_cell("recurrent_constraint")
+    bias_constraint = of_cell("bias_constraint")
+    dropout = of_cell("dropout")
+    recurrent_dropout = of_cell("recurrent_dropout")
+    seed = of_cell("seed")
+    implementation = of_cell("implementation")
+
+    def inner_loop(
+        self, inputs: tf.Tensor, states: list[Any], mask: Any, training: Any
+    ) -> tuple[tf.Tensor, list[Any]]:
+        """The loop: all inputs are projected before it, in one product."""
+        cell = self.cell
+        if not is_unchanged(cell):
+            return super().inner_loop(inputs, states, mask, training)
+        with cell.entered(training):
+            input_masks, state_masks = cell.draw_masks(tf.shape(inputs)[1], training)
+            projected = cell.project(inputs, input_masks)
+            if self.unroll or state_masks is not None or not cell.fused:
+                return run_cell(
+                    lambda inputs, states: cell.step(inputs, states, state_masks),
+                    projected,
+                    states,
+                    mask,
+                    unroll=self.unroll,
+                    zero_output_for_mask=self.zero_output_for_mask,
+                    all_outputs=self.return_sequences,
+                )
+            outputs, final = run_gates(
+                cell.gates,
+                cell.additive,
+                projected,
+                states,
+                tf.convert_to_tensor(cell.recurrent_kernel),
+                cell.recurrent_bias,
+                mask,
+            )
+            return self._masked(outputs, mask), final
+
+    def _masked(self, outputs: tf.Tensor, mask: Any) -> tf.Tensor:
+        """The outputs as they are to be where the mask is false; the last one where that is wanted."""
+        if mask is not None:
+            shown = mask
+            if not self.zero_output_for_mask:  # Zero before the first step that counts.
+                shown = tf.cumsum(tf.cast(mask, tf.int32)) > 0
+            outputs = tf.where(shown[:, :, None], outputs, tf.zeros_like(outputs))
+        return outputs if self.return_sequences else outputs[-1]

@@ -1,0 +1,230 @@
+"""The gated recurrent unit: the layer, and one step of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit import activations
+from tfkit.layers.recurrent.gated import GatedCell, GatedRNN, of_cell, product
+
+
+class GRUCell(GatedCell):
+    """One step of `GRU`.
+
+    Arguments are those of `GRU` that concern one step. The gates in the weights are, in order:
+    update, reset, candidate.
+
+    Reference:
+        Cho et al., "Learning phrase representations using RNN encoder-decoder for statistical machine
+        translation", 2014.
+
+    Example:
+        >>> output, states = GRUCell(4)(tf.ones((2, 3)), [tf.zeros((2, 4))])
+        >>> output.shape
+        TensorShape([2, 4])
+    """
+
+    gate_count = 3
+    additive = False
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        reset_after: bool = True,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            units,
+            activation,
+            use_bias,
+            kernel_initializer,
+            recurrent_initializer,
+            bias_initializer,
+            kernel_regularizer,
+            recurrent_regularizer,
+            bias_regularizer,
+            kernel_constraint,
+            recurrent_constraint,
+            bias_constraint,
+            dropout,
+            recurrent_dropout,
+            seed,
+            **kwargs,
+        )
+        self.recurrent_activation = activations.get(recurrent_activation)
+        self.reset_after = reset_after
+
+    def _bias_shape(self, width: int) -> tuple[int, ...]:
+        return (2, width) if self.reset_after else (width,)
+
+    @property
+    def input_bias(self) -> Any:
+        """The first row of `bias`, or all of it."""
+        return self.bias[0] if self.reset_after and self.bias is not None else self.bias
+
+    @property
+    def recurrent_bias(self) -> Any:
+        """The second row of `bias`, where the reset gate comes after the product."""
+        return self.bias[1] if self.reset_after and self.bias is not None else None
+
+    @property
+    def fused(self) -> bool:
+        """As in other cells; a reset gate before the product makes it no product of the state."""
+        return self.reset_after and super().fused
+
+    def step(
+        self, projected: tf.Tensor, states: list[tf.Tensor], masks: Any
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        """One step from projected inputs: the output and the next states."""
+        if self.reset_after:
+            return super().step(projected, states, masks)
+        units, state = self.units, states[0]
+        kernel = tf.convert_to_tensor(self.recurrent_kernel)
+        early, late = (masks[:2], masks[2]) if isinstance(masks, list) else (None, None)
+        inputs = tf.split(projected, 3, axis=-1)
+        recurrent = tf.split(product(state, kernel[:, : 2 * units], early), 2, axis=-1)
+        update = self.recurrent_activation(inputs[0] + recurrent[0])
+        reset = self.recurrent_activation(inputs[1] + recurrent[1])
+        kept = reset * (state if late is None else state * late)
+        candidate = self.activation(inputs[2] + tf.matmul(kept, kernel[:, 2 * units :]))
+        state = update * state + (1 - update) * candidate
+        return state, [state]
+
+    def gates(self, projections: list[tf.Tensor], states: list[tf.Tensor]) -> list[tf.Tensor]:
+        """The next state, which is the output."""
+        inputs = tf.split(projections[0], 3, axis=-1)
+        recurrent = tf.split(projections[1], 3, axis=-1)
+        update = self.recurrent_activation(inputs[0] + recurrent[0])
+        reset = self.recurrent_activation(inputs[1] + recurrent[1])
+        candidate = self.activation(inputs[2] + reset * recurrent[2])
+        return [update * states[0] + (1 - update) * candidate]
+
+
+class GRU(GatedRNN):
+    """The gated recurrent unit.
+
+    Args:
+        units: size of the output and of each state.
+        activation: name or function, for the candidate.
+        recurrent_activation: name or function, for the gates.
+        use_bias: whether to add a bias.
+        kernel_initializer: first value of `kernel`.
+        recurrent_initializer: first value of `recurrent_kernel`.
+        bias_initializer: first value of `bias`.
+        kernel_regularizer: penalty on `kernel`.
+        recurrent_regularizer: penalty on `recurrent_kernel`.
+        bias_regularizer: penalty on `bias`.
+        activity_regularizer: penalty on the outputs.
+        kernel_constraint: what `kernel` goes through after each update.
+        recurrent_constraint: what `recurrent_kernel` goes through after each update.
+        bias_constraint: what `bias` goes through after each update.
+        dropout: part of the inputs that is dropped while training, 0 to 1, the same in all steps.
+        recurrent_dropout: part of the state that is dropped, 0 to 1, the same in all steps.
+        seed: of the dropout; drawn where it is `None`.
+        return_sequences: whether the output is that of all steps, or the last one.
+        return_state: whether the last states are given too.
+        go_backwards: whether time runs backwards; outputs stay in the order in which they came.
+        stateful: whether a batch starts with the states that the one before ended with.
+        unroll: whether each step is written into the program, instead of a loop.
+        reset_after: whether the reset gate comes after the product with `recurrent_kernel`.
+        use_cudnn: `"auto"` or `False`; tfkit has no cuDNN kernel.
+
+    Call arguments:
+        sequences: `(batch, steps, input_dim)`.
+        initial_state: list of the first states, `(batch, units)` each; zeros unless given.
+        mask: booleans, `(batch, steps)`; where false, the states and the output stay as they are.
+        training: whether to drop.
+
+    Output shape: `(batch, steps, units)` with `return_sequences`, else `(batch, units)`; with
+    `return_state`, a tuple of this and the last state.
+
+    Reference:
+        Cho et al., "Learning phrase representations using RNN encoder-decoder for statistical machine
+        translation", 2014.
+
+    Example:
+        >>> GRU(4)(tf.ones((2, 5, 3))).shape
+        TensorShape([2, 4])
+    """
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        reset_after: bool = True,
+        use_cudnn: Any = "auto",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            GRUCell(
+                units,
+                activation=activation,
+                recurrent_activation=recurrent_activation,
+                use_bias=use_bias,
+                kernel_initializer=kernel_initializer,
+                recurrent_initializer=recurrent_initializer,
+                bias_initializer=bias_initializer,
+                kernel_regularizer=kernel_regularizer,
+                recurrent_regularizer=recurrent_regularizer,
+                bias_regularizer=bias_regularizer,
+                kernel_constraint=kernel_constraint,
+                recurrent_constraint=recurrent_constraint,
+                bias_constraint=bias_constraint,
+                dropout=dropout,
+                recurrent_dropout=recurrent_dropout,
+                seed=seed,
+                reset_after=reset_after,
+                trainable=kwargs.get("trainable", True),
+                dtype=kwargs.get("dtype"),
+                name="gru_cell",
+                implementation=kwargs.pop("implementation", 2),
+            ),
+            return_sequences=return_sequences,
+            return_state=return_state,
+            go_backwards=go_backwards,
+            stateful=stateful,
+            unroll=unroll,
+            activity_regularizer=activity_regularizer,
+            use_cudnn=use_cudnn,
+            **kwargs,
+        )
+
+    recurrent_activation = of_cell("recurrent_activation")
+    reset_after = of_cell("reset_after")

@@ -1,0 +1,204 @@
+"""`RNN`: a cell, run over time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.core.layer import Layer
+from tfkit.layers.recurrent.cell import (
+    bound_step,
+    build_cell,
+    check_cell,
+    initial_state_of,
+    state_sizes_of,
+)
+from tfkit.layers.recurrent.loops import run_cell
+from tfkit.layers.recurrent.stacked import StackedRNNCells
+
+
+class RNN(Layer):
+    """Runs a cell over the steps of sequences.
+
+    Args:
+        cell: an object with `call(inputs, states)`, which gives the output and the next states, and with
+            `state_size`, an integer or a list of integers; or a list of such cells, to be stacked.
+        return_sequences: whether the output is that of all steps, or the last one.
+        return_state: whether the last states are given too.
+        go_backwards: whether time runs backwards; outputs stay in the order in which they came.
+        stateful: whether a batch starts with the states that the one before ended with.
+        unroll: whether each step is written into the program, instead of a loop.
+        zero_output_for_mask: whether the output is zero where the mask is false, and not that of the
+            step before.
+
+    Call arguments:
+        sequences: `(batch, steps, ...)`.
+        initial_state: list of the first states; the cell's own, or zeros, unless given.
+        mask: booleans, `(batch, steps)`; where false, the states and the output stay as they are.
+        training: whether the cell is in training mode.
+
+    Output shape: `(batch, steps, size)` with `return_sequences`, else `(batch, size)`; with
+    `return_state`, a tuple of this and the last states.
+
+    Raises:
+        ValueError: for a cell without `call` or `state_size`.
+
+    Example:
+        >>> class Count(Layer):
+        ...     state_size = 1
+        ...
+        ...     def call(self, inputs, states):
+        ...         return states[0] + 1, [states[0] + 1]
+        >>> RNN(Count())(tf.ones((2, 5, 3))).numpy()
+        array([[5.],
+               [5.]], dtype=float32)
+    """
+
+    _not_read_in_calls = frozenset({"states"})
+
+    def __init__(
+        self,
+        cell: Any,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if isinstance(cell, (list, tuple)):
+            cell = StackedRNNCells(cell)
+        check_cell(cell)
+        super().__init__(**kwargs)
+        self.cell = cell
+        self.return_sequences = return_sequences
+        self.return_state = return_state
+        self.go_backwards = go_backwards
+        self.stateful = stateful
+        self.unroll = unroll
+        self.zero_output_for_mask = zero_output_for_mask
+        self.state_size = state_sizes_of(cell)
+        self.supports_masking = True
+        self._tfkit_states: Any = None  # No weights: they belong to the latest batch.
+
+    @property
+    def states(self) -> Any:
+        """The variables that hold the states between batches; `None` unless `stateful` and built."""
+        return self._tfkit_states
+
+    def build(self, sequences_shape: Any, initial_state_shape: Any = None) -> None:
+        """Builds the cell, and makes the states that are kept between batches."""
+        build_cell(self.cell, (sequences_shape[0], *sequences_shape[2:]))
+        if self.stateful:
+            if sequences_shape[0] is None:
+                raise ValueError(
+                    f"Layer '{self.path}' is stateful: it keeps a state for each sample of a batch, so "
+                    f"the batch size must be known. Received inputs of shape {tuple(sequences_shape)}. "
+                    "Pass `batch_shape` or `batch_size` to `Input`."
+                )
+            self._tfkit_states = tf.nest.map_structure(
+                lambda value: tf.Variable(
+                    tf.cast(value, self.variable_dtype), trainable=False, name="rnn_state"
+                ),
+                self.get_initial_state(sequences_shape[0]),
+            )
+
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        """The kept states too."""
+        children = super()._trackable_children(save_type, **kwargs)
+        states = enumerate(tf.nest.flatten(self._tfkit_states)) if self._tfkit_states else ()
+        return {**children, **{f"state_{index}": state for index, state in states}}
+
+    def get_initial_state(self, batch_size: Any) -> list[Any]:
+        """The first states for a batch of this size."""
+        return initial_state_of(self.cell, batch_size, self.compute_dtype)
+
+    def reset_state(self) -> None:
+        """Sets the states that are kept between batches to zero."""
+        for state in tf.nest.flatten(self.states) if self.states else ():
+            state.assign(tf.zeros_like(state))
+
+    reset_states = reset_state
+
+    def call(
+        self, sequences: Any, initial_state: Any = None, mask: Any = None, training: Any = False
+    ) -> Any:
+        """The output of the last step or of all, and with `return_state` the last states."""
+        if self.unroll and sequences.shape[1] is None:
+            raise ValueError(
+                f"Layer '{self.path}' has `unroll=True`, which needs the number of steps. Received "
+                f"inputs of shape {tuple(sequences.shape)}. Pass `Input` a shape with the number of "
+                "steps, or `unroll=False`."
+            )
+        states = self._first_states(sequences, initial_state)
+        mask = tf.nest.flatten(mask)[0]
+        if mask is not None:
+            mask = tf.transpose(tf.reshape(tf.cast(mask, tf.bool), tf.shape(sequences)[:2]))
+        inputs = _time_first(sequences)
+        if self.go_backwards:
+            inputs = tf.reverse(inputs, [0])
+            mask = mask if mask is None else tf.reverse(mask, [0])
+        output, states = self.inner_loop(inputs, states, mask, training)
+        output = tf.cast(
+            _time_first(output) if self.return_sequences else output, self.compute_dtype
+        )
+        states = tf.nest.map_structure(lambda state: tf.cast(state, self.compute_dtype), states)
+        if self.stateful:
+            for kept, state in zip(
+                tf.nest.flatten(self.states), tf.nest.flatten(states), strict=True
+            ):
+                kept.assign(tf.cast(state, kept.dtype))
+        return (output, *states) if self.return_state else output
+
+    def _first_states(self, sequences: tf.Tensor, given: Any) -> list[Any]:
+        """The states before the first step, in the cell's compute dtype."""
+        if given is None:
+            given = self.states if self.stateful else self.get_initial_state(tf.shape(sequences)[0])
+        states = list(given) if isinstance(given, (list, tuple)) else [given]
+        if len(states) != len(self.state_size):
+            raise ValueError(
+                f"Layer '{self.path}' has {len(self.state_size)} state(s). Received an `initial_state` "
+                f"of {len(states)}: {given}"
+            )
+        if self.stateful and sequences.shape[0] not in (None, states[0].shape[0]):
+            raise ValueError(
+                f"Layer '{self.path}' is stateful: each batch has as many samples as the first one. "
+                f"Expected batch size: {states[0].shape[0]}. Received inputs of shape "
+                f"{tuple(sequences.shape)}"
+            )
+        dtype = getattr(self.cell, "compute_dtype", self.compute_dtype)
+        batch = sequences.shape[:1]
+        return tf.nest.map_structure(lambda x: _as_state(x, dtype, batch), states)
+
+    def inner_loop(
+        self, inputs: tf.Tensor, states: list[Any], mask: Any, training: Any
+    ) -> tuple[tf.Tensor, list[Any]]:
+        """The loop: `inputs` and `mask` have time first, and so have the outputs of all steps."""
+        step = bound_step(self.cell, tf.shape(inputs)[1], training)
+        return run_cell(
+            step,
+            inputs,
+            states,
+            mask,
+            unroll=self.unroll,
+            zero_output_for_mask=self.zero_output_for_mask,
+            all_outputs=self.return_sequences,
+        )
+
+    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+        """The inputs' mask for outputs of all steps, none for anything else."""
+        mask = tf.nest.flatten(previous_mask)[0] if self.return_sequences else None
+        return [mask, *(None for _ in self.state_size)] if self.return_state else mask
+
+
+def _time_first(tensor: tf.Tensor) -> tf.Tensor:
+    """`tensor` with its first two axes swapped."""
+    return tf.transpose(tensor, [1, 0, *range(2, tensor.shape.rank)])
+
+
+def _as_state(value: Any, dtype: str, batch: tf.TensorShape) -> tf.Tensor:
+    """`value` as a tensor whose batch is known where that of the inputs is."""
+    state = tf.cast(value, dtype)
+    return tf.ensure_shape(state, batch.concatenate(state.shape[1:]))

@@ -1,0 +1,69 @@
+"""Cells one after the other, as one cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.layers.recurrent.cell import (
+    Cell,
+    bound_step,
+    build_cell,
+    check_cell,
+    initial_state_of,
+    output_size_of,
+)
+
+
+class StackedRNNCells(Cell):
+    """Cells one after the other, as one cell.
+
+    Args:
+        cells: the cells; the output of each is the input of the next.
+
+    Raises:
+        ValueError: for a cell without `call` or `state_size`.
+    """
+
+    def __init__(self, cells: Any, **kwargs: Any) -> None:
+        for cell in cells:
+            check_cell(cell)
+        super().__init__(**kwargs)
+        self.cells = list(cells)
+
+    @property
+    def state_size(self) -> list[Any]:
+        """The sizes of each cell's states."""
+        return [cell.state_size for cell in self.cells]
+
+    @property
+    def output_size(self) -> Any:
+        """The size of the last cell's output."""
+        return output_size_of(self.cells[-1])
+
+    def get_initial_state(self, batch_size: Any = None) -> list[Any]:
+        """The first states of each cell."""
+        return [initial_state_of(cell, batch_size, self.compute_dtype) for cell in self.cells]
+
+    def build(self, input_shape: Any) -> None:
+        """Builds the cells."""
+        for cell in self.cells:
+            build_cell(cell, input_shape)
+            input_shape = (input_shape[0], output_size_of(cell))
+
+    def bound_step(
+        self, batch_size: Any, training: Any
+    ) -> Callable[[tf.Tensor, Any], tuple[tf.Tensor, Any]]:
+        """One step of each cell."""
+        steps = [bound_step(cell, batch_size, training) for cell in self.cells]
+
+        def step(inputs: tf.Tensor, states: Any) -> tuple[tf.Tensor, Any]:
+            new_states = []
+            for one, state in zip(steps, states, strict=True):
+                inputs, new_state = one(inputs, state)
+                new_states.append(new_state)
+            return inputs, new_states
+
+        return step
