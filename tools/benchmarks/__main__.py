@@ -1,0 +1,83 @@
+"""The command: options, all runs, the tables. Start it with ./tools/bench, which makes the environment first."""
+
+import argparse
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+from benchmarks.driver import execute, plan
+from benchmarks.frameworks import DEFAULT_PEERS, FRAMEWORKS
+from benchmarks.report import Report
+from benchmarks.workloads import TITLES
+
+
+def names_among(known):
+    """Type of an option that takes names with commas between."""
+
+    def parse(text):
+        names = [name for name in text.split(",") if name]
+        unknown = [name for name in names if name not in known]
+        if unknown or not names:
+            raise argparse.ArgumentTypeError(
+                f"expected some of {', '.join(known)} with commas between. Received: {text!r}"
+            )
+        return names
+
+    return parse
+
+
+def positive(text):
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
+
+
+def parse(arguments):
+    others = [name for name in FRAMEWORKS if name not in ("tfkit", *DEFAULT_PEERS)]
+    parser = argparse.ArgumentParser(
+        prog="tools/bench",
+        description="Times tfkit, Keras and TensorFlow by hand on the same work, and prints medians.",
+    )
+    parser.add_argument("--rounds", type=positive, default=3, help="3 unless given")
+    parser.add_argument(
+        "--only", type=names_among(TITLES), default=list(TITLES), help=f"some of {','.join(TITLES)}"
+    )
+    parser.add_argument(
+        "--peer",
+        type=names_among(others),
+        default=[],
+        help=f"further peers, where installed: {','.join(others)}",
+    )
+    parser.add_argument("--kinds", action="store_true", help="all kinds of tfkit's programs too")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it works")
+    parser.add_argument("--timeout", type=positive, default=300, help="seconds a process, 300")
+    parser.add_argument("--json", type=Path, help="file for all numbers")
+    parser.add_argument("--markdown", type=Path, help="file for the tables")
+    options = parser.parse_args(arguments)
+    for name in options.peer:
+        if importlib.util.find_spec(FRAMEWORKS[name].needs) is None:
+            parser.error(f"--peer {name} needs the package `{FRAMEWORKS[name].needs}`: install it")
+    return options
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    frameworks = ["tfkit", *DEFAULT_PEERS, *options.peer]
+    runs = list(plan(options.only, frameworks, options.kinds, options.rounds))
+    for count, run in enumerate(runs, 1):
+        execute(run, options.quick, options.timeout)
+        outcome = run.error or f"{run.seconds:.0f} s"
+        print(f"{count}/{len(runs)} {run.name}: {outcome}", file=sys.stderr, flush=True)
+    report = Report(runs, frameworks)
+    print(report.markdown())
+    if options.markdown:
+        options.markdown.write_text(report.markdown())
+    if options.json:
+        options.json.write_text(json.dumps(report.data(), indent=1) + "\n")
+    return 1 if report.errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

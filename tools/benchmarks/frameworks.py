@@ -1,0 +1,43 @@
+"""What is measured: tfkit, its peers, and the kinds of tfkit's programs."""
+
+import importlib
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Framework:
+    """One column of the table.
+
+    Attributes:
+        title: head of the column.
+        module: what to import as `keras`; `None` for programs written by hand.
+        backend: what `KERAS_BACKEND` says to it.
+        needs: package that must be installed.
+    """
+
+    title: str
+    module: str | None
+    backend: str = "tensorflow"
+    needs: str = "tensorflow"
+
+    def load(self):
+        """The module with Keras's interface."""
+        return importlib.import_module(self.module)
+
+
+FRAMEWORKS = {
+    "tfkit": Framework("tfkit", "tfkit"),
+    "keras": Framework("Keras", "keras"),
+    "plain": Framework("by hand", None),
+    "keras-jax": Framework("Keras, JAX", "keras", "jax", "jax"),
+    "keras-torch": Framework("Keras, PyTorch", "keras", "torch", "torch"),
+}
+
+DEFAULT_PEERS = ("keras", "plain")
+
+# The kinds of program that `--kinds` compares: what each adds to the arguments of `compile`.
+KINDS = {
+    "auto": {"jit_compile": "auto"},
+    "xla": {"jit_compile": True},
+    "graph": {"jit_compile": False},
+}

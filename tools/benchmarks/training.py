@@ -1,0 +1,85 @@
+"""How a training workload is measured: its first epoch, later ones, memory, and later ones from `tf.data`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from benchmarks.frameworks import FRAMEWORKS, KINDS
+from benchmarks.plain import Loop
+from benchmarks.timing import peak_memory, repeat, seconds
+
+
+@dataclass(frozen=True)
+class Training:
+    """A model to train.
+
+    Attributes:
+        batch_size: rows a step.
+        num_steps: steps an epoch.
+        data: gives `x` and `y` with so many rows.
+        build: gives a model of a module with Keras's interface, and the arguments of `compile`.
+        plain: gives the model for a loop by hand.
+        program: the kind of loop that is best for it.
+    """
+
+    batch_size: int
+    num_steps: int
+    data: Callable[[int], tuple[Any, Any]]
+    build: Callable[[Any], tuple[Any, dict[str, Any]]]
+    plain: Callable[[], Any]
+    program: str
+
+    def measure(self, framework: str, kind: str | None, quick: bool) -> dict[str, float]:
+        """Seconds a step and for the first epoch, and MiB."""
+        num_steps = 3 if quick else self.num_steps
+        x, y = self.data(num_steps * self.batch_size)
+        num_steps = -(-len(x) // self.batch_size)
+        if FRAMEWORKS[framework].module:
+            run, run_dataset = self._fits(framework, kind, x, y)
+        else:
+            run, run_dataset = self._plain_fits(x, y)
+        measures = {"first": seconds(run)}
+        measures["step"] = repeat(run, quick) / num_steps
+        measures["memory"] = peak_memory()
+        run_dataset()
+        measures["dataset step"] = repeat(run_dataset, quick) / num_steps
+        return measures
+
+    def _fits(self, framework: str, kind: str | None, x: Any, y: Any) -> tuple[Any, Any]:
+        keras = FRAMEWORKS[framework].load()
+        keras.utils.set_random_seed(0)
+        model, arguments = self.build(keras)
+        model.compile(**arguments, **(KINDS[kind] if kind else {}))
+        dataset = None
+
+        def run() -> None:
+            model.fit(x, y, batch_size=self.batch_size, epochs=1, verbose=0)
+
+        def run_dataset() -> None:
+            nonlocal dataset
+            dataset = dataset or make_dataset(x, y, self.batch_size)
+            model.fit(dataset, epochs=1, verbose=0)
+
+        return run, run_dataset
+
+    def _plain_fits(self, x: Any, y: Any) -> tuple[Any, Any]:
+        tf.random.set_seed(0)
+        loop = Loop(self.plain(), self.program, self.batch_size)
+        tensors = tf.constant(x), tf.constant(y)
+        dataset = None
+
+        def run_dataset() -> None:
+            """Reads all batches and drops them: the least that `tf.data` costs."""
+            nonlocal dataset
+            dataset = dataset or make_dataset(x, y, self.batch_size)
+            count = tf.constant(0, "int64")
+            dataset.reduce(count, lambda total, batch: total + 1).numpy()
+
+        return lambda: loop.fit(*tensors), run_dataset
+
+
+def make_dataset(x: Any, y: Any, batch_size: int) -> Any:
+    rows = tf.data.Dataset.from_tensor_slices((x, y))
+    return rows.shuffle(1024).batch(batch_size).prefetch(2)

@@ -1,0 +1,18 @@
+"""`import`, in a process that has imported nothing of the kind yet."""
+
+import importlib
+
+from benchmarks.frameworks import FRAMEWORKS
+from benchmarks.timing import peak_memory, seconds
+
+
+class Import:
+    def measure(self, framework, kind, quick):
+        name = FRAMEWORKS[framework].module or "tensorflow"
+        return {
+            "import": seconds(lambda: importlib.import_module(name)),
+            "memory": peak_memory(),
+        }
+
+
+WORKLOAD = Import()
