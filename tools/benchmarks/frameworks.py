@@ -35,9 +35,12 @@ FRAMEWORKS = {
 
 DEFAULT_PEERS = ("keras", "plain")
 
-# The kinds of program that `--kinds` compares: what each adds to the arguments of `compile`.
-KINDS = {
-    "auto": {"jit_compile": "auto"},
-    "xla": {"jit_compile": True},
-    "graph": {"jit_compile": False},
-}
+# The kinds of tfkit's programs that `--kinds` compares; "auto" is what the planner chooses.
+KINDS = ("auto", "XLA loop", "XLA step in a graph loop", "graph loop")
+
+
+def force(kind):
+    """Makes tfkit run every step in one kind of program."""
+    programs = importlib.import_module("tfkit.training.programs")
+    planner = importlib.import_module("tfkit.training.planner")
+    programs.choose = lambda trace, jit_compile: planner.Plan(kind, "forced by the benchmark")

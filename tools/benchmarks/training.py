@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from benchmarks.frameworks import FRAMEWORKS, KINDS
+from benchmarks.frameworks import FRAMEWORKS, force
 from benchmarks.plain import Loop
 from benchmarks.timing import peak_memory, repeat, seconds
 
@@ -51,7 +51,9 @@ class Training:
         keras = FRAMEWORKS[framework].load()
         keras.utils.set_random_seed(0)
         model, arguments = self.build(keras)
-        model.compile(**arguments, **(KINDS[kind] if kind else {}))
+        model.compile(**arguments)
+        if kind not in (None, "auto"):
+            force(kind)
         dataset = None
 
         def run() -> None:

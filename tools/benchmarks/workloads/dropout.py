@@ -1,5 +1,7 @@
 """Ten dense layers with dropout, and the area under the curve as a metric."""
 
+import itertools
+
 import numpy as np
 import tensorflow as tf
 
@@ -26,7 +28,7 @@ def build(keras):
 class Plain:
     def __init__(self):
         sizes = [FEATURES, *[UNITS] * LAYERS]
-        self.hidden = [dense(*pair) for pair in zip(sizes, sizes[1:], strict=False)]
+        self.hidden = [dense(*pair) for pair in itertools.pairwise(sizes)]
         self.head = dense(UNITS, 1)
         self.weights = tf.nest.flatten([self.hidden, self.head])
         # How many predictions of either class lie in each span between thresholds.
