@@ -6,6 +6,8 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+import tensorflow as tf
+
 from tfkit.training.step import Step, StepTrace, free_batch
 
 _log = logging.getLogger("tfkit")
@@ -55,7 +57,10 @@ class Programs:
 
 
 def structure_key(value: Any) -> Any:
-    """A hashable form of a nest of tensors: structure, dtypes, ranks and inner sizes."""
+    """A hashable form of a nest of tensors or specs: structure, dtypes, sizes beside the batch."""
+    if isinstance(value, (tf.Tensor, tf.TensorSpec)):
+        shape = value.shape
+        return (value.dtype, shape[1:] if shape.rank else shape)
     if isinstance(value, dict):
         return (dict, *((key, structure_key(value[key])) for key in sorted(value)))
     if isinstance(value, (list, tuple)):

@@ -63,7 +63,9 @@ def make_data(
     packed = tuple(part for part in (x, y, sample_weight) if part is not None)
     if class_weight is None and any(map(_is_composite, tf.nest.flatten(packed))):
         return _rows_dataset(packed, batch_size, shuffle)
-    return make_arrays(x, y, sample_weight, batch_size, shuffle, class_weight)
+    data = make_arrays(x, y, sample_weight, batch_size, shuffle, class_weight)
+    data.batch_size = min(data.batch_size, data.num_rows)  # A single batch is a full one.
+    return data
 
 
 def is_batches(x: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The command: options, all runs, the tables. Start it with ./tools/bench, which makes the environment first."""
+"""The command: options, all runs, the tables. `./tools/bench` makes the environment and starts it."""
 
 import argparse
 import importlib.util
