@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.training.arrays import as_tensor
+
 
 def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
     """`(x, y, sample_weight)` from what a step is given: a tensor, or a tuple of one to three."""
@@ -49,7 +51,9 @@ class ArrayData:
             raise ValueError(f"`batch_size` must be a positive integer. Received: {batch_size}")
         check_lengths(data)
         self.shuffle = shuffle
-        self.tensors = tf.nest.map_structure(as_tensor, data)
+        # An autoencoder's `fit(x, x)` has one array, and keeps one tensor.
+        once = {id(leaf): as_tensor(leaf) for leaf in tf.nest.flatten(data)}
+        self.tensors = tf.nest.map_structure(lambda leaf: once[id(leaf)], data)
         self.num_rows = int(tf.nest.flatten(self.tensors)[0].shape[0])
         self.num_batches: int | None = -(-self.num_rows // self.batch_size)
 
@@ -124,34 +128,6 @@ def make_arrays(
             raise ValueError("`class_weight` was passed without `y`: it weighs classes of targets.")
         packed = tuple(with_class_weight(packed, class_weight))
     return ArrayData(packed, batch_size, shuffle)
-
-
-def as_tensor(value: Any) -> Any:
-    """An array as a tensor; Python floats and float64 arrays in the default float type, as Keras.
-
-    A pandas series is a column, and a SciPy sparse matrix a `tf.SparseTensor`.
-    """
-    if isinstance(value, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor)):
-        return value
-    if hasattr(value, "tocoo"):
-        return _from_scipy(value)
-    if hasattr(value, "detach"):
-        value = value.detach().cpu().numpy()
-    array = np.asarray(value)
-    if hasattr(value, "iloc") and array.ndim == 1:
-        array = array[:, None]
-    if array.dtype == np.float64:
-        array = array.astype("float32")
-    if array.dtype == object:
-        array = array.astype(str)
-    return tf.convert_to_tensor(array)
-
-
-def _from_scipy(matrix: Any) -> tf.SparseTensor:
-    entries = matrix.tocoo()
-    indices = np.stack([entries.row, entries.col], axis=1).astype("int64")
-    values = entries.data.astype("float32" if entries.data.dtype == np.float64 else None)
-    return tf.sparse.reorder(tf.SparseTensor(indices, values, matrix.shape))
 
 
 def check_lengths(data: Any) -> None:

@@ -65,6 +65,9 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
     if jit_compile is False:
         return Plan(GRAPH_LOOP, "`jit_compile=False`")
     operations = trace.operations()
+    convolution = _first(operations, _CONVOLUTIONS) if xla.device() == "CPU" else None
+    if jit_compile == "auto" and convolution is not None:  # Before XLA is loaded: it takes 30 MB.
+        return Plan(GRAPH_LOOP, f"XLA is slow with {convolution} on CPUs")
     obstacle = _obstacle(trace.specs, operations)
     if obstacle is not None:
         if jit_compile is True:
@@ -73,12 +76,8 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
                 "Pass `jit_compile='auto'` to `compile()`, or change that part of the model."
             )
         return Plan(GRAPH_LOOP, f"XLA cannot compile {obstacle}")
-    convolution = _first(operations, _CONVOLUTIONS) if xla.device() == "CPU" else None
-    if jit_compile == "auto":
-        if convolution is not None:
-            return Plan(GRAPH_LOOP, f"XLA is slow with {convolution} on CPUs")
-        if any(None in spec.shape[1:] for spec in trace.specs):
-            return Plan(GRAPH_LOOP, "XLA would compile anew for each size that the batches have")
+    if jit_compile == "auto" and any(None in spec.shape[1:] for spec in trace.specs):
+        return Plan(GRAPH_LOOP, "XLA would compile anew for each size that the batches have")
     slow = convolution or _first(operations, _LOOPS)
     if slow is not None:
         return Plan(XLA_STEP, f"XLA loops are slow around {slow}")

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.training.arrays import as_tensor
 from tfkit.training.data import (
     ArrayData,
     DatasetData,
-    as_tensor,
     check_class_weight,
     check_lengths,
     make_arrays,
@@ -63,9 +63,9 @@ def make_data(
     packed = tuple(part for part in (x, y, sample_weight) if part is not None)
     if class_weight is None and any(map(_is_composite, tf.nest.flatten(packed))):
         return _rows_dataset(packed, batch_size, shuffle)
-    data = make_arrays(x, y, sample_weight, batch_size, shuffle, class_weight)
-    data.batch_size = min(data.batch_size, data.num_rows)  # A single batch is a full one.
-    return data
+    arrays = make_arrays(x, y, sample_weight, batch_size, shuffle, class_weight)
+    arrays.batch_size = min(arrays.batch_size, arrays.num_rows)  # A single batch is a full one.
+    return arrays
 
 
 def is_batches(x: Any) -> bool:
