@@ -76,7 +76,9 @@ def is_batches(x: Any) -> bool:
         or hasattr(x, "tocoo")
     ):
         return False
-    return isinstance(x, Iterable) or (hasattr(x, "__getitem__") and hasattr(x, "__len__"))
+    return isinstance(x, (Iterable, PyDataset)) or (
+        hasattr(x, "__getitem__") and hasattr(x, "__len__")
+    )
 
 
 def _brief(value: Any) -> str:

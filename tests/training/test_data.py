@@ -1,0 +1,236 @@
+"""What `fit` takes: every form of data trains the same model in the same way."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pandas
+import pytest
+import tensorflow as tf
+
+import tfkit as keras
+from tfkit.training.arrays import as_tensor
+
+X = np.random.default_rng(1).random((50, 3)).astype("float32")
+Y = X.sum(axis=1, keepdims=True)
+
+
+class Batches(keras.utils.PyDataset):
+    """Ten batches of five rows."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.epochs = []
+        self.threads = set()
+
+    def __len__(self):
+        return 10
+
+    def __getitem__(self, index):
+        self.threads.add(threading.get_ident())
+        rows = slice(5 * index, 5 * index + 5)
+        return X[rows], Y[rows]
+
+    def on_epoch_begin(self):
+        self.epochs.append("begin")
+
+    def on_epoch_end(self):
+        self.epochs.append("end")
+
+
+class Stream(keras.utils.PyDataset):
+    """Without end."""
+
+    num_batches = None
+
+    def __getitem__(self, index):
+        rows = slice(5 * (index % 10), 5 * (index % 10) + 5)
+        return X[rows], Y[rows]
+
+
+def generator():
+    for index in range(10):
+        yield Batches()[index]
+
+
+class Reiterable:
+    def __iter__(self):
+        return generator()
+
+
+def train(data, **options):
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    history = model.fit(data, epochs=2, shuffle=False, verbose=0, **options)
+    return model, history.history["loss"]
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return train(X, y=Y, batch_size=5)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        Batches,
+        lambda: Batches(workers=3),
+        lambda: Batches(workers=2, use_multiprocessing=True),
+        lambda: Batches(max_queue_size=1),
+        lambda: Reiterable(),
+        lambda: tf.data.Dataset.from_tensor_slices((X, Y)).batch(5),
+    ],
+    ids=["PyDataset", "threads", "processes", "short queue", "iterable", "tf.data"],
+)
+def test_sources_train_like_arrays(make, expected):
+    model, losses = train(make())
+    assert int(model.optimizer.iterations) == 20
+    np.testing.assert_allclose(losses, expected[1], rtol=1e-6)
+    np.testing.assert_allclose(model.get_weights()[0], expected[0].get_weights()[0], rtol=1e-6)
+
+
+def test_a_py_dataset_hears_of_its_epochs_and_is_shuffled_by_batches():
+    data = Batches(workers=2)
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(data, epochs=3, verbose=0)
+    assert data.epochs[:5] == ["begin", "end"] * 2 + ["begin"]
+    assert len(data.threads) == 2
+
+
+def test_endless_data_needs_and_heeds_steps():
+    model, losses = train(Stream(), steps_per_epoch=7)
+    assert int(model.optimizer.iterations) == 14
+    assert len(losses) == 2
+
+
+def test_a_generator_of_n_batches_trains_n_steps():
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    model.fit(generator(), verbose=0)
+    assert int(model.optimizer.iterations) == 10
+
+
+def test_the_error_of_a_generator_is_shown_as_it_is():
+    def broken():
+        yield from generator()
+        raise LookupError("no such file")
+
+    with pytest.raises(LookupError, match="no such file"):
+        train(broken())
+
+
+def test_pandas(expected):
+    frame = pandas.DataFrame(X, columns=list("abc"))
+    _, losses = train(frame, y=pandas.Series(Y[:, 0]), batch_size=5)
+    np.testing.assert_allclose(losses, expected[1], rtol=1e-6)
+
+
+def test_sparse_and_ragged_rows(expected):
+    class Sum(keras.layers.Layer):
+        def call(self, inputs):
+            if isinstance(inputs, tf.SparseTensor):
+                return tf.sparse.reduce_sum(inputs, axis=1, keepdims=True)
+            return tf.reduce_sum(inputs, axis=1, keepdims=True)
+
+    class Net(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.sum = Sum()
+            self.dense = keras.layers.Dense(1)
+
+        def call(self, inputs):
+            return self.dense(tf.reshape(self.sum(inputs), [-1, 1]))
+
+    losses = []
+    for x in (X, tf.sparse.from_dense(X), tf.RaggedTensor.from_tensor(X)):
+        keras.utils.set_random_seed(1)
+        model = Net()
+        model.compile("sgd", "mse")
+        losses.append(
+            model.fit(x, Y, batch_size=7, shuffle=False, epochs=2, verbose=0).history["loss"]
+        )
+        assert model.predict(x, verbose=0).shape == (50, 1)
+        model.fit(x, Y, batch_size=7, verbose=0)
+    np.testing.assert_allclose(losses[1], losses[0], rtol=1e-5)
+    np.testing.assert_allclose(losses[2], losses[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "float64", "uint8", "int64", "bool", ">f4"]
+)
+def test_large_arrays_are_copied_as_they_are(dtype):
+    array = (np.random.default_rng(0).random((300, 4000)) * 100).astype(dtype)
+    tensor = as_tensor(array)
+    before = array.astype("float32")
+    array[:] = 0
+    assert tensor.dtype == ("float32" if dtype in ("float64", ">f4") else dtype)
+    np.testing.assert_array_equal(tf.cast(tensor, "float32"), before)
+
+
+def test_predictions_can_be_streamed():
+    model, _ = train(X, y=Y, batch_size=5)
+    whole = model.predict(X, batch_size=8, verbose=0)
+    parts = list(model.predict(X, batch_size=8, stream=True))
+    assert [len(part) for part in parts] == [8] * 6 + [2]
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+    with pytest.raises(ValueError, match="calls no callbacks"):
+        model.predict(X, stream=True, callbacks=[keras.callbacks.Callback()])
+
+
+def test_accumulated_gradients_are_those_of_a_large_batch():
+    def run(batch_size, steps):
+        keras.utils.set_random_seed(1)
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+        model.compile(keras.optimizers.SGD(0.1, gradient_accumulation_steps=steps), "mse")
+        model.fit(X[:48], Y[:48], batch_size=batch_size, epochs=3, shuffle=False, verbose=0)
+        return model.get_weights()
+
+    # 12 batches an epoch and 8 to an update: updates reach over the ends of epochs.
+    rows = np.concatenate([np.arange(48)] * 3)
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(0.1), "mse")
+    for start in range(0, len(rows) - 31, 32):
+        model.train_on_batch(X[rows[start : start + 32]], Y[rows[start : start + 32]])
+    for weight, expected in zip(run(4, 8), model.get_weights(), strict=True):
+        np.testing.assert_allclose(weight, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_an_interrupt_is_heard_and_leaves_the_model_usable(tmp_path):
+    script = """
+        import time, numpy as np, tfkit as keras
+        x = np.random.rand(4000, 64).astype("float32")
+        model = keras.Sequential([keras.Input((64,)), keras.layers.Dense(512), keras.layers.Dense(64)])
+        model.compile("adam", "mse")
+        model.fit(x, x, verbose=0)
+        print("ready", flush=True)
+        try:
+            model.fit(x, x, epochs=10**6, verbose=0)
+        except KeyboardInterrupt:
+            print("heard", time.time(), flush=True)
+        steps = int(model.optimizer.iterations)
+        assert np.isfinite(model.predict(x[:3], verbose=0)).all()
+        model.fit(x[:64], x[:64], verbose=0)
+        assert int(model.optimizer.iterations) == steps + 2
+        print("usable", flush=True)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1.5)
+        sent = time.time()
+        process.send_signal(signal.SIGINT)
+        word, heard = process.stdout.readline().split()
+        assert word == "heard"
+        assert float(heard) - sent < 1.0
+        assert process.stdout.readline() == "usable\n"
+        assert process.wait(60) == 0
