@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfkit import random, registry
+from tfkit import philox, random, registry
+from tfkit.shared_programs import SharedProgram
 from tfkit.symbolic import KerasTensor
 
 LOGITS = np.array([[0.0, 1.0, 2.0], [1.0, -1.0, 0.5]], "float32")
@@ -205,3 +206,16 @@ def test_functions_draw_what_kernels_draw(name, dtype, jit_compile):
     np.testing.assert_allclose(tf.cast(compiled, "float64"), expected, precision, precision)
     if name != "normal":
         np.testing.assert_array_equal(tf.cast(compiled, "float64"), expected)
+
+
+@pytest.mark.parametrize("count", [1, 5, 4096, 4099])
+def test_masks_inside_xla_are_those_outside(count):
+    def draw(seed):
+        return philox.at_least(0.3, [count], seed, "float32")
+
+    seed = tf.constant([2**31 - 2, -5])
+    expected = philox.uniform([count], seed, "float32") >= 0.3
+    compiled = tf.function(draw, autograph=False, jit_compile=True).get_concrete_function(seed)
+    np.testing.assert_array_equal(draw(seed), expected)
+    np.testing.assert_array_equal(compiled(seed), expected)
+    np.testing.assert_array_equal(SharedProgram(compiled)(seed), expected)

@@ -12,10 +12,13 @@ the generation of random normal deviates".
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import tensorflow as tf
+
+from tfkit.shared_programs import replace_in_xla
 
 # How many of the low bits of an integer make a float's fraction.
 _FRACTION_BITS = {"float16": 10, "bfloat16": 7, "float32": 23}
@@ -23,7 +26,24 @@ _FRACTION_BITS = {"float16": 10, "bfloat16": 7, "float32": 23}
 
 def bits(count: Any, seed: tf.Tensor) -> tf.Tensor:
     """`count` integers of 32 random bits, for a seed of two int32."""
-    return tf.random.stateless_uniform([count], seed, None, None, tf.uint32, alg="philox")
+    return _bits_function()(tf.convert_to_tensor(count, "int32"), seed)
+
+
+@functools.cache
+def _bits_function() -> Any:
+    """The function behind `bits`, which programs that XLA compiles replace by Philox written out."""
+
+    def drawn(count: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        return tf.random.stateless_uniform([count], seed, None, None, tf.uint32, alg="philox")
+
+    specs = [tf.TensorSpec([], "int32"), tf.TensorSpec([2], "int32")]
+    with tf.init_scope():  # Apart from the trace that needs it first.
+        plain, in_xla = (
+            tf.function(body, autograph=False).get_concrete_function(*specs)
+            for body in (drawn, _rolled)
+        )
+    replace_in_xla(plain, in_xla)
+    return plain
 
 
 def uniform(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
@@ -52,10 +72,68 @@ def at_least(threshold: float, shape: Any, seed: tf.Tensor, dtype: str) -> tf.Te
     if dtype == "float64":
         return tf.reshape(_unit(count, seed, dtype), shape) >= threshold
     steps = 2 ** _FRACTION_BITS[dtype]
-    rounded = float(tf.as_dtype(dtype).as_numpy_dtype(threshold))
-    drawn = tf.bitwise.bitwise_and(bits(count, seed), tf.constant(steps - 1, tf.uint32))
+    least = math.ceil(float(tf.as_dtype(dtype).as_numpy_dtype(threshold)) * steps)
+    low = tf.bitwise.bitwise_and(bits(count, seed), _word(steps - 1))
     # Signed, which CPUs compare and convert faster.
-    return tf.reshape(tf.cast(drawn, tf.int32) >= math.ceil(rounded * steps), shape)
+    return tf.reshape(tf.cast(low, tf.int32) >= least, shape)
+
+
+# --- Philox written out, for XLA ----------------------------------------------------------------------
+#
+# A counter gives four integers. What XLA makes of TensorFlow's operation goes through all rounds once for
+# each of the four. A loop keeps them together: 2.3 ms instead of 6.8 for 640,000 integers. Two times five
+# rounds, for XLA takes a loop that runs once apart.
+
+_NUM_LOOPS, _ROUNDS_A_LOOP = 2, 5
+
+
+def _rolled(count: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """The same integers as `bits`."""
+    num_counters = (count + 3) // 4
+    key, (low, high) = _key_and_counter(seed)
+    zeros = tf.zeros([num_counters], tf.uint32)
+    numbers = tf.cast(tf.range(num_counters), tf.uint32)
+
+    def body(index: tf.Tensor, *state: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        for _ in range(_ROUNDS_A_LOOP):
+            state = _round(*state)
+        return (index + 1, *state)
+
+    start = (0, *key, numbers, zeros, zeros + low, zeros + high)
+    _, _, _, *words = tf.while_loop(lambda index, *_: index < _NUM_LOOPS, body, start)
+    return tf.reshape(tf.stack(words, axis=1), [-1])[:count]
+
+
+def _key_and_counter(seed: tf.Tensor) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """The key, and the high words of the counter, that TensorFlow makes of a seed: a draw of Philox too."""
+    wide = tf.cast(tf.cast(seed, tf.int64), tf.uint64)
+    state = (_word(0x3EC8F720), _word(0x02461E29), *_halves(wide[0]), *_halves(wide[1]))
+    for _ in range(_NUM_LOOPS * _ROUNDS_A_LOOP):
+        state = _round(*state)
+    return state[2:4], state[4:6]
+
+
+def _round(*state: tf.Tensor) -> tuple[tf.Tensor, ...]:
+    """One of Philox's ten rounds, on a key of two words and counters of four."""
+    key_0, key_1, word_0, word_1, word_2, word_3 = state
+    low_0, high_0 = _product(word_0, 0xD2511F53)
+    low_1, high_1 = _product(word_2, 0xCD9E8D57)
+    words = (high_1 ^ word_1 ^ key_0, low_1, high_0 ^ word_3 ^ key_1, low_0)
+    return (key_0 + _word(0x9E3779B9), key_1 + _word(0xBB67AE85), *words)
+
+
+def _product(word: tf.Tensor, factor: int) -> tuple[tf.Tensor, tf.Tensor]:
+    return _halves(tf.cast(word, tf.uint64) * tf.constant(factor, tf.uint64))
+
+
+def _halves(number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """The low and the high 32 bits of 64."""
+    high = tf.bitwise.right_shift(number, tf.constant(32, tf.uint64))
+    return tf.cast(number, tf.uint32), tf.cast(high, tf.uint32)
+
+
+def _word(value: int) -> tf.Tensor:
+    return tf.constant(value, tf.uint32)
 
 
 def _size(shape: Any) -> Any:
@@ -68,10 +146,8 @@ def _unit(count: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     """`count` floats in `[0, 1)`."""
     if dtype == "float64":
         words = tf.reshape(bits(2 * count, seed), [-1, 2])
-        high = tf.cast(
-            tf.bitwise.bitwise_and(words[:, 0], tf.constant(2**20 - 1, tf.uint32)), dtype
-        )
+        high = tf.cast(tf.bitwise.bitwise_and(words[:, 0], _word(2**20 - 1)), dtype)
         return (high * 2.0**32 + tf.cast(words[:, 1], dtype)) * 2.0**-52
     digits = _FRACTION_BITS[dtype]
-    low = tf.bitwise.bitwise_and(bits(count, seed), tf.constant(2**digits - 1, tf.uint32))
+    low = tf.bitwise.bitwise_and(bits(count, seed), _word(2**digits - 1))
     return tf.cast(tf.cast(low, tf.int32), dtype) * 2.0**-digits

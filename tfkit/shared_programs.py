@@ -51,14 +51,33 @@ class SharedProgram:
         return context.context().call_function(self._name, inputs, self._num_outputs) or []
 
 
+_replacements: dict[str, Any] = {}
+
+
+def replace_in_xla(function: Any, replacement: Any) -> None:
+    """Has programs that XLA compiles call another function than those that TensorFlow runs by itself.
+
+    Args:
+        function: a `ConcreteFunction` that traces call.
+        replacement: one that computes the same, of the same arguments.
+    """
+    _replacements[function.name.decode()] = replacement
+
+
 def _register(function: Any) -> str:
     """Makes the function and those inside it known to TensorFlow under names of their content."""
-    library = {f.signature.name: f for f in function.graph.as_graph_def().library.function}
-    return _rename(function.function_def, library, {})
+    return _rename(function.function_def, _library(function), {}, in_xla=False)
 
 
-def _rename(definition: Any, library: dict[str, Any], renamed: dict[str, str]) -> str:
+def _library(function: Any) -> dict[str, Any]:
+    return {f.signature.name: f for f in function.graph.as_graph_def().library.function}
+
+
+def _rename(definition: Any, library: dict[str, Any], renamed: dict[Any, str], in_xla: bool) -> str:
     """The new name of a function, registered under it."""
+    in_xla = in_xla or (
+        "_XlaMustCompile" in definition.attr and definition.attr["_XlaMustCompile"].b
+    )
     copy = function_pb2.FunctionDef()
     copy.CopyFrom(definition)
     _strip(copy.attr)
@@ -69,10 +88,10 @@ def _rename(definition: Any, library: dict[str, Any], renamed: dict[str, str]) -
         _strip(node.attr)
         node.ClearField("experimental_debug_info")
         if node.op in library:
-            node.op = _inner(node.op, library, renamed)
+            node.op = _inner(node.op, library, renamed, in_xla)
         for value in node.attr.values():
             for called in [value.func] if value.HasField("func") else value.list.func:
-                called.name = _inner(called.name, library, renamed)
+                called.name = _inner(called.name, library, renamed, in_xla)
     copy.signature.name = ""
     if any(node.op.startswith(_COUNTING) for node in copy.node_def):
         copy.signature.description = f"unshared {next(_unshared)}"
@@ -83,10 +102,14 @@ def _rename(definition: Any, library: dict[str, Any], renamed: dict[str, str]) -
     return copy.signature.name
 
 
-def _inner(name: str, library: dict[str, Any], renamed: dict[str, str]) -> str:
-    if name not in renamed:
-        renamed[name] = _rename(library[name], library, renamed)
-    return renamed[name]
+def _inner(name: str, library: dict[str, Any], renamed: dict[Any, str], in_xla: bool) -> str:
+    if (name, in_xla) not in renamed:
+        definition = library[name]
+        if in_xla and name in _replacements:
+            definition = _replacements[name].function_def
+            library = _library(_replacements[name])
+        renamed[name, in_xla] = _rename(definition, library, renamed, in_xla)
+    return renamed[name, in_xla]
 
 
 def _strip(attributes: Any) -> None:

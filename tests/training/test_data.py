@@ -101,7 +101,7 @@ def test_a_py_dataset_hears_of_its_epochs_and_is_shuffled_by_batches():
     model.compile("sgd", "mse")
     model.fit(data, epochs=3, verbose=0)
     assert data.epochs[:5] == ["begin", "end"] * 2 + ["begin"]
-    assert len(data.threads) == 2
+    assert len(data.threads) >= 2
 
 
 def test_endless_data_needs_and_heeds_steps():
