@@ -224,3 +224,77 @@ def test_repeated_work_takes_no_more_memory():
 
     before = work(20)
     assert work(30) - before < 6 * 2**20  # Leaks that were there: 0.3 MiB and 0.9 MiB a model.
+
+
+OPTIONS = {
+    "clipped averages": lambda: keras.optimizers.Adam(
+        0.01, global_clipnorm=0.5, use_ema=True, ema_overwrite_frequency=10
+    ),
+    "accumulated": lambda: keras.optimizers.SGD(0.05, momentum=0.9, gradient_accumulation_steps=4),
+    "decayed on a schedule": lambda: keras.optimizers.AdamW(
+        keras.optimizers.schedules.CosineDecay(0.01, 50), weight_decay=0.01
+    ),
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_options_of_optimizers_are_the_same_in_every_kind(options):
+    results = []
+    for jit_compile in (True, False):
+        keras.utils.set_random_seed(3)
+        model = perceptron()
+        model.compile(OPTIONS[options](), "mse", jit_compile=jit_compile)
+        model.fit(X[:90], Y[:90], batch_size=4, verbose=0)
+        results.append([*model.variables, *model.optimizer.variables])
+    for compiled, plain in zip(*results, strict=True):
+        np.testing.assert_allclose(compiled, plain, rtol=2e-4, atol=2e-6)
+
+
+class CountedSum(keras.Model):
+    """A training step of the user's own, with a metric of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.dense = layers.Dense(1)
+        self.seen = keras.metrics.Sum(name="seen")
+
+    def call(self, inputs):
+        return self.dense(inputs)
+
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(self(x, training=True) - y))
+        gradients = tape.gradient(loss, self.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
+        self.seen.update_state(tf.ones(tf.shape(x)[0]))
+        return {"loss": loss, "seen": self.seen.result()}
+
+
+def test_steps_of_users_run_in_every_kind():
+    losses = []
+    for jit_compile in (True, False):
+        keras.utils.set_random_seed(3)
+        model = CountedSum()
+        model.compile("sgd", jit_compile=jit_compile)
+        logs = model.fit(X, Y, batch_size=50, epochs=2, shuffle=False, verbose=0).history
+        assert logs["seen"] == [len(X)] * 2
+        losses.append(logs["loss"])
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-5)
+
+
+def test_scaled_losses_are_the_same_in_every_kind():
+    keras.config.set_dtype_policy("mixed_float16")
+    try:
+        losses = []
+        for jit_compile in (True, False):
+            keras.utils.set_random_seed(3)
+            model = keras.Sequential([keras.Input((6,)), layers.Dense(8), layers.Dense(1)])
+            model.compile("adam", "mse", jit_compile=jit_compile)
+            assert type(model.optimizer).__name__ == "LossScaleOptimizer"
+            history = model.fit(X, Y, epochs=2, shuffle=False, verbose=0).history
+            losses.append(history["loss"])
+    finally:
+        keras.config.set_dtype_policy("float32")
+    np.testing.assert_allclose(losses[0], losses[1], rtol=2e-2)
+    assert losses[0][1] < losses[0][0]

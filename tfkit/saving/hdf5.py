@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import h5py
 import numpy as np
@@ -16,6 +16,7 @@ from tfkit.saving.errors import DamagedFileError, LoadError
 FORMAT = "tfkit"
 FORMAT_VERSION = 1
 _LONGEST_JSON = 1 << 28
+_DEEPEST = 200
 # HDF5 has no bfloat16: its bits are stored as 16-bit integers, and the attribute says what they are.
 _BITS = {"bfloat16": np.uint16}
 DTYPES = frozenset(
@@ -70,8 +71,6 @@ class Reader:
         self.path = path
         if not path.is_file():
             raise FileNotFoundError(f"There is no model file at {path}.")
-        self._size = path.stat().st_size
-        self._read = 0
         try:
             self._file = h5py.File(path, "r")
         except OSError as error:
@@ -87,6 +86,62 @@ class Reader:
                 f"File {path} is an HDF5 file, but not of tfkit's format {FORMAT_VERSION}. "
                 f"Found: format={found!r}, version={version!r}."
             )
+        try:
+            self._check_tree()
+        except BaseException:
+            self.close()
+            raise
+
+    def _check_tree(self) -> None:
+        """Refuses what tfkit never writes, in all of the file, before any of it is read.
+
+        Links lead to other files; an object with two names, or storage that is compressed, virtual, external
+        or never written, lets a small file ask for any amount of memory.
+        """
+        left = self.path.stat().st_size
+        seen = {h5py.h5o.get_info(self._file.id).addr}
+        groups = [(self._file, 0)]
+        while groups:
+            group, depth = groups.pop()
+            for name in group:
+                path = f"{group.name.rstrip('/')}/{name}"
+                if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+                    self._refuse(path, "is a link, which could lead to another file")
+                item = group[name]
+                address = h5py.h5o.get_info(item.id).addr
+                if address in seen:
+                    self._refuse(path, "is another name of something in the file")
+                seen.add(address)
+                if isinstance(item, h5py.Group):
+                    if depth > _DEEPEST:
+                        self._refuse(path, f"lies more than {_DEEPEST} groups deep")
+                    groups.append((item, depth + 1))
+                elif isinstance(item, h5py.Dataset):
+                    left -= self._stored_size(item, path)
+                    if left < 0:
+                        self._refuse(path, "declares more data than there is in the file")
+                else:
+                    self._refuse(path, "is neither group nor dataset")
+
+    def _stored_size(self, dataset: Any, path: str) -> int:
+        """Bytes of a dataset that is stored as it should be."""
+        plain = (
+            dataset.chunks is None
+            and not dataset.is_virtual
+            and dataset.external is None
+            and dataset.compression is None
+        )
+        size = dataset.size * dataset.dtype.itemsize if dataset.shape is not None else -1
+        if not plain or dataset.id.get_storage_size() != size:
+            self._refuse(
+                path,
+                "is not stored as plain, contiguous data of its declared size, which is all that tfkit "
+                "writes and reads",
+            )
+        return size
+
+    def _refuse(self, path: str, why: str) -> NoReturn:
+        raise LoadError(f"File {self.path}: `{path}` {why}. It is refused.")
 
     def __enter__(self) -> Reader:
         return self
@@ -102,6 +157,9 @@ class Reader:
         """The JSON document of this name, `None` where there is none."""
         if name not in self._file:
             return None
+        dataset = self._file[name]
+        if not isinstance(dataset, h5py.Dataset) or dataset.size > _LONGEST_JSON:
+            self._refuse(name, f"is no JSON of at most {_LONGEST_JSON:,} bytes")
         value = self._value(self._file, name, None)
         try:
             return json.loads(value.tobytes().decode())
@@ -110,32 +168,21 @@ class Reader:
 
     def shapes(self, group_name: str) -> dict[str, tuple[tuple[int, ...], str]]:
         """Shape and dtype of each dataset of a group, by path; nothing is read yet."""
-        group = self._file.get(group_name, getlink=False) if group_name in self._file else None
-        if group is None:
+        if group_name not in self._file:
             return {}
-        self._check_link(self._file, group_name)
+        group = self._file[group_name]
+        if not isinstance(group, h5py.Group):
+            self._refuse(group_name, "is no group")
         found: dict[str, tuple[tuple[int, ...], str]] = {}
-        self._walk(group, "", found)
-        return found
 
-    def _walk(self, group: Any, prefix: str, found: dict[str, Any]) -> None:
-        for name in group:
-            self._check_link(group, name)
-            item = group[name]
-            path = f"{prefix}{name}"
-            if isinstance(item, h5py.Group):
-                self._walk(item, f"{path}/", found)
-            else:
+        def note(path: str, item: Any) -> None:
+            if isinstance(item, h5py.Dataset):
                 found[path] = (item.shape, self._dtype(item, path))
 
-    def _check_link(self, group: Any, name: str) -> None:
-        """Refuses links, which could lead to other files."""
-        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-            raise LoadError(f"File {self.path}: `{group.name}/{name}` is a link, which is refused.")
+        group.visititems(note)
+        return found
 
     def _dtype(self, dataset: Any, path: str) -> str:
-        if not isinstance(dataset, h5py.Dataset):
-            raise LoadError(f"File {self.path}: `{path}` is no dataset.")
         dtype = dataset.attrs.get("dtype")
         expected = np.dtype(_BITS.get(dtype, dtype)) if dtype in DTYPES else np.dtype(np.uint8)
         if (dtype not in DTYPES and dtype != "json") or dataset.dtype != expected:
@@ -150,23 +197,9 @@ class Reader:
         return self._value(self._file[group_name], path, group_name)
 
     def _value(self, group: Any, path: str, group_name: str | None) -> np.ndarray:
-        self._check_link(group, path) if "/" not in path else None
         dataset = group[path]
         dtype = self._dtype(dataset, path)
         full = f"{group_name}/{path}" if group_name else path
-        plain = (
-            dataset.chunks is None
-            and not dataset.is_virtual
-            and dataset.external is None
-            and dataset.compression is None
-        )
-        size = dataset.size * dataset.dtype.itemsize
-        self._read += size
-        if not plain or dataset.id.get_storage_size() != size or self._read > self._size:
-            raise LoadError(
-                f"File {self.path}: `{full}` is not stored as plain, contiguous data of its declared size, "
-                "which is all that tfkit writes and reads."
-            )
         try:
             stored = dataset[()]
         except OSError as error:

@@ -105,7 +105,13 @@ def load_model(
         loaded = weights.read_model(reader, model)
         compiled = reader.text(COMPILE)
         if compile and compiled is not None:
-            model.compile_from_config(from_json(compiled))
+            try:
+                model.compile_from_config(from_json(compiled))
+            except ValueError as error:
+                raise LoadError(
+                    f"File {filepath}: the configuration of `compile` cannot be used: {error} To load the "
+                    "model alone, pass `compile=False`."
+                ) from error
             if model.optimizer is not None and reader.shapes(weights.OPTIMIZER):
                 model.optimizer.build(model.trainable_weights)
                 loaded.values += weights.read(
