@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -138,6 +139,16 @@ class Epoch:
         logs = run_arrays(self.model, self.mode, self.data, self.order, position, num_steps)
         return num_steps, logs
 
+    def close(self) -> None:
+        """Gives up the iterator, in another thread.
+
+        It waits for the thread that tunes the pipeline, which sleeps up to half as long as the pass took:
+        0.43 s after one of 0.84 s.
+        """
+        held, self.iterator = [self.iterator], None
+        if held != [None]:
+            threading.Thread(target=held.clear).start()
+
 
 def run_epoch(
     epoch: Epoch, callbacks: CallbackList, pace: Pace, stoppable: bool
@@ -248,6 +259,8 @@ def fit(
         done, logs = run_epoch(epoch, callbacks, pace, stoppable=True)
         if steps_per_epoch is not None and isinstance(data, DatasetData):
             iterator = epoch.iterator
+        else:
+            epoch.close()
         if num_steps is None:
             num_steps = data.num_batches = done
         ran_out = done < num_steps and not model.stop_training
@@ -287,7 +300,9 @@ def _run_test(
     model: Any, data: Any, steps: int | None, callbacks: CallbackList, pace: Pace
 ) -> dict[str, Any]:
     callbacks.on_test_begin()
-    _, logs = run_epoch(Epoch(model, "test", data, steps), callbacks, pace, stoppable=False)
+    epoch = Epoch(model, "test", data, steps)
+    _, logs = run_epoch(epoch, callbacks, pace, stoppable=False)
+    epoch.close()
     callbacks.on_test_end(logs)
     return logs
 
