@@ -6,11 +6,11 @@ https://arxiv.org/abs/1710.03740).
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 from tfkit import settings
 from tfkit.dtypes import standardize_dtype
+from tfkit.names import did_you_mean
 from tfkit.registry import (
     deserialize_keras_object,
     register_builtins,
@@ -45,11 +45,10 @@ class DTypePolicy:
             try:
                 self._compute_dtype = self._variable_dtype = standardize_dtype(name)
             except ValueError as error:
-                near = difflib.get_close_matches(str(name), _MIXED, n=1)
+                near = did_you_mean(name, _MIXED)
                 raise ValueError(
                     "Cannot make a dtype policy. Expected a dtype such as 'float32', or one of "
-                    f"{sorted(_MIXED)}. "
-                    + (f"Received: {name!r}. Did you mean {near[0]!r}?" if near else str(error))
+                    f"{sorted(_MIXED)}. " + (f"Received: {name!r}.{near}" if near else str(error))
                 ) from None
             name = self._compute_dtype
         self._name = name

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from tfkit import settings
+from tfkit.names import did_you_mean
 
 _PYTHON_TYPES = {bool: "bool", int: "int32", str: "string"}
 FLOAT_DTYPES = frozenset(("bfloat16", "float16", "float32", "float64"))
@@ -41,10 +41,9 @@ def standardize_dtype(dtype: Any) -> str:
     try:
         return tf.as_dtype(np.dtype(dtype)).name
     except TypeError:
-        near = difflib.get_close_matches(str(dtype), _NAMES, n=1)
         raise ValueError(
             f'Invalid dtype. Expected a name such as "float32" or "int64". Received: {dtype!r}.'
-            + (f" Did you mean {near[0]!r}?" if near else "")
+            + did_you_mean(dtype, _NAMES)
         ) from None
 
 

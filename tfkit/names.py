@@ -1,9 +1,12 @@
-"""Default names: `Dense`, `MaxPooling2D` -> `dense`, `max_pooling2d`, counted from the second on."""
+"""Names: default ones, those that TensorFlow takes, and those that a user may have meant."""
 
 from __future__ import annotations
 
 import collections
+import difflib
 import re
+from collections.abc import Iterable
+from typing import Any
 
 _counts: collections.Counter[str] = collections.Counter()
 
@@ -33,9 +36,15 @@ def get_uid(prefix: str = "") -> int:
     return _counts[prefix]
 
 
-def scope_name(name: str) -> str:
-    """A name as TensorFlow takes it for a scope of operations."""
-    return re.sub(r"^[^A-Za-z0-9.]", ".", re.sub(r"[^A-Za-z0-9_.\\/>-]", "_", name))
+def operation_name(name: str, default: str) -> str:
+    """`name` without what TensorFlow does not take in the name of an operation, a variable or a scope."""
+    return re.sub(r"[^A-Za-z0-9_./-]", "_", name).lstrip("_./-") or default
+
+
+def did_you_mean(name: Any, known: Iterable[str]) -> str:
+    """The end of an error message: the known name that is nearest, if one is near."""
+    close = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
+    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def reset_names() -> None:

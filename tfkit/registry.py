@@ -8,7 +8,6 @@ objects, what the program registered with `register_keras_serializable`, and wha
 from __future__ import annotations
 
 import contextlib
-import difflib
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.names import to_snake_case
+from tfkit.names import did_you_mean, to_snake_case
 
 _builtins: dict[str, dict[str, Any]] = {}
 _builtin_kinds: dict[Any, str] = {}
@@ -152,7 +151,7 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
         found = get_registered_object(identifier, custom_objects, table)
         if found is None:
             raise ValueError(
-                f"Unknown name in tfkit.{kind}: {identifier!r}.{_suggestion(identifier, table)} "
+                f"Unknown name in tfkit.{kind}: {identifier!r}.{did_you_mean(identifier, table)} "
                 "Pass the object itself, or register your own with "
                 "`@tfkit.saving.register_keras_serializable()`."
             )
@@ -164,11 +163,6 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
             f"or an object. Received: {identifier!r}"
         )
     return found
-
-
-def _suggestion(name: str, table: dict[str, Any]) -> str:
-    close = difflib.get_close_matches(name, table, n=1, cutoff=0.5)
-    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 # --- Objects and configurations -----------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.names import scope_name
+from tfkit.names import operation_name
 
 _thread = threading.local()
 _clock = itertools.count(1)
@@ -35,7 +35,9 @@ class CallFrame:
         self.record: int = self.parent.record if self.parent else next_record()
 
         # Names the operations of a trace after the layer, for errors and for readers of a graph.
-        self.scope = None if tf.executing_eagerly() else tf.name_scope(scope_name(layer.name))
+        self.scope = (
+            None if tf.executing_eagerly() else tf.name_scope(operation_name(layer.name, "layer"))
+        )
 
     def __enter__(self) -> CallFrame:
         if self.scope is not None:

@@ -12,6 +12,7 @@ from tfkit.core.autocast import AutocastVariable
 from tfkit.core.context import current_frame
 from tfkit.core.tracking import own_weights
 from tfkit.dtypes import is_float, standardize_dtype
+from tfkit.names import operation_name
 
 _AGGREGATIONS = {
     None: tf.VariableAggregation.NONE,
@@ -97,7 +98,7 @@ def make_weight(
             value,
             trainable=trainable,
             dtype=dtype,
-            name=_graph_name(name),
+            name=operation_name(name, "weight"),
             constraint=constraint,
             aggregation=_AGGREGATIONS[aggregation],
         )
@@ -149,10 +150,3 @@ def _checked_shape(shape: Any, name: str, owner: Any) -> tuple[int, ...]:
             "depends on is not known: give it in `Input(shape=...)` or in `build()`."
         )
     return tuple(int(size) for size in sizes)
-
-
-def _graph_name(name: str) -> str:
-    """`name` without what TensorFlow does not take in the name of an operation."""
-    return (
-        "".join(c if c.isalnum() or c in "_./-" else "_" for c in name).lstrip("_./-") or "weight"
-    )

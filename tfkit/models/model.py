@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import json
 import warnings
@@ -21,11 +20,11 @@ from tfkit.models.graph import Graph
 from tfkit.models.graph_config import graph_from_config, graph_to_config
 from tfkit.models.naming import local_names
 from tfkit.models.summary import print_summary
+from tfkit.names import did_you_mean
 from tfkit.registry import deserialize_keras_object, serialize_keras_object
 from tfkit.saving.model_file import save_model
 from tfkit.saving.weights import load_weights, save_weights
 from tfkit.training.cache import Programs
-from tfkit.training.planner import Plans
 from tfkit.training.trainer import Trainer
 
 
@@ -69,7 +68,6 @@ class Model(Trainer, Layer):
             kwargs["name"] = args[2]
         super().__init__(**kwargs)
         self._programs = Programs()
-        self.plan = Plans()
         if inputs is not None:
             self._set_graph(Graph(inputs, outputs))
 
@@ -180,10 +178,8 @@ class Model(Trainer, Layer):
             if layer.name == name:
                 return layer
         names = [layer.name for layer in self.layers]
-        near = difflib.get_close_matches(str(name), names, n=1)
         raise ValueError(
-            f"No such layer: {name}. Existing layers are: {names}."
-            + (f" Did you mean {near[0]!r}?" if near else "")
+            f"No such layer: {name}. Existing layers are: {names}.{did_you_mean(name, names)}"
         )
 
     def summary(

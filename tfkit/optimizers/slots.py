@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit.dtypes import standardize_dtype
-from tfkit.names import auto_name
+from tfkit.names import auto_name, operation_name
 from tfkit.registry import resolve
 
 _AGGREGATIONS = {
@@ -101,7 +100,7 @@ class SlotOwner(tf.Module):
             variable = tf.Variable(
                 make(tuple(shape), dtype=standardize_dtype(dtype)),
                 trainable=False,
-                name=re.sub(r"[^\w.-]", "_", name).lstrip("_.-") or "variable",
+                name=operation_name(name, "variable"),
                 aggregation=_AGGREGATIONS[aggregation],
             )
         label = label or name
