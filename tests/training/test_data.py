@@ -125,6 +125,9 @@ def test_the_error_of_a_generator_is_shown_as_it_is():
 
     with pytest.raises(LookupError, match="no such file"):
         train(broken())
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    with pytest.raises(LookupError, match="no such file"):
+        model.predict((x for x, _ in broken()), verbose=0)
 
 
 def test_pandas(expected):

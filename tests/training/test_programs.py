@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
-from tfkit.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP
+from tfkit.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP
 
 layers = keras.layers
 X = np.random.default_rng(0).random((103 * 4 - 1, 6)).astype("float32")
@@ -92,6 +92,7 @@ def test_every_kind_gives_the_same_weights(build, kind, reason, form):
     plain, plain_history = train(build, form, jit_compile=False)
     assert plain.plan["train"].kind == GRAPH_LOOP
     eager, eager_history = train(build, form, run_eagerly=True)
+    assert eager.plan["train"].kind == EAGER
     for other, other_history in ((plain, plain_history), (eager, eager_history)):
         for weight, expected in zip(model.variables, other.variables, strict=True):
             np.testing.assert_allclose(weight, expected, rtol=1e-4, atol=1e-6)

@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.training.planner import Plans
 from tfkit.training.step import Step, StepTrace, free_batch
 
 _log = logging.getLogger("tfkit")
@@ -19,6 +20,7 @@ class Programs:
     def __init__(self) -> None:
         self._traces: dict[Any, StepTrace] = {}
         self._programs: dict[Any, Any] = {}
+        self._latest: dict[str, Any] = {}
 
     def trace(self, mode: str, structure: Any, step: Step) -> StepTrace:
         """A trace of a mode's step; a new one if an attribute of a layer that took part was set since.
@@ -35,11 +37,23 @@ class Programs:
             trace = self._traces[key] = StepTrace(step, structure)
         return trace
 
-    def get(self, key: Any, trace: StepTrace, make: Callable[[], Any]) -> Any:
-        """The program for `key` that runs `trace`."""
+    def get(self, mode: str, form: Any, trace: StepTrace, make: Callable[[], Any]) -> Any:
+        """The program of a mode for data of a form that runs `trace`."""
+        key = (mode, form)
         if key not in self._programs or self._programs[key].trace is not trace:
             self._programs[key] = make()
-        return self._programs[key]
+        self._latest[mode] = self._programs[key]
+        return self._latest[mode]
+
+    def eager(self, mode: str, program: Any) -> Any:
+        """Notes a program that runs steps as plain Python, and gives it back."""
+        self._latest[mode] = program
+        return program
+
+    @property
+    def plans(self) -> Plans:
+        """The plan of the program that each mode ran last."""
+        return Plans({mode: program.plan for mode, program in self._latest.items()})
 
     def _log_retrace(self, key: Any, stale: StepTrace | None) -> None:
         """Says why a step is traced again."""

@@ -67,11 +67,15 @@ class ArrayData:
             return tf.constant(np.concatenate([rows, np.arange(len(rows), self.num_rows)]))
         return tf.constant(np.random.permutation(self.num_rows))
 
-    def batches(self, order: tf.Tensor | None = None) -> Iterator[Any]:
+    def batch(self, index: int, order: tf.Tensor | None = None) -> Any:
+        """One batch, of the rows as they are or in an order."""
+        start = index * self.batch_size
+        stop = min(start + self.batch_size, self.num_rows)
+        return tf.nest.map_structure(lambda t: take_rows(t, order, start, stop), self.tensors)
+
+    def batches(self) -> Iterator[Any]:
         """The batches one by one."""
-        for start in range(0, self.num_rows, self.batch_size):
-            stop = min(start + self.batch_size, self.num_rows)
-            yield tf.nest.map_structure(lambda t: take_rows(t, order, start, stop), self.tensors)  # noqa: B023
+        return map(self.batch, range(-(-self.num_rows // self.batch_size)))
 
 
 def take_rows(tensor: tf.Tensor, order: tf.Tensor | None, start: Any, stop: Any) -> tf.Tensor:
@@ -108,7 +112,8 @@ class DatasetData:
 
     def batches(self) -> Iterator[Any]:
         """The batches one by one."""
-        return iter(self.dataset)
+        with self.errors_of_user():
+            yield from self.dataset
 
 
 def make_arrays(

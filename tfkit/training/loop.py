@@ -16,7 +16,7 @@ import tensorflow as tf
 from tfkit.training.callbacks import CallbackList, History
 from tfkit.training.data import ArrayData, DatasetData, split_validation
 from tfkit.training.prediction import EagerPrediction, Gathered, PredictProgram, to_numpy
-from tfkit.training.programs import ArrayProgram, IteratorProgram
+from tfkit.training.programs import ArrayProgram, EagerProgram, IteratorProgram
 from tfkit.training.sources import is_arrays, is_batches, make_data
 
 # A program ends often enough for the bar to be redrawn and Ctrl-C to be heard.
@@ -57,27 +57,17 @@ def run_arrays(
     """Runs steps over arrays and gives the logs of the last one."""
     step, finish = model._step_for(mode)
     if model._runs_eagerly():
-        logs: dict[str, Any] = {}
-        for index in range(first_step, first_step + num_steps):
-            start = index * data.batch_size
-            stop = min(start + data.batch_size, data.num_rows)
-            rows = slice(start, stop) if order is None else order[start:stop]
-            batch = tf.nest.map_structure(
-                lambda t: t[rows] if order is None else tf.gather(t, rows),  # noqa: B023
-                data.tensors,
-            )
-            logs = step(batch)
-        return {**logs, **finish()}
+        program = model._programs.eager(mode, EagerProgram(step, finish))
+        return program.run(data, order, first_step, num_steps)
     trace = model._programs.trace(mode, data.tensors, step)
     shuffled = order is not None
     program = model._programs.get(
-        ("arrays", mode, shuffled),
+        mode,
+        ("arrays", shuffled),
         trace,
         lambda: ArrayProgram(trace, finish, model.jit_compile, shuffled),
     )
-    logs = program.run(data, order, first_step, num_steps)
-    model.plan[mode] = program.plan
-    return logs
+    return program.run(data, order, first_step, num_steps)
 
 
 def run_iterator(
@@ -86,22 +76,13 @@ def run_iterator(
     """Runs at most `num_steps` steps over an iterator; how many there were, and the last one's logs."""
     step, finish = model._step_for(mode)
     if model._runs_eagerly():
-        done, logs = 0, {}
-        for _ in range(num_steps):
-            batch = next(iterator, None)
-            if batch is None:
-                break
-            logs = step(batch)
-            done += 1
-        return done, {**logs, **finish()}
-    spec = iterator.element_spec
-    trace = model._programs.trace(mode, spec, step)
+        program = model._programs.eager(mode, EagerProgram(step, finish))
+        return program.run_batches(itertools.islice(iterator, num_steps))
+    trace = model._programs.trace(mode, iterator.element_spec, step)
     program = model._programs.get(
-        ("iterator", mode), trace, lambda: IteratorProgram(trace, finish, model.jit_compile)
+        mode, "iterator", trace, lambda: IteratorProgram(trace, finish, model.jit_compile)
     )
-    done, logs = program.run(iterator, num_steps)
-    model.plan[mode] = program.plan
-    return done, logs
+    return program.run(iterator, num_steps)
 
 
 class Epoch:
@@ -403,10 +384,8 @@ def predict_program(model: Any, data: Any) -> Any:
     """The program that predicts for data of this form."""
     structure = data.tensors if isinstance(data, ArrayData) else data.dataset.element_spec
     if model._runs_eagerly():
-        return EagerPrediction(model.predict_step, structure)
+        return model._programs.eager("predict", EagerPrediction(model.predict_step, structure))
     trace = model._programs.trace("predict", structure, model.predict_step)
-    program = model._programs.get(
-        ("predict", trace), trace, lambda: PredictProgram(trace, model.jit_compile)
+    return model._programs.get(
+        "predict", trace, trace, lambda: PredictProgram(trace, model.jit_compile)
     )
-    model.plan["predict"] = program.plan
-    return program

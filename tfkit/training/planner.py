@@ -64,7 +64,7 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
     """
     if jit_compile is False:
         return Plan(GRAPH_LOOP, "`jit_compile=False`")
-    operations = trace.operations()
+    operations = trace.operations
     convolution = _first(operations, _CONVOLUTIONS) if xla.device() == "CPU" else None
     if jit_compile == "auto" and convolution is not None:  # Before XLA is loaded: it takes 30 MB.
         return Plan(GRAPH_LOOP, f"XLA is slow with {convolution} on CPUs")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -105,8 +104,8 @@ class EagerPrediction:
 
     def run(self, data: ArrayData, first_step: int, num_steps: int) -> Any:
         """The outputs of steps `first_step` to `first_step + num_steps`, joined."""
-        batches = itertools.islice(data.batches(), first_step, first_step + num_steps)
-        outputs = [self.run_batch(tf.nest.flatten(batch)) for batch in batches]
+        steps = range(first_step, first_step + num_steps)
+        outputs = [self._step(data.batch(index)) for index in steps]
         joined = [
             _join([to_numpy(leaf) for leaf in leaves])
             for leaves in zip(*map(tf.nest.flatten, outputs), strict=True)

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit.training.data import ArrayData
-from tfkit.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP, Plan, choose
-from tfkit.training.step import StepTrace, traced
+from tfkit.training.data import ArrayData, take_rows
+from tfkit.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP, Plan, choose
+from tfkit.training.step import Step, StepTrace, traced
 
 Logs = dict[str, Any]
 _log = logging.getLogger("tfkit")
@@ -66,6 +66,36 @@ class _Program:
     def _with_finish(self, logs: Logs) -> Logs:
         with tf.control_dependencies(tf.nest.flatten(logs)):
             return {**logs, **self._finish()}
+
+
+class EagerProgram:
+    """Runs steps as plain Python.
+
+    Args:
+        step: function of a batch.
+        finish: function that gives further logs once the steps are over.
+    """
+
+    plan = Plan(EAGER, "`run_eagerly=True`")
+
+    def __init__(self, step: Step, finish: Callable[[], Logs]) -> None:
+        self._step = step
+        self._finish = finish
+
+    def run(
+        self, data: ArrayData, order: tf.Tensor | None, first_step: int, num_steps: int
+    ) -> Logs:
+        """Steps over arrays, as `ArrayProgram`."""
+        steps = range(first_step, first_step + num_steps)
+        return self.run_batches(data.batch(index, order) for index in steps)[1]
+
+    def run_batches(self, batches: Iterable[Any]) -> tuple[int, Logs]:
+        """Steps over batches; how many there were, and the logs of the last one."""
+        done, logs = 0, {}
+        for batch in batches:
+            logs = self._step(batch)
+            done += 1
+        return done, {**logs, **self._finish()}
 
 
 class ArrayProgram(_Program):
@@ -169,9 +199,7 @@ def _rows(
     """`size` rows of each array, fewer at the end: those from `first` on, or that stand there in `order`."""
     if static_size is None:
         last = tf.minimum(first + size, tf.shape(arrays[0], out_type="int64")[0])
-        if order is None:
-            return [array[first:last] for array in arrays]
-        return [tf.gather(array, order[first:last]) for array in arrays]
+        return [take_rows(array, order, first, last) for array in arrays]
     if order is not None:
         picked = tf.slice(order, [first], [static_size])
         return [tf.gather(array, picked) for array in arrays]
@@ -195,12 +223,12 @@ class IteratorProgram(_Program):
         self._size = tf.constant(-1, "int64")
         self._block = _block_size(self.trace.specs)
         self._xla_steps = tf.function(self._steps, autograph=False, jit_compile=True)
-        self._loops = {
-            GRAPH_LOOP: self._read_and_run,
-            XLA_STEP: self._read_and_run,
-            XLA_LOOP: self._read_blocks,
+        self._advances = {
+            GRAPH_LOOP: self._run_batch,
+            XLA_STEP: self._run_either,
+            XLA_LOOP: self._run_block,
         }
-        self._traced_loops: dict[str, Any] = {}
+        self._loops: dict[str, Any] = {}
 
     def run(self, iterator: Any, num_steps: int) -> tuple[int, Logs]:
         """At most `num_steps` steps; how many there were batches for, and the logs of the last one."""
@@ -208,62 +236,25 @@ class IteratorProgram(_Program):
 
     def _run(self, iterator: Any, num_steps: int) -> tuple[int, Logs]:
         kind = self.plan.kind
-        if kind not in self._traced_loops:
+        if kind not in self._loops:
             number = tf.TensorSpec([], "int64")
             specs = [tf.type_spec_from_value(iterator), number, number]
-            self._traced_loops[kind] = traced(self._loops[kind], specs)
+            self._loops[kind] = traced(functools.partial(self._read, self._advances[kind]), specs)
         # XLA compiles for the size of the first batch; others run outside of it.
-        done, self._size, logs = self._traced_loops[kind](
+        done, self._size, logs = self._loops[kind](
             iterator, tf.constant(num_steps, "int64"), self._size
         )
         return int(done), logs
 
-    def _read_and_run(
-        self, iterator: Any, num_steps: tf.Tensor, size: tf.Tensor
+    def _read(
+        self, advance: Callable[..., Any], iterator: Any, num_steps: tf.Tensor, size: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor, Logs]:
-        """Runs each batch as it is read."""
-        run = self._either if self.plan.kind == XLA_STEP else self._plain
-
-        def body(index: tf.Tensor, size: tf.Tensor, batch: Any, logs: Any) -> tuple[Any, ...]:
-            size, logs = run(batch.get_value(), size)
-            return index + 1, size, _next(iterator, index + 1 < num_steps), logs
-
-        zero = tf.constant(0, "int64")
-        done, size, _, logs = self._loop(
-            lambda index, size, batch, logs: batch.has_value(),
-            body,
-            (zero, size, _next(iterator, zero < num_steps), self.trace.no_outputs()),
-        )
-        return done, size, self._with_finish(logs)
-
-    def _plain(self, batch: Any, size: tf.Tensor) -> tuple[tf.Tensor, Logs]:
-        return size, self.trace(*tf.nest.flatten(batch))
-
-    def _either(self, batch: Any, size: tf.Tensor) -> tuple[tf.Tensor, Logs]:
-        """Runs a batch of the size that XLA compiles for as an XLA program, and others without."""
-        tensors = tf.nest.flatten(batch)
-        rows = tf.shape(tensors[0], "int64")[0]
-        size = tf.where(size < 0, rows, size)
-        if self._strict:
-            return size, self.trace.compiled(*tensors)
-        logs = tf.cond(
-            rows == size, lambda: self.trace.compiled(*tensors), lambda: self.trace(*tensors)
-        )
-        return size, logs
-
-    def _read_blocks(
-        self, iterator: Any, num_steps: tf.Tensor, size: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor, Logs]:
-        """Reads a block of batches of one size, runs them as one XLA program, and so on."""
+        """Runs what the iterator gives; each time round, `advance` runs one batch or more, and reads on."""
 
         def body(index: tf.Tensor, size: tf.Tensor, batch: Any, logs: Any) -> tuple[Any, ...]:
             size = tf.where(size < 0, _num_rows(batch.get_value()), size)
-            odd = _num_rows(batch.get_value()) != size
-            return tf.cond(
-                odd,
-                lambda: self._run_odd(iterator, num_steps, index, size, batch),
-                lambda: self._run_block(iterator, num_steps, index, size, batch),
-            )
+            index, batch, logs = advance(iterator, num_steps, index, size, batch)
+            return index, size, batch, logs
 
         zero = tf.constant(0, "int64")
         done, size, _, logs = self._loop(
@@ -273,16 +264,39 @@ class IteratorProgram(_Program):
         )
         return done, size, self._with_finish(logs)
 
-    def _run_odd(
+    def _run_batch(
         self, iterator: Any, num_steps: tf.Tensor, index: tf.Tensor, size: tf.Tensor, batch: Any
     ) -> tuple[Any, ...]:
-        """Runs one batch of another size."""
+        """Runs one batch, of any size."""
         step = self.trace.compiled if self._strict else self.trace
         logs = step(*tf.nest.flatten(batch.get_value()))
-        with tf.control_dependencies(tf.nest.flatten(logs)):
-            return index + 1, size, _next(iterator, index + 1 < num_steps), logs
+        return index + 1, _next(iterator, index + 1 < num_steps), logs
 
-    def _run_block(
+    def _run_either(
+        self, iterator: Any, num_steps: tf.Tensor, index: tf.Tensor, size: tf.Tensor, batch: Any
+    ) -> tuple[Any, ...]:
+        """Runs one batch, as an XLA program if it is of the size that XLA compiles for."""
+        tensors = tf.nest.flatten(batch.get_value())
+        if self._strict:
+            logs = self.trace.compiled(*tensors)
+        else:
+            logs = tf.cond(
+                _num_rows(tensors) == size,
+                lambda: self.trace.compiled(*tensors),
+                lambda: self.trace(*tensors),
+            )
+        return index + 1, _next(iterator, index + 1 < num_steps), logs
+
+    def _run_block(self, *state: Any) -> tuple[Any, ...]:
+        """Runs as many batches of one size as make a block as one XLA program; another one by itself."""
+        _, _, _, size, batch = state
+        return tf.cond(
+            _num_rows(batch.get_value()) == size,
+            lambda: self._read_block(*state),
+            lambda: self._run_batch(*state),
+        )
+
+    def _read_block(
         self, iterator: Any, num_steps: tf.Tensor, index: tf.Tensor, size: tf.Tensor, batch: Any
     ) -> tuple[Any, ...]:
         """Reads on while batches have the same size, and runs them."""
@@ -305,7 +319,7 @@ class IteratorProgram(_Program):
 
         count, batch, blocks = self._loop(fits, read, (tf.constant(0, "int64"), batch, blocks))
         logs = self._xla_steps([block.stack() for block in blocks], count)
-        return index + count, size, batch, logs
+        return index + count, batch, logs
 
     def _steps(self, blocks: list[tf.Tensor], count: tf.Tensor) -> Logs:
         """The first `count` batches of a block."""
@@ -331,7 +345,7 @@ def _num_rows(batch: Any) -> tf.Tensor:
 
 
 def _block_size(specs: list[Any]) -> int:
-    """How many batches of 64 rows, unless their number is known, make a block."""
+    """How many batches make a block, at 64 rows a batch."""
     num_bytes = 0
     for spec in specs:
         if isinstance(spec, tf.TensorSpec) and spec.shape.rank is not None:

@@ -19,6 +19,7 @@ from tfkit.training.data import (
     with_class_weight,
 )
 from tfkit.training.py_dataset import PyDataset, PyDatasetPasses
+from tfkit.training.step import free_batch
 
 
 def make_data(
@@ -70,11 +71,7 @@ def make_data(
 
 def is_batches(x: Any) -> bool:
     """Whether `x` gives batches when it is iterated over, as datasets, generators and loaders do."""
-    if (
-        hasattr(x, "__array__")
-        or isinstance(x, (list, tuple, dict, tf.RaggedTensor, tf.SparseTensor))
-        or hasattr(x, "tocoo")
-    ):
+    if hasattr(x, "__array__") or isinstance(x, (list, tuple, dict)) or _is_composite(x):
         return False
     return isinstance(x, (Iterable, PyDataset)) or (
         hasattr(x, "__getitem__") and hasattr(x, "__len__")
@@ -89,9 +86,9 @@ def _brief(value: Any) -> str:
 def is_arrays(x: Any) -> bool:
     """Whether `x` is an array, a tensor or a nest of these."""
     leaves = tf.nest.flatten(x)
-    return bool(leaves) and all(
-        hasattr(leaf, "shape") or hasattr(leaf, "tocoo") or isinstance(x, (list, tuple))
-        for leaf in leaves
+    plain = isinstance(x, (list, tuple))  # Of numbers, perhaps.
+    return bool(leaves) and (
+        plain or all(hasattr(leaf, "shape") or _is_composite(leaf) for leaf in leaves)
     )
 
 
@@ -187,17 +184,8 @@ def _batch_spec_of(leaf: Any) -> Any:
 
 def _batch_spec(leaves: tuple[Any, ...]) -> tf.TypeSpec:
     """A spec for the same leaf of several batches."""
-    if not isinstance(leaves[0], tf.Tensor):
-        spec = tf.type_spec_from_value(leaves[0])
-        for leaf in leaves:
-            spec = spec.most_specific_common_supertype([tf.type_spec_from_value(leaf)]) or spec
-        return spec
-    shape = leaves[0].shape
-    for leaf in leaves[1:]:
-        shape = shape.most_specific_compatible_shape(leaf.shape)
-    if shape.rank:
-        shape = tf.TensorShape([None, *shape[1:]])
-    return tf.TensorSpec(shape, leaves[0].dtype)
+    first, *others = (free_batch(leaf) for leaf in leaves)
+    return first.most_specific_common_supertype(others) or first
 
 
 # --- Ragged and sparse tensors ------------------------------------------------------------------------

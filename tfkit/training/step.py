@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -54,6 +55,7 @@ class StepTrace:
         """Runs the step as one XLA program; it is compiled for each size of batch."""
         return self._compiled(*tensors)
 
+    @functools.cached_property
     def operations(self) -> list[tuple[str, str]]:
         """Type and name of each operation."""
         return list(xla.operations(self.function.graph))

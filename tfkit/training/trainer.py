@@ -24,7 +24,7 @@ from tfkit.training.step import Step
 class Trainer:
     """Training, evaluation and prediction, mixed into `Model`."""
 
-    _not_read_in_calls = frozenset(("stop_training", "history", "plan"))
+    _not_read_in_calls = frozenset(("stop_training", "history"))
     optimizer: Optimizer | None = None
     compiled = False
     stop_training = False
@@ -32,7 +32,7 @@ class Trainer:
     jit_compile: bool | str = "auto"
     run_eagerly = False
     output_names: list[str] | None = None
-    plan: Plans
+    _programs: Programs
     _compile_arguments: dict[str, Any] | None = None
     _compiled_loss: CompiledLoss | None = None
     _compiled_metrics: tuple[CompiledMetrics, ...] = ()
@@ -99,7 +99,6 @@ class Trainer:
         self.steps_per_execution = steps_per_execution
         self.jit_compile = jit_compile
         self._tfkit.jit_compile = jit_compile is True  # type: ignore[attr-defined]
-        self.plan = Plans()
         for part in (found, getattr(found, "inner_optimizer", None)):
             if part is not None:
                 part.may_compile = jit_compile is not False
@@ -153,6 +152,11 @@ class Trainer:
         """Sets all metrics back to where they began."""
         for metric in self.metrics:
             metric.reset_state()
+
+    @property
+    def plan(self) -> Plans:
+        """Which kind of program each mode ran last, and why; a dict that prints as lines."""
+        return self._programs.plans
 
     # --- Steps, to override -------------------------------------------------------------------------
 
