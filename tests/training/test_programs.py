@@ -48,6 +48,14 @@ def recurrent():
     )
 
 
+def custom_cell():
+    """A loop whose gradient TensorFlow makes; its inputs have the same sizes as those of `recurrent`."""
+    cell = layers.LSTMCell(3)
+    return keras.Sequential(
+        [keras.Input((6,)), layers.Reshape((3, 2)), layers.RNN(cell), layers.Dense(1)]
+    )
+
+
 def with_python():
     """A layer with an operation that XLA does not know."""
 
@@ -79,7 +87,7 @@ def train(build, form="arrays", epochs=1, **options):
     [
         (perceptron, XLA_LOOP, "all of the step"),
         (convolutional, GRAPH_LOOP, "Conv2D of '.*conv1d.*' on CPUs"),
-        (recurrent, XLA_STEP, "While"),
+        (recurrent, GRAPH_LOOP, "XLA does not make .*While of '.*lstm.*' faster"),
         (with_python, GRAPH_LOOP, "cannot compile the operation PyFunc of '.*doubled'"),
     ],
 )
@@ -179,6 +187,22 @@ def test_xla_or_an_error_that_names_operation_and_layer():
     model.compile("sgd", "mse", jit_compile=True)
     model.fit(X[:10], Y[:10], batch_size=4, verbose=0)
     assert model.plan["train"].kind == XLA_STEP
+
+
+@pytest.mark.parametrize(
+    ("build", "reason"),
+    [
+        (recurrent, "XLA does not make"),
+        (custom_cell, "gradient of .* of '.*/rnn.*' for one number"),
+    ],
+)
+def test_loops_inside_a_step(build, reason):
+    plain, _ = train(build)
+    assert re.search(reason, plain.plan["train"].reason)
+    compiled, _ = train(build, jit_compile=True)
+    assert compiled.plan["train"].kind == XLA_STEP
+    for weight, expected in zip(compiled.weights, plain.weights, strict=True):
+        np.testing.assert_allclose(weight, expected, rtol=1e-4, atol=1e-6)
 
 
 def test_strings_and_lookups_go_without_xla():

@@ -6,22 +6,26 @@ No kind is the best everywhere, and the wrong one can be 30 times slower. Micros
 |--------------------------|-----------:|-------------------------:|---------:|
 | MLP 16-32-32-10          |         83 |                      133 |       16 |
 | CNN, two convolutions    |     15,300 |                   42,000 |  407,000 |
-| LSTM, 64 units, 50 steps |     24,300 |                   11,900 |   14,500 |
+| a cell in a `tf.while_loop`: LSTM, 64 units, 50 steps | 24,300 |   11,900 |   14,500 |
+| `tfkit.layers.LSTM`, 64 units, 50 steps               | 12,200 |   12,700 |          |
 
 XLA compiles convolutions for CPUs to slow code, and to slower code still inside a loop; a loop inside
-an XLA loop loses XLA's threads.
+an XLA loop loses XLA's threads. Our own recurrent loops have little left for XLA to do, and compiling them
+takes as long as 120 steps.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit import xla
-from tfkit.training.step import StepTrace
+from tfkit.layers.recurrent.loops import GATES_LOOP
+from tfkit.training.step import LOOPS, StepTrace
 
 EAGER = "plain Python"
 GRAPH_LOOP = "graph loop"
@@ -29,7 +33,6 @@ XLA_STEP = "XLA step in a graph loop"
 XLA_LOOP = "XLA loop"
 
 _CONVOLUTIONS = ("Conv2D", "Conv3D", "DepthwiseConv2dNative", "MaxPool", "AvgPool")
-_LOOPS = ("While", "StatelessWhile")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +81,14 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
         return Plan(GRAPH_LOOP, f"XLA cannot compile {obstacle}")
     if jit_compile == "auto" and any(None in spec.shape[1:] for spec in trace.specs):
         return Plan(GRAPH_LOOP, "XLA would compile anew for each size that the batches have")
-    slow = convolution or _first(operations, _LOOPS)
+    if jit_compile == "auto" and trace.loop_gradient is not None:
+        loop = _describe(*trace.loop_gradient)
+        return Plan(GRAPH_LOOP, f"XLA compiles the gradient of {loop} for one number of rows only")
+    plain = _first([it for it in operations if GATES_LOOP not in it[1]], LOOPS)
+    gates = _first(operations, LOOPS)
+    if jit_compile == "auto" and gates is not None and plain is None and xla.device() == "CPU":
+        return Plan(GRAPH_LOOP, f"XLA does not make {gates} faster on CPUs")
+    slow = convolution or plain or gates
     if slow is not None:
         return Plan(XLA_STEP, f"XLA loops are slow around {slow}")
     return Plan(XLA_LOOP, "XLA compiles all of the step")
@@ -107,6 +117,6 @@ def _first(operations: Sequence[tuple[str, str]], kinds: tuple[str, ...]) -> str
 
 def _describe(kind: str, name: str) -> str:
     """An operation and the layer it stands in, from the scopes in its name."""
-    *scopes, _ = name.removeprefix("gradient_tape/").split("/")
-    layer = "/".join(scopes)
+    scopes = name.removeprefix("gradient_tape/").split("/")
+    layer = "/".join(itertools.takewhile(lambda scope: scope != "while", scopes[:-1]))
     return f"the operation {kind}" + (f" of '{layer}'" if layer else "")

@@ -148,7 +148,7 @@ class ArrayProgram(_Program):
         num_steps: int,
     ) -> Logs:
         """Runs `num_steps` batches of `size` rows, beginning with row `start`."""
-        static_size = size if kind == XLA_LOOP else None
+        static_size = None if kind == GRAPH_LOOP else size
         if (kind, static_size) not in self._loops:
             number = tf.TensorSpec([], "int64")
             rows = tf.TensorSpec([None], "int64")

@@ -11,9 +11,11 @@ from tensorflow.python.ops.resource_variable_ops import default_variable_creator
 
 from tfkit import xla
 from tfkit.core.state import StateWatch
+from tfkit.layers.recurrent.loops import GATES_LOOP
 from tfkit.shared_programs import SharedProgram
 
 Step = Callable[[Any], Any]
+LOOPS = ("While", "StatelessWhile")
 
 
 class StepTrace:
@@ -39,6 +41,7 @@ class StepTrace:
                 results = step(tf.nest.pack_sequence_as(structure, tensors))
             return tf.nest.map_structure(tf.convert_to_tensor, results)
 
+        self._flat_step = flat_step
         self.function = trace_once(flat_step, self.specs)
         outputs = self.function.structured_outputs
         self.outputs = tf.nest.map_structure(tf.type_spec_from_value, outputs)
@@ -49,7 +52,9 @@ class StepTrace:
         return self.function(*tensors)
 
     def _run(self, *tensors: Any) -> Any:
-        return self.function(*tensors)
+        # XLA compiles the gradient of a loop only where the trace knows the number of rows.
+        step = self._flat_step if self.loop_gradient else self.function
+        return step(*tensors)
 
     def compiled(self, *tensors: Any) -> Any:
         """Runs the step as one XLA program; it is compiled for each size of batch."""
@@ -59,6 +64,14 @@ class StepTrace:
     def operations(self) -> list[tuple[str, str]]:
         """Type and name of each operation."""
         return list(xla.operations(self.function.graph))
+
+    @functools.cached_property
+    def loop_gradient(self) -> tuple[str, str] | None:
+        """Type and name of a loop that is the gradient of another, made by TensorFlow."""
+        for kind, name in self.operations:
+            if kind in LOOPS and name.startswith("gradient_tape/") and GATES_LOOP not in name:
+                return kind, name
+        return None
 
     def no_outputs(self) -> Any:
         """Zeros in the form of the outputs, for a loop to begin with."""

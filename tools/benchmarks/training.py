@@ -1,5 +1,7 @@
 """How a training workload is measured: its first epoch, later ones, memory, and later ones from `tf.data`."""
 
+import statistics
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +10,7 @@ import tensorflow as tf
 
 from benchmarks.frameworks import FRAMEWORKS, force
 from benchmarks.plain import Loop
-from benchmarks.timing import peak_memory, repeat, seconds
+from benchmarks.timing import peak_memory, seconds
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,11 @@ class Training:
             run, run_dataset = self._fits(framework, kind, x, y)
         else:
             run, run_dataset = self._plain_fits(x, y)
-        measures = {"first": seconds(run)}
-        measures["step"] = repeat(run, quick) / num_steps
+        measures = {"first": seconds(lambda: run(1))}
+        measures["step"] = epoch_seconds(run, quick) / num_steps
         measures["memory"] = peak_memory()
-        run_dataset()
-        measures["dataset step"] = repeat(run_dataset, quick) / num_steps
+        run_dataset(1)
+        measures["dataset step"] = epoch_seconds(run_dataset, quick) / num_steps
         return measures
 
     def _fits(self, framework: str, kind: str | None, x: Any, y: Any) -> tuple[Any, Any]:
@@ -54,15 +56,19 @@ class Training:
         model.compile(**arguments)
         if kind not in (None, "auto"):
             force(kind)
+        timer = epoch_timer(keras)
         dataset = None
 
-        def run() -> None:
-            model.fit(x, y, batch_size=self.batch_size, epochs=1, verbose=0)
+        def run(epochs: int) -> list[float]:
+            options = {"batch_size": self.batch_size, "callbacks": [timer], "verbose": 0}
+            model.fit(x, y, epochs=epochs, **options)
+            return timer.take()
 
-        def run_dataset() -> None:
+        def run_dataset(epochs: int) -> list[float]:
             nonlocal dataset
             dataset = dataset or make_dataset(x, y, self.batch_size)
-            model.fit(dataset, epochs=1, verbose=0)
+            model.fit(dataset, epochs=epochs, callbacks=[timer], verbose=0)
+            return timer.take()
 
         return run, run_dataset
 
@@ -72,14 +78,45 @@ class Training:
         tensors = tf.constant(x), tf.constant(y)
         dataset = None
 
-        def run_dataset() -> None:
+        def read() -> None:
             """Reads all batches and drops them: the least that `tf.data` costs."""
             nonlocal dataset
             dataset = dataset or make_dataset(x, y, self.batch_size)
             count = tf.constant(0, "int64")
             dataset.reduce(count, lambda total, batch: total + 1).numpy()
 
-        return lambda: loop.fit(*tensors), run_dataset
+        def several(work: Callable[[], Any]) -> Callable[[int], list[float]]:
+            return lambda epochs: [seconds(work) for _ in range(epochs)]
+
+        return several(lambda: loop.fit(*tensors)), several(read)
+
+
+def epoch_seconds(run: Callable[[int], list[float]], quick: bool) -> float:
+    """Median seconds of an epoch, of as many in one run as take about a second; at least three."""
+    if quick:
+        return run(1)[0]
+    return statistics.median(run(min(20, max(3, int(1 / run(1)[0])))))
+
+
+def epoch_timer(keras: Any) -> Any:
+    """A callback that takes the seconds of each epoch."""
+
+    class Timer(keras.callbacks.Callback):
+        def __init__(self) -> None:
+            super().__init__()
+            self.times: list[float] = []
+
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            self.start = time.perf_counter()
+
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            self.times.append(time.perf_counter() - self.start)
+
+        def take(self) -> list[float]:
+            times, self.times = self.times, []
+            return times
+
+    return Timer()
 
 
 def make_dataset(x: Any, y: Any, batch_size: int) -> Any:

@@ -7,6 +7,9 @@ from typing import Any
 
 import tensorflow as tf
 
+# By this name the planner knows the loops of `run_gates`, which XLA does not make faster.
+GATES_LOOP = "gates_loop"
+
 
 def run_cell(
     step: Callable[[tf.Tensor, Any], tuple[tf.Tensor, Any]],
@@ -60,15 +63,12 @@ def run_cell(
         return result, tf.nest.pack_sequence_as(states, flat)
 
     steps = _size(inputs)
-    collected = tf.TensorArray(
-        output.dtype, steps if all_outputs else 0, element_shape=output.shape
-    )
+    # XLA cannot make the gradient of an array in the loop that nothing is written to.
+    collected = [tf.TensorArray(output.dtype, steps, element_shape=output.shape)] * all_outputs
 
     def body(time: Any, collected: Any, output: Any, *flat: Any) -> Any:
         output, new = advance(time, output, list(flat))
-        if all_outputs:
-            collected = collected.write(time, output)
-        return time + 1, collected, output, *new
+        return time + 1, [array.write(time, output) for array in collected], output, *new
 
     _, collected, output, *flat = tf.while_loop(
         lambda time, *_: time < steps,
@@ -76,15 +76,16 @@ def run_cell(
         (0, collected, output, *flat),
         shape_invariants=(
             tf.TensorShape([]),
-            None,
+            [None] * all_outputs,
             output.shape,
             *(
                 before.shape.most_specific_compatible_shape(after.shape)
                 for before, after in zip(flat, tf.nest.flatten(first_states), strict=True)
             ),
         ),
+        maximum_iterations=steps,  # Without it XLA cannot compile the gradient.
     )
-    result = collected.stack() if all_outputs else output
+    result = collected[0].stack() if all_outputs else output
     return result, tf.nest.pack_sequence_as(states, list(flat))
 
 
@@ -171,6 +172,7 @@ def _forward(
             [tf.TensorArray(state.dtype, steps, element_shape=state.shape) for state in states],
             states,
         ),
+        name=GATES_LOOP,
     )
     return sums.stack(), [array.stack() for array in history], final
 
@@ -215,6 +217,7 @@ def _backward(
             [tf.TensorArray(p.dtype, steps, element_shape=p.shape[1:]) for p in projections],
             d_final,
         ),
+        name=GATES_LOOP,
     )
     return [array.stack() for array in arrays], d_states
 
