@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -35,14 +36,25 @@ def as_tensor(value: Any) -> Any:
     return tf.convert_to_tensor(array.astype(dtype, copy=False) if dtype.kind == "f" else array)
 
 
-def _copied(array: np.ndarray, dtype: np.dtype) -> tf.Tensor:
-    """A tensor that stands in memory of NumPy's."""
-    num_bytes = array.size * dtype.itemsize
+def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """New memory that a tensor can stand in, with `tensor_in`."""
+    dtype = np.dtype(dtype)
+    num_bytes = math.prod(shape) * dtype.itemsize
     memory = np.empty(num_bytes + _ALIGNMENT, "uint8")
     first = -memory.ctypes.data % _ALIGNMENT
-    aligned = memory[first : first + num_bytes].view(dtype).reshape(array.shape)
+    return memory[first : first + num_bytes].view(dtype).reshape(shape)
+
+
+def tensor_in(array: np.ndarray) -> tf.Tensor:
+    """A tensor of integers or floats that stands in the memory of an `aligned_empty` array."""
+    return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
+
+
+def _copied(array: np.ndarray, dtype: np.dtype) -> tf.Tensor:
+    """A tensor that stands in memory of NumPy's."""
+    aligned = aligned_empty(array.shape, dtype)
     aligned[...] = array
-    return tf.experimental.dlpack.from_dlpack(aligned.__dlpack__())
+    return tensor_in(aligned)
 
 
 def _from_scipy(matrix: Any) -> tf.SparseTensor:
