@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import urllib.parse
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ from tfkit.random import SeedGenerator
 
 # TensorFlow's own bookkeeping, and ours.
 _NOT_MEMBERS = ("_self_", "_tfkit", "_name", "_scope_name")
+_NOT_IN_METRICS = (*_NOT_MEMBERS, "_added_variables")
 _clock = itertools.count(1)
 
 
@@ -84,12 +86,18 @@ def _walk(path: str, value: Any, inside: set[int]) -> Iterator[tuple[str, Any]]:
     inside = inside | {id(value)}
     for key, item in items:
         if holds_members(item):
-            yield from _walk(f"{path}/{_escaped(key)}", item, inside)
+            yield from _walk(f"{path}/{escaped(key)}", item, inside)
 
 
-def _escaped(key: Any) -> str:
-    """A dict's key as one part of a path: slashes in it must not look like steps of the path."""
-    return str(key).replace("%", "%25").replace("/", "%2F")
+def escaped(key: Any) -> str:
+    """A dict's key as one step of a path: it must not look like several, or like "here" or "above"."""
+    text = str(key).replace("%", "%25").replace("/", "%2F").replace("\0", "%00")
+    return {"": "%", ".": "%2E", "..": "%2E%2E"}.get(text, text)
+
+
+def unescaped(step: str) -> str:
+    """The key that `escaped` made one step of a path."""
+    return "" if step == "%" else urllib.parse.unquote(step)
 
 
 def _is_dataclass(value: Any) -> bool:
@@ -150,7 +158,15 @@ def named_weights(layer: Any, prefix: str = "") -> dict[str, tf.Variable]:
 
 def named_state(layer: Any, prefix: str = "") -> dict[str, tf.Variable]:
     """All weights and seed states at and below `layer` by attribute path."""
-    return {path: variable for path, variable, _ in _named(layer, prefix, seeds=True)}
+    state: dict[str, tf.Variable] = {}
+    for path, variable, _ in _named(layer, prefix, seeds=True):
+        if path in state:
+            raise ValueError(
+                f"Two weights of '{layer.name}' have the path '{path}', by which files know them. Keys of a "
+                "dict that read the same, such as 1 and '1', make one path: change one."
+            )
+        state[path] = variable
+    return state
 
 
 def variables_of(layer: Any, seeds: bool) -> list[tuple[tf.Variable, bool]]:
@@ -173,9 +189,10 @@ def _collect(
     trainable = trainable and layer.trainable
     members = layer._members()
     paths = {id(member): path for path, member in members}
-    taken = {path for path, _ in members}
+    # A path's first step too: `blocks` cannot be a weight beside the layer `blocks/0`.
+    taken = {step for path, _ in members for step in (path, path.partition("/")[0])}
     for weight in own_weights(layer):
-        path = paths.get(id(weight)) or _free(getattr(weight, "label", "weight"), taken)
+        path = paths.get(id(weight)) or free(escaped(getattr(weight, "label", "weight")), taken)
         taken.add(path)
         found.setdefault(id(weight), (prefix + path, weight, trainable and weight.trainable))
     for path, member in members if seeds else ():
@@ -186,7 +203,7 @@ def _collect(
             _collect(member, f"{prefix}{path}/", seeds, trainable, found, visited)
 
 
-def _free(name: str, taken: set[str]) -> str:
+def free(name: str, taken: set[str]) -> str:
     """`name`, numbered where it is taken."""
     candidates = itertools.chain((name,), (f"{name}_{count}" for count in itertools.count(1)))
     return next(candidate for candidate in candidates if candidate not in taken)
@@ -194,12 +211,37 @@ def _free(name: str, taken: set[str]) -> str:
 
 def metrics_of(layer: Any) -> list[Metric]:
     """The metrics at and below `layer`, each once."""
-    found: dict[int, Metric] = {}
-    for below in all_layers(layer):
-        for _, member in below._members():
+    return [metric for _, metric in named_metrics(layer)]
+
+
+def named_metrics(layer: Any) -> list[tuple[str, Metric]]:
+    """The metrics at and below `layer`, each once, with their attribute paths."""
+    found: dict[int, tuple[str, Metric]] = {}
+    for path, below in named_layers(layer):
+        for name, member in below._members():
             if isinstance(member, Metric):
-                found.setdefault(id(member), member)
+                found.setdefault(id(member), (f"{path}/{name}".lstrip("/"), member))
     return list(found.values())
+
+
+def metric_variables(metric: Metric) -> dict[str, tf.Variable]:
+    """The variables of a metric by attribute path; one that is no attribute stands at `variable`."""
+    found: dict[int, str] = {}
+
+    def look(prefix: str, owner: Metric) -> None:
+        attributes = {k: v for k, v in vars(owner).items() if not k.startswith(_NOT_IN_METRICS)}
+        for name, value in attributes.items():
+            for path, member in _walk(f"{prefix}{name}", value, set()):
+                if isinstance(member, Metric):
+                    look(f"{path}/", member)
+                else:
+                    found.setdefault(id(member), path)
+
+    look("", metric)
+    named: dict[str, tf.Variable] = {}
+    for variable in metric.variables:
+        named[found.get(id(variable)) or free("variable", set(named))] = variable
+    return named
 
 
 def losses_of(layer: Any) -> list[tf.Tensor]:

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit.optimizers.base import LearningRate, Optimizer
 from tfkit.optimizers.gradients import dense, multiply, square
-from tfkit.optimizers.slots import variable_path
+from tfkit.optimizers.slots import Slot, variable_path
 
 
 def rms(x: Any) -> tf.Tensor:
@@ -97,17 +97,21 @@ class Adafactor(Optimizer):
         if self.built:
             return
         super().build(var_list)
-        self._r, self._c, self._v = [], [], []
+        self._r: list[tf.Variable] = []
+        self._c: list[tf.Variable] = []
+        self._v: list[tf.Variable] = []
         for variable in var_list:
             name, shape = variable_path(variable).split("/")[-1], tuple(variable.shape)
-            if len(shape) < 2:
-                # Not factored. The two numbers keep the places that they have in Keras's files.
-                self._r.append(self.add_variable((), dtype="int32", name=name))
-                self._c.append(self.add_variable((), dtype="int32", name=name))
-            else:
-                r_shape, c_shape = shape[:-1], shape[:-2] + shape[-1:]
-                self._r.append(self.add_variable(r_shape, dtype=variable.dtype, name=name))
-                self._c.append(self.add_variable(c_shape, dtype=variable.dtype, name=name))
+            # Without two axes not factored: two numbers keep the places that they have in Keras's files.
+            r_shape, c_shape, dtype = (), (), "int32"
+            if len(shape) >= 2:
+                r_shape, c_shape, dtype = shape[:-1], shape[:-2] + shape[-1:], variable.dtype
+            for slots, slot_shape, kind in (
+                (self._r, r_shape, "row"),
+                (self._c, c_shape, "column"),
+            ):
+                slots.append(self.add_variable(slot_shape, dtype=dtype, name=name))
+                slots[-1].slot = Slot(variable, kind)
             self._v.append(self.add_variable_from_reference(variable, "velocity"))
 
     def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -28,6 +28,13 @@ def variable_path(variable: tf.Variable) -> str:
 def constant(value: float) -> Any:
     """An initializer that fills a variable with `value`."""
     return lambda shape, dtype: tf.fill(shape, tf.cast(value, dtype))
+
+
+class Slot(NamedTuple):
+    """Which weight a variable of an optimizer belongs to, and what it is to it: a file keeps it by these."""
+
+    weight: tf.Variable
+    name: str
 
 
 class SlotOwner(tf.Module):
@@ -128,9 +135,11 @@ class SlotOwner(tf.Module):
         with strategy.extended.colocate_vars_with(reference_variable):
             # TensorFlow keeps 30 KB for ever for each name that a variable has had: the slots of all
             # models share a few.
-            return self._make_variable(
+            variable = self._make_variable(
                 reference_variable.shape, initializer, reference_variable.dtype, "none", name, label
             )
+        variable.slot = Slot(reference_variable, name)
+        return variable
 
     def add_optimizer_variables(
         self,
