@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tfkit as keras
+from tfkit.saving import seal
 
 
 @pytest.fixture
@@ -166,6 +167,8 @@ ABOUT_THE_CONFIG = {config_is_a_group, deep_json, no_json, json_of_something_els
 def test_files_that_attack_are_refused(attack, model, path, tmp_path):
     with h5py.File(path, "r+") as file:
         attack(file, tmp_path)
+    with open(path, "r+b", buffering=0) as file:
+        seal.write(file, [])
     with pytest.raises(keras.saving.LoadError, match=r"model\.h5"):
         keras.models.load_model(path)
     if attack in ABOUT_THE_CONFIG:

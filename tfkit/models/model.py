@@ -22,6 +22,7 @@ from tfkit.models.naming import local_names
 from tfkit.models.summary import print_summary
 from tfkit.names import did_you_mean
 from tfkit.registry import deserialize_keras_object, serialize_keras_object
+from tfkit.saving.matching import LoadReport, Rename
 from tfkit.saving.model_file import save_model
 from tfkit.saving.weights import load_weights, save_weights
 from tfkit.training.cache import Programs
@@ -221,13 +222,38 @@ class Model(Trainer, Layer):
         """
         save_model(self, filepath, overwrite, **kwargs)
 
-    def save_weights(self, filepath: Any, overwrite: bool = True) -> None:
-        """Writes the weights to a `.weights.h5` file, whole or not at all."""
-        save_weights(self, filepath, overwrite)
+    def save_weights(
+        self, filepath: Any, overwrite: bool = True, max_shard_size: float | None = None
+    ) -> None:
+        """Writes the weights to a `.weights.h5` file, whole or not at all.
 
-    def load_weights(self, filepath: Any, skip_mismatch: bool = False) -> None:
-        """Reads weights by attribute path: all of them, or an error that says what does not fit."""
-        load_weights(self, filepath, skip_mismatch)
+        Args:
+            filepath: a name that ends in `.weights.h5`; with `max_shard_size`, in `.weights.json`.
+            overwrite: whether an existing file is replaced.
+            max_shard_size: GB that a file may have; the weights go into as many as are needed.
+        """
+        save_weights(self, filepath, overwrite, max_shard_size)
+
+    def load_weights(
+        self,
+        filepath: Any,
+        skip_mismatch: bool = False,
+        by_name: bool = False,
+        rename: Rename | None = None,
+    ) -> LoadReport:
+        """Reads weights by attribute path: all of them, or an error that says what does not fit.
+
+        Args:
+            filepath: a file of `save_weights` or `save`.
+            skip_mismatch: whether weights that do not fit are left as they are.
+            by_name: whether weights are found by the names that you gave to layers, instead of by path.
+            rename: for what has another path in the file: a dict from beginnings of paths in the file to
+                those in the model, or a function of a path.
+
+        Returns:
+            What became of each weight.
+        """
+        return load_weights(self, filepath, skip_mismatch, by_name, rename)
 
     def export(
         self,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
 import json
+import os
 import zlib
 from pathlib import Path
 from typing import Any, NoReturn
@@ -11,18 +14,25 @@ import h5py
 import numpy as np
 import tensorflow as tf
 
+from tfkit.saving import seal
 from tfkit.saving.errors import DamagedFileError, LoadError
+from tfkit.training.arrays import aligned_empty
 
 FORMAT = "tfkit"
 FORMAT_VERSION = 1
 _LONGEST_JSON = 1 << 28
 _DEEPEST = 200
+# Smaller arrays are part of what the seal covers: fewer ranges, and fewer, longer stretches to read.
+_LARGE = 1 << 16
 # HDF5 has no bfloat16: its bits are stored as 16-bit integers, and the attribute says what they are.
 _BITS = {"bfloat16": np.uint16}
 DTYPES = frozenset(
     ("float16", "float32", "float64", "bool", "uint8", "uint16", "uint32", "uint64")
     + ("int8", "int16", "int32", "int64", "bfloat16", "complex64", "complex128")
 )
+
+
+# --- Writing ----------------------------------------------------------------------------------------------
 
 
 def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]]) -> None:
@@ -32,29 +42,88 @@ def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]])
         path: where to.
         texts: JSON documents by name.
         weights: groups of variables and arrays; each group is a dict from attribute path to value.
+
+    Raises:
+        OSError: where the disk is full, or cannot be written.
     """
-    with h5py.File(path, "w", libver="latest") as file:
-        file.attrs["format"] = FORMAT
-        file.attrs["format_version"] = FORMAT_VERSION
-        for name, document in texts.items():
-            data = json.dumps(document, allow_nan=True).encode()
-            _dataset(file, name, np.frombuffer(data, np.uint8), "json")
-        for group_name, variables in weights.items():
-            group = file.create_group(group_name, track_order=True)
-            for variable_path, variable in variables.items():
-                value = np.asarray(variable, order="C")
-                _dataset(group, variable_path, value, value.dtype.name)
+    large: list[seal.Range] = []
+
+    def add(parent: Any, name: str, value: np.ndarray, dtype: str) -> None:
+        stored = value.view(_BITS[dtype]) if dtype in _BITS else value
+        dataset = parent.create_dataset(name, data=stored)
+        dataset.attrs["dtype"] = dtype
+        dataset.attrs["crc32"] = np.uint32(zlib.crc32(_bytes_of(stored)))
+        if stored.nbytes >= _LARGE:
+            large.append((dataset.id.get_offset(), stored.nbytes))
+        target.check()
+
+    with _Target(path, "w+") as target:
+        with h5py.File(target, "w", libver="latest", userblock_size=seal.BLOCK) as file:
+            file.attrs["format"] = FORMAT
+            file.attrs["format_version"] = FORMAT_VERSION
+            for name, document in texts.items():
+                data = json.dumps(document, allow_nan=True).encode()
+                add(file, name, np.frombuffer(data, np.uint8), "json")
+            for group_name, variables in weights.items():
+                group = file.create_group(group_name)
+                for variable_path, variable in variables.items():
+                    value = np.asarray(_value_of(variable), order="C")
+                    add(group, variable_path, value, value.dtype.name)
+        target.check()
+        seal.write(target, large)
+        target.check()
 
 
-def _dataset(group: Any, path: str, value: np.ndarray, dtype: str) -> None:
-    stored = value.view(_BITS[dtype]) if dtype in _BITS else value
-    dataset = group.create_dataset(path, data=stored)
-    dataset.attrs["dtype"] = dtype
-    dataset.attrs["crc32"] = np.uint32(_checksum(stored))
+def _value_of(variable: Any) -> Any:
+    """A variable's tensor, whose memory NumPy can read where it is; `variable.numpy()` is a copy."""
+    return variable.read_value() if isinstance(variable, tf.Variable) else variable
 
 
-def _checksum(value: np.ndarray) -> int:
-    return zlib.crc32(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+def _bytes_of(value: np.ndarray) -> memoryview:
+    return np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
+
+
+class _Target(io.FileIO):
+    """The file that HDF5 writes to. It never fails while HDF5 uses it: `check` tells afterwards.
+
+    For HDF5 cannot close a file that it cannot write, and complains of it until the process ends.
+    """
+
+    error: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data).cast("B")
+        done = 0
+        while done < len(view) and self.error is None:
+            try:
+                done += super().write(view[done:]) or 0
+            except OSError as error:
+                self.error = error
+        return len(view)
+
+    def check(self) -> None:
+        """Raises the error of a `write` that failed."""
+        if self.error is not None:
+            raise OSError(
+                self.error.errno,
+                f"Cannot write the file ({self.error.strerror}); what was there before is unchanged",
+                self.name,
+            )
+
+
+# --- Reading ----------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class _Entry:
+    """One dataset: what it says of itself, and where in the file its bytes are."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    stored: np.dtype
+    offset: int
+    size: int
+    crc32: int
 
 
 class Reader:
@@ -64,47 +133,53 @@ class Reader:
         path: the file.
 
     Raises:
-        LoadError: where it is no file of this format.
+        LoadError: where it is no file of this format, or damaged.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._entries: dict[str, _Entry] = {}
+        self._groups: set[str] = set()
         if not path.is_file():
             raise FileNotFoundError(f"There is no model file at {path}.")
+        self._raw = open(path, "rb", buffering=0)  # noqa: SIM115
         try:
-            self._file = h5py.File(path, "r")
-        except OSError as error:
-            raise DamagedFileError(
-                f"File {path} cannot be read: it is damaged or truncated, or no HDF5 file ({error}). "
-                "Expected a file that `model.save()` or `model.save_weights()` wrote."
-            ) from None
-        found = self._file.attrs.get("format")
-        version = self._file.attrs.get("format_version", -1)
-        if found != FORMAT or version != FORMAT_VERSION:
-            self.close()
-            raise LoadError(
-                f"File {path} is an HDF5 file, but not of tfkit's format {FORMAT_VERSION}. "
-                f"Found: format={found!r}, version={version!r}."
-            )
-        try:
-            self._check_tree()
-        except BaseException:
+            self.seal = seal.check(self._raw, path)
+            with h5py.File(self._raw, "r") as file:
+                self._check_format(file)
+                self._read_tree(file)
+        except LoadError:
             self.close()
             raise
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+            # What h5py raises for HDF5 that is whole, and yet wrong.
+            self.close()
+            raise DamagedFileError(
+                f"File {path} cannot be read: what it holds is no valid HDF5 ({error}). Expected a file "
+                "that `model.save()` or `model.save_weights()` wrote."
+            ) from None
 
-    def _check_tree(self) -> None:
-        """Refuses what tfkit never writes, in all of the file, before any of it is read.
+    def _check_format(self, file: Any) -> None:
+        found, version = file.attrs.get("format"), file.attrs.get("format_version", -1)
+        if found != FORMAT or version != FORMAT_VERSION:
+            raise LoadError(
+                f"File {self.path} is an HDF5 file, but not of tfkit's format {FORMAT_VERSION}. "
+                f"Found: format={found!r}, version={version!r}."
+            )
+
+    def _read_tree(self, file: Any) -> None:
+        """Notes all datasets, and refuses what tfkit never writes, before any data is read.
 
         Links lead to other files; an object with two names, or storage that is compressed, virtual, external
         or never written, lets a small file ask for any amount of memory.
         """
         left = self.path.stat().st_size
-        seen = {h5py.h5o.get_info(self._file.id).addr}
-        groups = [(self._file, 0)]
+        seen = {h5py.h5o.get_info(file.id).addr}
+        groups = [("", file, 0)]
         while groups:
-            group, depth = groups.pop()
+            prefix, group, depth = groups.pop()
             for name in group:
-                path = f"{group.name.rstrip('/')}/{name}"
+                path = f"{prefix}{name}"
                 if not isinstance(group.get(name, getlink=True), h5py.HardLink):
                     self._refuse(path, "is a link, which could lead to another file")
                 item = group[name]
@@ -115,16 +190,18 @@ class Reader:
                 if isinstance(item, h5py.Group):
                     if depth > _DEEPEST:
                         self._refuse(path, f"lies more than {_DEEPEST} groups deep")
-                    groups.append((item, depth + 1))
+                    self._groups.add(path)
+                    groups.append((f"{path}/", item, depth + 1))
                 elif isinstance(item, h5py.Dataset):
-                    left -= self._stored_size(item, path)
+                    entry = self._entries[path] = self._entry(item, path)
+                    left -= entry.size
                     if left < 0:
                         self._refuse(path, "declares more data than there is in the file")
                 else:
                     self._refuse(path, "is neither group nor dataset")
 
-    def _stored_size(self, dataset: Any, path: str) -> int:
-        """Bytes of a dataset that is stored as it should be."""
+    def _entry(self, dataset: Any, path: str) -> _Entry:
+        """What is known of a dataset that is stored as it should be."""
         plain = (
             dataset.chunks is None
             and not dataset.is_virtual
@@ -138,7 +215,20 @@ class Reader:
                 "is not stored as plain, contiguous data of its declared size, which is all that tfkit "
                 "writes and reads",
             )
-        return size
+        dtype = dataset.attrs.get("dtype")
+        known = isinstance(dtype, str) and (dtype in DTYPES or dtype == "json")
+        stored = (
+            np.dtype(np.uint8 if dtype == "json" else _BITS.get(dtype, dtype)) if known else None
+        )
+        if dataset.dtype != stored:
+            raise LoadError(
+                f"File {self.path}: `{path}` has the dtype {dataset.dtype}, and says {dtype!r}. Expected "
+                f"one of {sorted(DTYPES)}."
+            )
+        offset = dataset.id.get_offset() if size else 0
+        return _Entry(
+            dataset.shape, dtype, stored, offset, size, int(dataset.attrs.get("crc32", -1))
+        )
 
     def _refuse(self, path: str, why: str) -> NoReturn:
         raise LoadError(f"File {self.path}: `{path}` {why}. It is refused.")
@@ -151,65 +241,66 @@ class Reader:
 
     def close(self) -> None:
         """Closes the file."""
-        self._file.close()
+        self._raw.close()
 
     def text(self, name: str) -> Any:
         """The JSON document of this name, `None` where there is none."""
-        if name not in self._file:
+        entry = self._entries.get(name)
+        if entry is None and name not in self._groups:
             return None
-        dataset = self._file[name]
-        if not isinstance(dataset, h5py.Dataset) or dataset.size > _LONGEST_JSON:
+        if entry is None or entry.dtype != "json" or entry.size > _LONGEST_JSON:
             self._refuse(name, f"is no JSON of at most {_LONGEST_JSON:,} bytes")
-        value = self._value(self._file, name, None)
         try:
-            return json.loads(value.tobytes().decode())
+            return json.loads(self._read(name).tobytes().decode())
         except (ValueError, RecursionError) as error:
             raise LoadError(f"File {self.path}: `{name}` is no valid JSON: {error}") from None
 
     def shapes(self, group_name: str) -> dict[str, tuple[tuple[int, ...], str]]:
         """Shape and dtype of each dataset of a group, by path; nothing is read yet."""
-        if group_name not in self._file:
-            return {}
-        group = self._file[group_name]
-        if not isinstance(group, h5py.Group):
+        if group_name in self._entries:
             self._refuse(group_name, "is no group")
-        found: dict[str, tuple[tuple[int, ...], str]] = {}
+        prefix = f"{group_name}/"
+        return {
+            path.removeprefix(prefix): (entry.shape, entry.dtype)
+            for path, entry in self._entries.items()
+            if path.startswith(prefix)
+        }
 
-        def note(path: str, item: Any) -> None:
-            if isinstance(item, h5py.Dataset):
-                found[path] = (item.shape, self._dtype(item, path))
-
-        group.visititems(note)
-        return found
-
-    def _dtype(self, dataset: Any, path: str) -> str:
-        dtype = dataset.attrs.get("dtype")
-        expected = np.dtype(_BITS.get(dtype, dtype)) if dtype in DTYPES else np.dtype(np.uint8)
-        if (dtype not in DTYPES and dtype != "json") or dataset.dtype != expected:
-            raise LoadError(
-                f"File {self.path}: `{path}` has the dtype {dataset.dtype}, and says {dtype!r}. Expected "
-                f"one of {sorted(DTYPES)}."
-            )
-        return str(dtype)
+    def check(self, group_name: str, path: str) -> None:
+        """Compares the checksum of one dataset, of any size, without keeping its bytes."""
+        full = f"{group_name}/{path}"
+        entry = self._entries[full]
+        checksum = 0
+        for chunk in seal.chunks(self._raw, entry.offset, entry.size):
+            checksum = zlib.crc32(chunk, checksum)
+        self._compare(full, entry, checksum)
 
     def value(self, group_name: str, path: str) -> np.ndarray:
         """The numbers of one dataset, with their checksum compared."""
-        return self._value(self._file[group_name], path, group_name)
+        full = f"{group_name}/{path}"
+        value = self._read(full)
+        return (
+            value.view(tf.bfloat16.as_numpy_dtype) if self._entries[full].dtype in _BITS else value
+        )
 
-    def _value(self, group: Any, path: str, group_name: str | None) -> np.ndarray:
-        dataset = group[path]
-        dtype = self._dtype(dataset, path)
-        full = f"{group_name}/{path}" if group_name else path
-        try:
-            stored = dataset[()]
-        except OSError as error:
-            raise LoadError(f"File {self.path}: `{full}` cannot be read: {error}") from None
-        stored = np.asarray(stored)
-        if int(dataset.attrs.get("crc32", -1)) != _checksum(stored):
+    def _read(self, path: str) -> np.ndarray:
+        entry = self._entries[path]
+        value = aligned_empty(entry.shape, entry.stored)
+        memory = _bytes_of(value)
+        done = checksum = 0
+        while done < entry.size:
+            part = memory[done : done + seal.CHUNK]
+            count = os.preadv(self._raw.fileno(), [part], entry.offset + done)
+            if not count:
+                break
+            checksum = zlib.crc32(part[:count], checksum)
+            done += count
+        self._compare(path, entry, checksum)
+        return value
+
+    def _compare(self, path: str, entry: _Entry, checksum: int) -> None:
+        if checksum != entry.crc32:
             raise LoadError(
-                f"File {self.path}: `{full}` is damaged: its checksum is not the stored one. Load another "
-                "copy of the file."
+                f"File {self.path}: `{path}` is damaged: its checksum is {checksum:08x}, the stored one "
+                f"{entry.crc32:08x}. Load another copy of the file."
             )
-        if dtype == "bfloat16":
-            return stored.view(tf.bfloat16.as_numpy_dtype)
-        return stored

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 from tfkit import registry
 from tfkit.core import tracking
 from tfkit.core.layer import Layer
-from tfkit.saving import hdf5, weights
+from tfkit.saving import hdf5, matching, state, weights
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import LoadError
 from tfkit.saving.json_nest import from_json, to_json
@@ -40,16 +41,16 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any)
             f"model, use `model.export()`. Received: filepath={filepath}"
         )
     weights.check_writable(path, overwrite)
-    if not model.built:
-        raise ValueError(
-            f"Model '{model.name}' has no weights yet. Call it on some data, or build it, before saving."
-        )
+    weights.check_built(model, "to save")
     _check_no_assets(model)
-    texts = {CONFIG: to_json(registry.serialize_keras_object(model))}
-    groups = {weights.WEIGHTS: weights.model_state(model)}
+    texts = {
+        CONFIG: to_json(registry.serialize_keras_object(model)),
+        state.NAMES: state.layer_names(model),
+    }
+    groups = {state.WEIGHTS: state.model_state(model), state.METRICS: state.metrics_state(model)}
     if model.compiled and include_optimizer:
         texts[COMPILE] = to_json(registry.serialize_keras_object(model.get_compile_config()))
-        groups[weights.OPTIMIZER] = weights.optimizer_state(model)
+        groups[state.OPTIMIZER] = state.optimizer_state(model)
     with atomic_write(path) as temporary:
         hdf5.write(temporary, texts, groups)
 
@@ -112,13 +113,35 @@ def load_model(
                     f"File {filepath}: the configuration of `compile` cannot be used: {error} To load the "
                     "model alone, pass `compile=False`."
                 ) from error
-            if model.optimizer is not None and reader.shapes(weights.OPTIMIZER):
-                model.optimizer.build(model.trainable_weights)
-                loaded.values += weights.read(
-                    reader, weights.OPTIMIZER, weights.optimizer_state(model)
-                )
+            _add_optimizer(loaded, model)
+        _add_metrics(loaded, model)
         loaded.assign()
     return model
+
+
+def _add_optimizer(loaded: weights.Loaded, model: Any) -> None:
+    stored = loaded.reader.shapes(state.OPTIMIZER)
+    if model.optimizer is not None and stored:
+        model.optimizer.build(model.trainable_weights)
+        variables = state.optimizer_state(model)
+        found = matching.match(variables, stored, {path: path for path in stored})
+        matching.check(found, loaded.reader.path, state.OPTIMIZER)
+        loaded.add(state.OPTIMIZER, variables, found)
+
+
+def _add_metrics(loaded: weights.Loaded, model: Any) -> None:
+    """What fits: some metrics make their variables in their first update, and all begin anew in time."""
+    stored = loaded.reader.shapes(state.METRICS)
+    variables = state.metrics_state(model)
+    found = matching.match(variables, stored, {path: path for path in stored})
+    left = {**found.missing, **found.different, **found.unexpected}
+    if left:
+        warnings.warn(
+            f"File {loaded.reader.path}: the state of these metrics is not loaded, for their variables are "
+            f"not those of the model: {', '.join(left)}. They begin anew.",
+            stacklevel=3,
+        )
+    loaded.add(state.METRICS, variables, found)
 
 
 def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = None) -> Any:

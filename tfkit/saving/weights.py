@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from pathlib import Path
 from typing import Any
 
@@ -12,127 +11,52 @@ import tensorflow as tf
 
 from tfkit.core import tracking
 from tfkit.core.layer import Layer
-from tfkit.saving import hdf5
+from tfkit.saving import hdf5, matching, shards, state
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import LoadError
+from tfkit.saving.matching import LoadReport, Match, Rename
+from tfkit.training.arrays import tensor_in
 
-WEIGHTS = "weights"
-OPTIMIZER = "optimizer"
+Reader = hdf5.Reader | shards.ShardReader
+_SUFFIX = ".weights.h5"
 
-
-def optimizer_state(model: Any) -> dict[str, tf.Variable]:
-    """The optimizer's variables by path, each with its place in front, for slots may share a name."""
-    optimizer = getattr(model, "optimizer", None)
-    if optimizer is None or not optimizer.built:
-        return {}
-    return {f"{index:05d}": variable for index, variable in enumerate(optimizer.variables)}
+# --- Saving -----------------------------------------------------------------------------------------------
 
 
-# --- Layers that say themselves what a file keeps of them -------------------------------------------------
-
-
-def _own_stores(model: Any) -> list[tuple[str, Layer]]:
-    """The layers that override `save_own_variables` or `load_own_variables`, with their prefixes."""
-    return [
-        (f"{path}/vars/".lstrip("/"), layer)
-        for path, layer in tracking.named_layers(model)
-        if type(layer).save_own_variables is not Layer.save_own_variables
-        or type(layer).load_own_variables is not Layer.load_own_variables
-    ]
-
-
-def _plain_state(model: Any) -> dict[str, tf.Variable]:
-    """The weights and seed states by path, without those that a layer stores itself."""
-    own = {id(w) for _, layer in _own_stores(model) for w in tracking.own_weights(layer)}
-    state = tracking.named_state(model)
-    return {path: variable for path, variable in state.items() if id(variable) not in own}
-
-
-def model_state(model: Any) -> dict[str, Any]:
-    """What a file keeps of a model: variables, and what layers store themselves, by path."""
-    state: dict[str, Any] = dict(_plain_state(model))
-    for prefix, layer in _own_stores(model):
-        store: dict[str, Any] = {}
-        layer.save_own_variables(store)
-        for key, value in store.items():
-            array = np.asarray(value)
-            if array.dtype.name not in hdf5.DTYPES or f"{prefix}{key}" in state:
-                raise ValueError(
-                    f"Layer '{prefix.removesuffix('/vars/')}' (of type {type(layer).__name__}) cannot store "
-                    f"{key!r} in `save_own_variables()`. Expected an array of numbers, under a key that is "
-                    f"not taken. Received: {value!r}"
-                )
-            state[f"{prefix}{key}"] = array
-    return state
-
-
-@dataclasses.dataclass
-class Loaded:
-    """Values that were read and checked, and not yet assigned.
-
-    Args:
-        values: variables with their values.
-        stores: layers that read their variables themselves, with their paths and stores.
-    """
-
-    values: list[tuple[tf.Variable, np.ndarray]]
-    stores: list[tuple[str, Layer, dict[str, np.ndarray]]]
-
-    def assign(self, skip_mismatch: bool = False) -> None:
-        """Assigns everything; first what can still fail, and if it does, no weight has changed."""
-        before: list[tuple[tf.Variable, np.ndarray]] = []
-        for path, layer, store in self.stores:
-            mine = [(variable, variable.numpy()) for variable in layer.variables]
-            before = [*mine, *before]
-            try:
-                layer.load_own_variables(store)
-            except Exception as error:
-                assign(mine if skip_mismatch else before)
-                if not skip_mismatch:
-                    raise LoadError(
-                        f"Layer '{path}' (of type {type(layer).__name__}) cannot load its variables; "
-                        f"nothing was loaded. Its `load_own_variables()` raised {type(error).__name__}: "
-                        f"{error}. The file has: { {key: value.shape for key, value in store.items()} }"
-                    ) from error
-        assign(self.values)
-
-
-def read_model(reader: hdf5.Reader, model: Any, skip_mismatch: bool = False) -> Loaded:
-    """What a file has for a model, all read and checked."""
-    stores = []
-    paths = list(reader.shapes(WEIGHTS))
-    for prefix, layer in _own_stores(model):
-        found = {
-            path.removeprefix(prefix): reader.value(WEIGHTS, path)
-            for path in paths
-            if path.startswith(prefix)
-        }
-        stores.append((prefix.removesuffix("vars/").rstrip("/") or layer.name, layer, found))
-    apart = tuple(prefix for prefix, _ in _own_stores(model))
-    return Loaded(read(reader, WEIGHTS, _plain_state(model), skip_mismatch, apart), stores)
-
-
-# --- Files ------------------------------------------------------------------------------------------------
-
-
-def save_weights(model: Any, filepath: Any, overwrite: bool = True) -> None:
+def save_weights(
+    model: Any, filepath: Any, overwrite: bool = True, max_shard_size: float | None = None
+) -> None:
     """Writes the weights and seed states of a model, by attribute path.
 
+    Args:
+        model: a built model.
+        filepath: a name that ends in `.weights.h5`; with `max_shard_size`, in `.weights.json`.
+        overwrite: whether existing files are replaced.
+        max_shard_size: GB (2**30 bytes) that a file may have; the weights then go into as many as are
+            needed, and `filepath` says what is where.
+
     Raises:
-        ValueError: for a model without weights yet, a name that does not end in `.weights.h5`, and an
-            existing file where `overwrite` is False.
+        ValueError: for a model without weights yet, a name with another ending, and a weight that is larger
+            than `max_shard_size`.
+        FileExistsError: where there is a file and `overwrite` is False.
+        OSError: where the disk is full. The old file is whole then.
     """
     path = Path(filepath)
-    if not str(path).endswith(".weights.h5"):
-        raise ValueError(f"The filename must end in `.weights.h5`. Received: filepath={filepath}")
-    check_writable(path, overwrite)
-    if not model.built:
+    suffix = _SUFFIX if max_shard_size is None else shards.SUFFIX
+    if not path.name.endswith(suffix):
         raise ValueError(
-            f"Model '{model.name}' has no weights yet. Call it on some data, or build it, before saving."
+            f"The filename must end in `{suffix}`"
+            + (" when `max_shard_size` is specified" if max_shard_size is not None else "")
+            + f". Received: filepath={filepath}"
         )
-    state = model_state(model)
+    check_writable(path, overwrite)
+    check_built(model, "to save")
+    weights, names = state.model_state(model), state.layer_names(model)
+    if max_shard_size is not None:
+        shards.write(path, names, weights, max_shard_size)
+        return
     with atomic_write(path) as temporary:
-        hdf5.write(temporary, {}, {WEIGHTS: state})
+        hdf5.write(temporary, {state.NAMES: names}, {state.WEIGHTS: weights})
 
 
 def check_writable(path: Path, overwrite: bool) -> None:
@@ -143,73 +67,158 @@ def check_writable(path: Path, overwrite: bool) -> None:
         raise FileNotFoundError(f"There is no folder {path.parent} to save {path.name} in.")
 
 
-def load_weights(model: Any, filepath: Any, skip_mismatch: bool = False) -> None:
+def check_built(model: Any, purpose: str) -> None:
+    """Refuses a model that has no weights yet."""
+    if not model.built:
+        raise ValueError(
+            f"Model '{model.name}' has no weights yet {purpose}. Call it on some data, or build it, first."
+        )
+
+
+# --- Loading ----------------------------------------------------------------------------------------------
+
+
+def load_weights(
+    model: Any,
+    filepath: Any,
+    skip_mismatch: bool = False,
+    by_name: bool = False,
+    rename: Rename | None = None,
+) -> LoadReport:
     """Reads weights by attribute path; everything is checked before the first is assigned.
 
     Args:
         model: a built model.
         filepath: a file of `save_weights` or `save`.
         skip_mismatch: whether weights that do not fit are left as they are.
+        by_name: whether weights are found by the names that users have given to layers, instead of by path:
+            a weight goes to the same place below the layer of the same name. Layers of other names are left
+            as they are.
+        rename: for what has another path in the file: a dict from the beginnings of paths in the file to
+            those in the model, or a function of a path.
+
+    Returns:
+        What became of each weight, and of each value in the file.
 
     Raises:
-        LoadError: with a table of what is missing, unexpected, or of another shape; and for a damaged
-            file. No weight has changed then.
+        LoadError: a `ValueError`, with a table of what is missing, unexpected, or of another shape or dtype;
+            and for a damaged file. No weight has changed then.
+
+    Example:
+        ```python
+        model.load_weights("old.weights.h5", rename={"body": "encoder/blocks/0"})
+        ```
     """
-    if not model.built:
+    check_built(model, "to load into")
+    if by_name and rename:
         raise ValueError(
-            f"Model '{model.name}' has no weights yet to load into. Call it on some data, or build it, "
-            "before `load_weights()`."
+            "`by_name=True` and `rename` cannot both be used: each says what goes where."
         )
-    with hdf5.Reader(Path(filepath)) as reader:
-        read_model(reader, model, skip_mismatch).assign(skip_mismatch)
+    with open_file(Path(filepath)) as reader:
+        return read_model(reader, model, skip_mismatch, by_name, rename).assign(skip_mismatch)
 
 
-def read(
-    reader: hdf5.Reader,
-    group: str,
-    variables: dict[str, tf.Variable],
-    skip_mismatch: bool = False,
-    apart: tuple[str, ...] = (),
-) -> list[tuple[tf.Variable, np.ndarray]]:
-    """The values in a group for the given variables, all checked, to be assigned.
+def open_file(path: Path) -> Reader:
+    """A file of weights for reading: one, or one that names several."""
+    return shards.ShardReader(path) if path.name.endswith(shards.SUFFIX) else hdf5.Reader(path)
+
+
+@dataclasses.dataclass
+class Loaded:
+    """What was checked in an open file, to be read and assigned.
 
     Args:
         reader: the file.
-        group: name of the group.
-        variables: the variables by path.
-        skip_mismatch: whether values that do not fit are left out.
-        apart: beginnings of paths that others read.
+        report: what becomes of each variable.
+        values: variables with the groups and paths of their values.
+        stores: layers that read their variables themselves, with the beginnings of their paths.
     """
-    stored = {path: it for path, it in reader.shapes(group).items() if not path.startswith(apart)}
-    lines = []
-    for path, variable in variables.items():
-        if path not in stored:
-            near = difflib.get_close_matches(path, [p for p in stored if p not in variables], n=1)
-            hint = f" (did it move from {near[0]}?)" if near else ""
-            lines.append(f"  missing in the file:  {path} {tuple(variable.shape)}{hint}")
-        elif stored[path] != (tuple(variable.shape), variable.dtype.name):
-            shape, dtype = stored[path]
-            lines.append(
-                f"  different:            {path}: the file has {shape} {dtype}, the model "
-                f"{tuple(variable.shape)} {variable.dtype.name}"
-            )
-    for path, (shape, _) in stored.items():
-        if path not in variables:
-            lines.append(f"  not in the model:     {path} {shape}")
-    if lines and not skip_mismatch:
-        raise LoadError(
-            f"File {reader.path} does not fit the model ({group}); nothing was loaded:\n"
-            + "\n".join(lines)
-            + "\nPass `skip_mismatch=True` to load what fits."
-        )
-    return [
-        (variable, reader.value(group, path))
-        for path, variable in variables.items()
-        if stored.get(path) == (tuple(variable.shape), variable.dtype.name)
-    ]
+
+    reader: Reader
+    report: LoadReport
+    values: list[tuple[tf.Variable, str, str]] = dataclasses.field(default_factory=list)
+    stores: list[tuple[str, Layer, dict[str, np.ndarray]]] = dataclasses.field(default_factory=list)
+
+    def add(self, group: str, variables: dict[str, tf.Variable], found: Match) -> None:
+        """What fits is to be assigned, once its checksum is compared."""
+        for path, place in found.fits.items():
+            self.reader.check(group, place)
+            self.values.append((variables[path], group, place))
+
+    def assign(self, skip_mismatch: bool = False) -> LoadReport:
+        """Assigns everything; first what can still fail, and if it does, no weight has changed.
+
+        Values are read one by one: no second copy of all of them is ever in memory.
+        """
+        before: list[tuple[tf.Variable, np.ndarray]] = []
+        for prefix, layer, store in self.stores:
+            mine = [(variable, variable.numpy()) for variable in layer.variables]
+            before = [*mine, *before]
+            try:
+                layer.load_own_variables(store)
+            except Exception as error:
+                for variable, value in mine if skip_mismatch else before:
+                    variable.assign(value)
+                reason = f"its `load_own_variables()` raised {type(error).__name__}: {error}"
+                if not skip_mismatch:
+                    found = {key: value.shape for key, value in store.items()}
+                    raise LoadError(
+                        f"File {self.reader.path}: layer '{_layer_path(prefix, layer)}' (of type "
+                        f"{type(layer).__name__}) cannot load its variables; nothing was loaded: {reason}. "
+                        f"The file has: {found}"
+                    ) from error
+                self.report.skip_below(prefix, reason)
+        for variable, group, path in self.values:
+            variable.assign(_tensor(self.reader.value(group, path)))
+        return self.report
 
 
-def assign(values: list[tuple[tf.Variable, np.ndarray]]) -> None:
-    """Assigns values that have been checked."""
-    for variable, value in values:
-        variable.assign(value)
+def _layer_path(prefix: str, layer: Layer) -> str:
+    return prefix.removesuffix("vars/").rstrip("/") or layer.name
+
+
+def _tensor(value: np.ndarray) -> Any:
+    """A value of a file as a tensor in the same memory, where TensorFlow can share it."""
+    if value.dtype == tf.bfloat16.as_numpy_dtype:
+        return tf.bitcast(tensor_in(value.view(np.uint16)), tf.bfloat16)
+    return tensor_in(value) if value.dtype.kind in "fiu" and value.size else value
+
+
+def read_model(
+    reader: Reader,
+    model: Any,
+    skip_mismatch: bool = False,
+    by_name: bool = False,
+    rename: Rename | None = None,
+) -> Loaded:
+    """What a file has for a model, all checked; arguments as in `load_weights`."""
+    stored = reader.shapes(state.WEIGHTS)
+    places = {path: path for path in stored}
+    if by_name:
+        names = reader.text(state.NAMES) or {}
+        places = matching.by_layer_name(stored, names, state.layer_names(model), reader.path)
+    elif rename:
+        places = matching.renamed(stored, rename, reader.path)
+    variables, own = state.plain_state(model), state.own_stores(model)
+    beginnings = tuple(prefix for prefix, _ in own)
+    plain = {path: place for path, place in places.items() if not path.startswith(beginnings)}
+    found = matching.match(variables, stored, plain)
+    if not skip_mismatch:
+        matching.check(found, reader.path, state.WEIGHTS, partly=by_name)
+    report = found.report(reader.path)
+    placed = set(places.values())
+    report.unused |= {path: "below no layer of that name" for path in stored if path not in placed}
+    loaded = Loaded(reader, report)
+    loaded.add(state.WEIGHTS, variables, found)
+    for prefix, layer in own:
+        paths = {path: place for path, place in places.items() if path.startswith(prefix)}
+        if not paths and (by_name or skip_mismatch):
+            report.skipped[prefix.rstrip("/")] = "missing in the file"
+            continue
+        store = {
+            tracking.unescaped(path.removeprefix(prefix)): reader.value(state.WEIGHTS, place)
+            for path, place in paths.items()
+        }
+        loaded.stores.append((prefix, layer, store))
+        report.loaded += paths
+    return loaded
