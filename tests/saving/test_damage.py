@@ -100,8 +100,14 @@ def test_messages_name_what_is_damaged(model, files):
     whole = path.read_bytes()
     kernel = whole.index(model.layers[0].kernel.numpy().tobytes())
     for damaged, message in (
-        (whole[:-1], rf"written with {len(whole):,} bytes and has {len(whole) - 1:,}.*another copy"),
-        (whole[:kernel] + b"\xff" + whole[kernel + 1 :], "`weights/dense/kernel` is damaged.*another copy"),
+        (
+            whole[:-1],
+            rf"written with {len(whole):,} bytes and has {len(whole) - 1:,}.*another copy",
+        ),
+        (
+            whole[:kernel] + b"\xff" + whole[kernel + 1 :],
+            "`weights/dense/kernel` is damaged.*another copy",
+        ),
         (whole[:600] + b"\xff" + whole[601:], "another program has changed it.*structure"),
         (b"PK" + whole[2:], "or no model file: it begins with b'PK"),
         (whole[seal.BLOCK :], "is an HDF5 file, but not of tfkit's format"),

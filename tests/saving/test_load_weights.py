@@ -133,7 +133,9 @@ def test_by_name_refuses_what_it_cannot_decide(saved):
 def test_rename_by_prefixes_and_by_a_function(saved):
     source, path = saved
     model = Parts(body=None, decoder=None, gain=None)
-    model.load_weights(path, rename={"encoder": "body", "scale/kernel": "gain/kernel", "scale": "gain"})
+    model.load_weights(
+        path, rename={"encoder": "body", "scale/kernel": "gain/kernel", "scale": "gain"}
+    )
     equal(model.body, source.encoder)
     equal(model.gain, source.scale)
     outer = Parts(decoder=None)

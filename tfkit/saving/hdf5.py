@@ -101,6 +101,13 @@ class _Target(io.FileIO):
                 self.error = error
         return len(view)
 
+    def truncate(self, size: int | None = None) -> int:
+        try:
+            return super().truncate(size)
+        except OSError as error:
+            self.error = self.error or error
+            return size or 0
+
     def check(self) -> None:
         """Raises the error of a `write` that failed."""
         if self.error is not None:
