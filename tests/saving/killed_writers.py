@@ -14,6 +14,7 @@ import traceback
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tfkit.saving import hdf5, shards
 from tfkit.saving.atomic import atomic_folder, atomic_write
@@ -116,13 +117,10 @@ def check_full_disk(folder, write, read, megabytes):
     def fail():
         for limit in (100, 3000, megabytes * 2**20 // 5):
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-            try:
+            with pytest.raises(OSError) as caught:  # noqa: PT011
                 write(folder, 78, megabytes)
-            except OSError as error:
-                assert error.errno == errno.EFBIG, error
-                assert write is write_folder or str(folder) in str(error), error
-            else:
-                raise AssertionError("it was written")
+            assert caught.value.errno == errno.EFBIG
+            assert write is write_folder or str(folder) in str(caught.value)
             assert sorted(os.listdir(folder)) == names, os.listdir(folder)
 
     assert os.waitpid(in_child(fail), 0)[1] == 0

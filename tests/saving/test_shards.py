@@ -125,7 +125,7 @@ def test_a_file_of_another_save_is_refused(model, index, tmp_path):
     other = build()
     other.save_weights(tmp_path / "x/m.weights.json", max_shard_size=0.6 * KB)
     next((tmp_path / "x").glob("*_00001.weights.h5")).replace(file)
-    with pytest.raises(tfkit.saving.LoadError, match="is not the one that .* names"):
+    with pytest.raises(tfkit.saving.LoadError, match=r"is not the one that .* names"):
         model.load_weights(index)
 
 

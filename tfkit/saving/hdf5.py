@@ -7,6 +7,7 @@ import io
 import json
 import os
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -50,14 +51,15 @@ def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]])
 
     def add(parent: Any, name: str, value: np.ndarray, dtype: str) -> None:
         stored = value.view(_BITS[dtype]) if dtype in _BITS else value
+        checksum = pool.submit(zlib.crc32, _bytes_of(stored))  # While HDF5 writes.
         dataset = parent.create_dataset(name, data=stored)
         dataset.attrs["dtype"] = dtype
-        dataset.attrs["crc32"] = np.uint32(zlib.crc32(_bytes_of(stored)))
+        dataset.attrs["crc32"] = np.uint32(checksum.result())
         if stored.nbytes >= _LARGE:
             large.append((dataset.id.get_offset(), stored.nbytes))
         target.check()
 
-    with _Target(path, "w+") as target:
+    with _Target(path, "w+") as target, ThreadPoolExecutor(1) as pool:
         with h5py.File(target, "w", libver="latest", userblock_size=seal.BLOCK) as file:
             file.attrs["format"] = FORMAT
             file.attrs["format_version"] = FORMAT_VERSION
@@ -67,16 +69,11 @@ def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]])
             for group_name, variables in weights.items():
                 group = file.create_group(group_name)
                 for variable_path, variable in variables.items():
-                    value = np.asarray(_value_of(variable), order="C")
+                    value = np.asarray(variable, order="C")
                     add(group, variable_path, value, value.dtype.name)
         target.check()
         seal.write(target, large)
         target.check()
-
-
-def _value_of(variable: Any) -> Any:
-    """A variable's tensor, whose memory NumPy can read where it is; `variable.numpy()` is a copy."""
-    return variable.read_value() if isinstance(variable, tf.Variable) else variable
 
 
 def _bytes_of(value: np.ndarray) -> memoryview:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tfkit.training.arrays import tensor_in
 
 Reader = hdf5.Reader | shards.ShardReader
 _SUFFIX = ".weights.h5"
+_THREADS = 4
 
 # --- Saving -----------------------------------------------------------------------------------------------
 
@@ -141,9 +143,9 @@ class Loaded:
 
     def add(self, group: str, variables: dict[str, tf.Variable], found: Match) -> None:
         """What fits is to be assigned, once its checksum is compared."""
-        for path, place in found.fits.items():
-            self.reader.check(group, place)
-            self.values.append((variables[path], group, place))
+        with ThreadPoolExecutor(_THREADS) as pool:  # Reading and checksums leave Python's lock.
+            list(pool.map(lambda place: self.reader.check(group, place), found.fits.values()))
+        self.values += [(variables[path], group, place) for path, place in found.fits.items()]
 
     def assign(self, skip_mismatch: bool = False) -> LoadReport:
         """Assigns everything; first what can still fail, and if it does, no weight has changed.

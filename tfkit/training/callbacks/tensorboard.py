@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.config import image_data_format
+from tfkit.saving.atomic import atomic_write
 from tfkit.training.callbacks.callback import Logs
 from tfkit.training.callbacks.learning_rate import learning_rates
 from tfkit.training.callbacks.sparse_callback import SparseCallback
@@ -280,14 +281,13 @@ class TensorBoard(SparseCallback):
                 lines.append(f'  metadata_path: "{metadata[name]}"')
             lines.append("}")
         os.makedirs(self.log_dir, exist_ok=True)
-        with open(os.path.join(self.log_dir, "projector_config.pbtxt"), "w") as file:
-            file.write("\n".join(lines) + "\n")
+        with atomic_write(os.path.join(self.log_dir, "projector_config.pbtxt")) as file:
+            file.write_text("\n".join(lines) + "\n")
 
     def _write_embeddings(self) -> None:
         for name, embeddings in self._embeddings().items():
-            np.savetxt(
-                os.path.join(self.log_dir, f"{name}.tsv"), np.asarray(embeddings), delimiter="\t"
-            )
+            with atomic_write(os.path.join(self.log_dir, f"{name}.tsv")) as file:
+                np.savetxt(file, np.asarray(embeddings), delimiter="\t")
 
 
 def _steps_between(update_freq: str | int) -> int | None:

@@ -14,5 +14,6 @@ TRAINED = {
 TITLES = TRAINED | {
     "predict": "MLP 64-32-32-1",
     "call": "direct call of one row",
+    "files": "model of 200 MB, `.h5` and `.keras`",
     "imports": "import",
 }
