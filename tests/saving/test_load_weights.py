@@ -63,10 +63,10 @@ def test_all_that_is_wrong_is_in_one_table(saved):
     table = str(caught.value)
     for line in (
         str(path),
-        "missing in the file:  encoders/kernel (4, 4) float32 (is it encoder/kernel?)",
-        "not in the model:     encoder/kernel (4, 4) float32 (is it encoders/kernel?)",
-        "decoder/kernel the file has (4, 4) float32, the model (4, 5) float32",
-        "scale/bias the file has (4,) float32, the model (4,) float16",
+        "missing in the file:  encoders/kernel: (4, 4) float32 (is it encoder/kernel?)",
+        "not in the model:     encoder/kernel: (4, 4) float32 (is it encoders/kernel?)",
+        "decoder/kernel: the file has (4, 4) float32, the model (4, 5) float32",
+        "scale/bias: the file has (4,) float32, the model (4,) float16",
         "rename={old: new}",
     ):
         assert line in table, table
@@ -119,7 +119,7 @@ def test_by_name_finds_layers_wherever_they_are(saved):
 def test_by_name_refuses_what_it_cannot_decide(saved):
     _, path = saved
     wide = Parts(units=5, a="enc", b="other")
-    with pytest.raises(ValueError, match=r"a/kernel the file has \(4, 4\).*, the model \(4, 5\)"):
+    with pytest.raises(ValueError, match=r"a/kernel: the file has \(4, 4\).*, the model \(4, 5\)"):
         wide.load_weights(path, by_name=True)
     assert wide.load_weights(path, by_name=True, skip_mismatch=True).loaded == []
     with pytest.raises(ValueError, match=r"'dec' is the name of \['one', 'two'\]"):

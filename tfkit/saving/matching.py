@@ -222,7 +222,7 @@ def check(found: Match, file: Any, group: str, partly: bool = False) -> None:
             "not in the model": found.unexpected,
         }
     lines = [
-        f"  {kind + ':':<21} {path} {reason}"
+        f"  {kind + ':':<21} {path}: {reason}"
         for kind, paths in kinds.items()
         for path, reason in paths.items()
     ]
