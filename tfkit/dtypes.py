@@ -15,7 +15,8 @@ FLOAT_DTYPES = frozenset(("bfloat16", "float16", "float32", "float64"))
 INTEGER_DTYPES = frozenset(
     ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 )
-_NAMES = (*FLOAT_DTYPES, *INTEGER_DTYPES, "bool", "string", "complex64", "complex128")
+NUMBER_DTYPES = FLOAT_DTYPES | INTEGER_DTYPES | {"bool", "complex64", "complex128"}
+_NAMES = (*NUMBER_DTYPES, "string")
 
 
 def standardize_dtype(dtype: Any) -> str:

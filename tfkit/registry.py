@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.dtypes import NUMBER_DTYPES
 from tfkit.names import did_you_mean, to_snake_case
 
 _builtins: dict[str, dict[str, Any]] = {}
@@ -156,6 +157,11 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
                 "`@tfkit.saving.register_keras_serializable()`."
             )
     if inspect.isclass(found):
+        if kind == "activations" and isinstance(identifier, str):
+            raise ValueError(
+                f"The name of an activation must stand for a function. {identifier!r} stands for the class "
+                f"{found.__name__}. Pass an instance of it."
+            )
         found = found()
     if not callable(found) and not hasattr(found, "get_config"):
         raise ValueError(
@@ -218,8 +224,12 @@ def _serialize_function(function: Any) -> dict[str, Any]:
             "Cannot put a lambda into a configuration: it has no name. Define a function with "
             "`def`, and decorate it with `@tfkit.saving.register_keras_serializable()`."
         )
+    module = "builtins"
+    if function not in _registered_names and function not in _builtin_kinds:
+        # Keeps the name from being taken for that of one of tfkit's own functions.
+        module = "python" if function.__module__ in (None, "builtins") else function.__module__
     return {
-        "module": "builtins",
+        "module": module,
         "class_name": "function",
         "config": get_registered_name(function),
         "registered_name": "function",
@@ -280,10 +290,20 @@ def deserialize_keras_object(
         return config
     if "class_name" not in config or "config" not in config:
         return {key: deserialize_keras_object(value) for key, value in config.items()}
+    try:
+        return _deserialize(config, kind)
+    except RecursionError as error:
+        raise ValueError("A configuration is nested too deeply.") from error
+
+
+def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
+    """What one configuration, a dict with `class_name` and `config`, describes."""
     class_name, inner = config["class_name"], config["config"]
     if class_name in ("__numpy__", "__tensor__"):
-        value = np.asarray(inner["value"], inner["dtype"])
+        value = _array(inner)
         return value if class_name == "__numpy__" else tf.constant(value)
+    if class_name == "__lambda__":
+        raise ValueError(LAMBDA_HELP)
     if class_name == "__slice__":
         return slice(*(deserialize_keras_object(part) for part in inner))
     if class_name == "__ellipsis__":
@@ -295,11 +315,42 @@ def deserialize_keras_object(
         raise ValueError(
             f"{class_name!r} in a configuration names {cls!r}, which is no class with `from_config()`."
         )
-    instance = cls.from_config(inner)
+    if not isinstance(inner, dict):
+        raise ValueError(
+            f"The `config` of a {cls.__name__} must be a dict. Received: {inner!r} (of type "
+            f"{type(inner).__name__})"
+        )
+    try:
+        instance = cls.from_config(inner)
+    except (AttributeError, IndexError, KeyError) as error:
+        if not is_builtin(cls):
+            raise
+        raise ValueError(
+            f"A configuration of {cls.__name__} cannot be used. {type(error).__name__}: {error}"
+        ) from error
     if config.get("build_config") and hasattr(instance, "build_from_config"):
         instance.build_from_config(config["build_config"])
         instance.built = True
     return instance
+
+
+LAMBDA_HELP = (
+    "A configuration holds a lambda as Python bytecode, which tfkit never runs. Expected the name of a "
+    "registered function: define it with `def`, decorate it with "
+    "`@tfkit.saving.register_keras_serializable()`, and save the model again with it."
+)
+
+
+def _array(config: Any) -> np.ndarray:
+    """The array that the `config` of `__numpy__` or `__tensor__` describes."""
+    dtype = config.get("dtype") if isinstance(config, dict) else None
+    # Numbers only: a dtype such as "U1000000000" would take any amount of memory.
+    if not isinstance(dtype, str) or dtype not in NUMBER_DTYPES or "value" not in config:
+        raise ValueError(
+            "An array in a configuration must have a `value` and a `dtype` out of "
+            f"{sorted(NUMBER_DTYPES)}. Received: {config!r}"
+        )
+    return np.asarray(config["value"], tf.as_dtype(dtype).as_numpy_dtype)
 
 
 # A function's configuration says nothing of its module, and `ops` has functions of the same names
@@ -316,34 +367,33 @@ _FUNCTION_KINDS = (
 
 def _find(name: Any, registered_name: Any, kind: str | None, config: dict[str, Any]) -> Any:
     """The class or function that a configuration names, from the tables and nowhere else."""
-    for candidate in (registered_name, name):
-        if isinstance(candidate, str):
-            found = get_registered_object(candidate)
-            if found is not None:
-                return found
     module = config.get("module") or ""
+    is_function = config["class_name"] == "function"
     if isinstance(name, str):
-        kinds = [kind] if kind is not None else _kinds_of(module)
-        is_function = config["class_name"] == "function"
-        if is_function:
-            kinds = [*_FUNCTION_KINDS, *kinds] if kind is None else [kind, f"{kind}.functions"]
-        for builtin_kind in kinds:
-            found = _builtins.get(builtin_kind, {}).get(name)
-            if found is not None and not (is_function and inspect.isclass(found)):
-                return found
+        names = [each for each in (registered_name, name) if isinstance(each, str)]
+        kinds = _kinds_of(str(module), kind, is_function)
+        found = [get_registered_object(each) for each in names]
+        found += [_builtins.get(each, {}).get(name) for each in kinds]
+        for item in found:
+            if item is not None and not (is_function and inspect.isclass(item)):
+                return item
     raise ValueError(
         f"A configuration names {name!r}"
         + (f" of module {module!r}" if module else "")
-        + f", which is not registered{f' as {registered_name!r}' if registered_name else ''}. "
-        "If you trust it, decorate the class or function with "
+        + f", which is not registered{f' as {registered_name!r}' if registered_name else ''}"
+        + (" as a function. " if is_function else ". ")
+        + "If you trust it, decorate the class or function with "
         "`@tfkit.saving.register_keras_serializable()` before loading, or pass "
         f"`custom_objects={{{str(name)!r}: ...}}`."
     )
 
 
-def _kinds_of(module: str) -> list[str]:
-    """The public modules to search for a name: the one that is given, or all of them."""
-    root, _, kind = module.partition(".")
+def _kinds_of(module: str, kind: str | None, is_function: bool) -> list[str]:
+    """The public modules to search for a name: `kind`, else the one of `module`, else all of them."""
+    root, _, place = module.partition(".")
     if root not in ("", "builtins", "keras", "tfkit"):
         return []
-    return [kind] if kind and kind in _builtins else list(_builtins)
+    if kind is not None:
+        return [kind, f"{kind}.functions"] if is_function else [kind]
+    kinds = [place] if place in _builtins and place else list(_builtins)
+    return [*_FUNCTION_KINDS, *kinds] if is_function else kinds

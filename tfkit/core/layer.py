@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import constraints, dtype_policies, regularizers, settings
+from tfkit import budget, constraints, dtype_policies, regularizers, settings
 from tfkit.core import building, tracking
 from tfkit.core.arguments import CallArguments, CallSignature, as_tensors, check_tensors, shapes_of
 from tfkit.core.autograph import convert
@@ -244,8 +244,9 @@ class Layer(Stateful):
             name.removesuffix("_shape"): building.symbolic_from_shapes(shape, dtype)
             for name, shape in named_shapes.items()
         }
-        layer = self if self.built else building.unbuilt_copy(self)
-        return shapes_of(layer.compute_output_spec(*inputs, **named))
+        with budget.given_back():
+            layer = self if self.built else building.unbuilt_copy(self)
+            return shapes_of(layer.compute_output_spec(*inputs, **named))
 
     # --- State --------------------------------------------------------------------------------------
 
@@ -295,6 +296,7 @@ class Layer(Stateful):
             mixed=mixed,
             constraint=constraint,
             aggregation=aggregation,
+            stored=type(self).save_own_variables is Layer.save_own_variables,
         )
         weight.regularizer = regularizer
         weight.overwrite_with_gradient = overwrite_with_gradient

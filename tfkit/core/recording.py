@@ -99,5 +99,6 @@ def layer_config(layer: Any, overridden: bool) -> dict[str, Any]:
 def _short(config: Any) -> Any:
     """The bare name where a configuration is that of one of tfkit's own functions (`"relu"`)."""
     if isinstance(config, dict) and config.get("class_name") == "function":
-        return config["config"] if ">" not in config["config"] else config
+        own = config["module"] == "builtins" and ">" not in config["config"]
+        return config["config"] if own else config
     return config

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit import initializers
+from tfkit import budget, initializers
 from tfkit.core.autocast import AutocastVariable
 from tfkit.core.context import current_frame
 from tfkit.core.tracking import own_weights
@@ -59,6 +59,7 @@ def make_weight(
     mixed: bool,
     constraint: Any,
     aggregation: str | None,
+    stored: bool,
 ) -> tf.Variable:
     """A new variable, made outside of any trace that may be under way.
 
@@ -72,6 +73,7 @@ def make_weight(
         mixed: whether it is to be read in the caller's compute dtype.
         constraint: function that the variable goes through after each update, or `None`.
         aggregation: how a distribution strategy combines the values of replicas.
+        stored: whether a file holds it as it is, so that the file bounds its size.
     """
     dtype = standardize_dtype(dtype)
     if aggregation not in _AGGREGATIONS:
@@ -80,6 +82,8 @@ def make_weight(
             f"{list(_AGGREGATIONS)}. Received: {aggregation!r}"
         )
     shape = _checked_shape(shape, name, owner)
+    if stored:
+        budget.spend(shape, dtype, f"Weight '{name}' of layer '{owner.path}'")
     if initializer is None:
         initializer = "glorot_uniform" if is_float(dtype) else "zeros"
     if isinstance(initializer, (tf.Tensor, tf.Variable)) or hasattr(initializer, "__array__"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import tensorflow as tf
 
@@ -74,6 +74,18 @@ class Lambda(Layer):
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         """The mask that was given, or what the mask function gives."""
         return self.mask(inputs, previous_mask) if callable(self.mask) else self.mask
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Lambda:
+        """A new layer, with functions that are registered.
+
+        Raises:
+            ValueError: for Python bytecode, in any form in which Keras has stored it.
+        """
+        named = (config.get(key) for key in ("function", "output_shape", "mask"))
+        if any(isinstance(value, list) and not is_shape(value) for value in named):
+            raise ValueError(registry.LAMBDA_HELP)
+        return cast(Lambda, super().from_config(config))
 
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments, functions by their names.

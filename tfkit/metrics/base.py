@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import dtype_policies, initializers, settings
+from tfkit import budget, dtype_policies, initializers, settings
 from tfkit.dtypes import standardize_dtype
 from tfkit.names import auto_name
 
@@ -103,6 +103,7 @@ class Metric(tf.Module):
             )
         initialize = initializers.get(initializer) or tf.zeros
         variable_dtype = standardize_dtype(dtype)
+        budget.spend(shape, variable_dtype, f"A variable of metric '{self.name}'", "other")
         with tf.init_scope():
             variable = tf.Variable(
                 initialize(tuple(shape), dtype=variable_dtype),

@@ -127,6 +127,9 @@ def evenly_spaced(thresholds: Sequence[float]) -> bool:
     return np.allclose(thresholds, np.linspace(0, 1, size), atol=2 * settings.epsilon())
 
 
+_MOST_THRESHOLDS = 1_000_000  # Beyond, a float32 cannot tell one from the next.
+
+
 def even_thresholds(num_thresholds: int) -> list[float]:
     """`num_thresholds` numbers from 0 to 1 at equal distances; 0.5 where there is only one.
 
@@ -136,6 +139,10 @@ def even_thresholds(num_thresholds: int) -> list[float]:
     if num_thresholds <= 0:
         raise ValueError(
             f"`num_thresholds` must be an integer above 0. Received: {num_thresholds!r}"
+        )
+    if num_thresholds > _MOST_THRESHOLDS:
+        raise ValueError(
+            f"`num_thresholds` must be at most {_MOST_THRESHOLDS:,}. Received: {num_thresholds!r}"
         )
     if num_thresholds == 1:
         return [0.5]

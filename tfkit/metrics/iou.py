@@ -49,6 +49,9 @@ class IoU(Metric):
         axis: int = -1,
     ) -> None:
         super().__init__(name=name, dtype=dtype or "int64")
+        self.total_cm = self.add_variable(  # First: it refuses a number of classes that is absurd.
+            (num_classes, num_classes), tf.zeros, dtype=self.dtype, name="total_confusion_matrix"
+        )
         if max(target_class_ids) >= num_classes:
             raise ValueError(
                 f"`target_class_ids` must be below num_classes={num_classes}. "
@@ -60,9 +63,6 @@ class IoU(Metric):
         self.sparse_y_true = sparse_y_true
         self.sparse_y_pred = sparse_y_pred
         self.axis = axis
-        self.total_cm = self.add_variable(
-            (num_classes, num_classes), tf.zeros, dtype=self.dtype, name="total_confusion_matrix"
-        )
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the entries of a batch by target class and predicted class."""

@@ -7,7 +7,7 @@ from typing import Any
 from tfkit import registry
 from tfkit.core.layer import Layer
 from tfkit.models.graph import Graph
-from tfkit.symbolic import KerasTensor, Node
+from tfkit.symbolic import KerasTensor, Node, any_symbolic
 
 
 def graph_to_config(graph: Graph) -> dict[str, Any]:
@@ -131,8 +131,7 @@ def graph_from_config(
             except KeyError:
                 waiting.append((name, index, call))
                 continue
-            operation = operations[name]
-            result = operation(*args, **kwargs) if args or kwargs else operation.output
+            result = _result(operations[name], args, kwargs)
             outputs[name, index] = [t for t in _leaves(result) if isinstance(t, KerasTensor)]
         if len(waiting) == len(pending):
             raise ValueError(
@@ -148,6 +147,18 @@ def graph_from_config(
     return _map_references(config["input_layers"], tensor), _map_references(
         config["output_layers"], tensor
     )
+
+
+def _result(operation: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """What a call gives: symbolic tensors, for nothing is computed while a graph is read."""
+    if any_symbolic(args, kwargs):
+        return operation(*args, **kwargs)
+    if args or kwargs or not isinstance(operation, Layer):
+        raise ValueError(
+            f"A configuration of a functional model calls {operation!r} without a tensor of the model among "
+            f"its arguments. Received: args={args}, kwargs={kwargs}"
+        )
+    return operation.output
 
 
 def _leaves(value: Any) -> list[Any]:

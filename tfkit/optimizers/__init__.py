@@ -62,8 +62,8 @@ def deserialize(config: dict[str, Any], custom_objects: dict[str, Any] | None = 
         config: what `serialize` gave.
         custom_objects: further names that the configuration may use.
     """
-    class_name = config["class_name"]
-    if class_name.lower() in _BY_LOWER_NAME:
+    class_name = config.get("class_name")
+    if isinstance(class_name, str) and class_name.lower() in _BY_LOWER_NAME:
         config = {**config, "class_name": class_name.lower()}
     return deserialize_keras_object(config, custom_objects, kind="optimizers")
 

@@ -15,13 +15,12 @@ import h5py
 import numpy as np
 import tensorflow as tf
 
-from tfkit.saving import seal
+from tfkit.saving import json_nest, seal
 from tfkit.saving.errors import DamagedFileError, LoadError
 from tfkit.training.arrays import aligned_empty
 
 FORMAT = "tfkit"
 FORMAT_VERSION = 1
-_LONGEST_JSON = 1 << 28
 _DEEPEST = 200
 # Smaller arrays are part of what the seal covers: fewer ranges, and fewer, longer stretches to read.
 _LARGE = 1 << 16
@@ -65,6 +64,12 @@ def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]])
             file.attrs["format_version"] = FORMAT_VERSION
             for name, document in texts.items():
                 data = json.dumps(document, allow_nan=True).encode()
+                if len(data) > json_nest.LONGEST:
+                    raise ValueError(
+                        f"The `{name}` of the model has {len(data):,} bytes as JSON. Expected at most "
+                        f"{json_nest.LONGEST:,}, which is all that is read again. Keep large arrays in "
+                        "weights."
+                    )
                 add(file, name, np.frombuffer(data, np.uint8), "json")
             for group_name, variables in weights.items():
                 group = file.create_group(group_name)
@@ -130,6 +135,14 @@ class _Entry:
     crc32: int
 
 
+def _attribute(item: Any, name: str) -> Any:
+    """A string or an integer that an object is marked with, `None` for anything else, however large."""
+    if name not in item.attrs or item.attrs.get_id(name).shape != ():
+        return None
+    value = item.attrs[name]
+    return value if isinstance(value, (str, np.integer)) else None
+
+
 class Reader:
     """A file that is open for reading; everything in it is checked before it is believed.
 
@@ -164,7 +177,7 @@ class Reader:
             ) from None
 
     def _check_format(self, file: Any) -> None:
-        found, version = file.attrs.get("format"), file.attrs.get("format_version", -1)
+        found, version = _attribute(file, "format"), _attribute(file, "format_version")
         if found != FORMAT or version != FORMAT_VERSION:
             raise LoadError(
                 f"File {self.path} is an HDF5 file, but not of tfkit's format {FORMAT_VERSION}. "
@@ -219,8 +232,8 @@ class Reader:
                 "is not stored as plain, contiguous data of its declared size, which is all that tfkit "
                 "writes and reads",
             )
-        dtype = dataset.attrs.get("dtype")
-        known = isinstance(dtype, str) and (dtype in DTYPES or dtype == "json")
+        dtype = _attribute(dataset, "dtype")
+        known = dtype in DTYPES or dtype == "json"
         stored = (
             np.dtype(np.uint8 if dtype == "json" else _BITS.get(dtype, dtype)) if known else None
         )
@@ -229,10 +242,11 @@ class Reader:
                 f"File {self.path}: `{path}` has the dtype {dataset.dtype}, and says {dtype!r}. Expected "
                 f"one of {sorted(DTYPES)}."
             )
+        crc32 = _attribute(dataset, "crc32")
+        if not isinstance(crc32, np.integer):
+            self._refuse(path, "has no checksum")
         offset = dataset.id.get_offset() if size else 0
-        return _Entry(
-            dataset.shape, dtype, stored, offset, size, int(dataset.attrs.get("crc32", -1))
-        )
+        return _Entry(dataset.shape, str(dtype), stored, offset, size, int(crc32))
 
     def _refuse(self, path: str, why: str) -> NoReturn:
         raise LoadError(f"File {self.path}: `{path}` {why}. It is refused.")
@@ -252,23 +266,28 @@ class Reader:
         entry = self._entries.get(name)
         if entry is None and name not in self._groups:
             return None
-        if entry is None or entry.dtype != "json" or entry.size > _LONGEST_JSON:
-            self._refuse(name, f"is no JSON of at most {_LONGEST_JSON:,} bytes")
+        if entry is None or entry.dtype != "json" or entry.size > json_nest.LONGEST:
+            self._refuse(name, f"is no JSON of at most {json_nest.LONGEST:,} bytes")
         try:
-            return json.loads(self._read(name).tobytes().decode())
-        except (ValueError, RecursionError) as error:
+            return json_nest.parse(self._read(name).tobytes())
+        except ValueError as error:
             raise LoadError(f"File {self.path}: `{name}` is no valid JSON: {error}") from None
 
     def shapes(self, group_name: str) -> dict[str, tuple[tuple[int, ...], str]]:
-        """Shape and dtype of each dataset of a group, by path; nothing is read yet."""
+        """Shape and dtype of each dataset of a group, by path; `""` is the root. Nothing is read yet."""
         if group_name in self._entries:
             self._refuse(group_name, "is no group")
-        prefix = f"{group_name}/"
+        prefix = f"{group_name}/" if group_name else ""
         return {
             path.removeprefix(prefix): (entry.shape, entry.dtype)
             for path, entry in self._entries.items()
             if path.startswith(prefix)
         }
+
+    def stored_bytes(self, group_name: str) -> int:
+        """The bytes of all datasets of a group together."""
+        entries = self._entries.items()
+        return sum(entry.size for path, entry in entries if path.startswith(f"{group_name}/"))
 
     def check(self, group_name: str, path: str) -> None:
         """Compares the checksum of one dataset, of any size, without keeping its bytes."""

@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from tfkit import registry
+from tfkit import budget, registry
 from tfkit.core import tracking
 from tfkit.core.layer import Layer
 from tfkit.saving import hdf5, matching, state, weights
@@ -98,20 +98,24 @@ def load_model(
                 "`model.load_weights(filepath)`."
             )
         try:
-            model = registry.deserialize_keras_object(from_json(config))
-        except ValueError as error:
-            raise LoadError(f"File {filepath}: {error}") from error
+            with budget.limited(reader.stored_bytes(state.WEIGHTS)):
+                model = registry.deserialize_keras_object(from_json(config))
+        except Exception as error:  # Whatever the constructors of layers make of wrong arguments.
+            raise LoadError(
+                f"File {filepath}: its configuration gives no model. {type(error).__name__}: {error}"
+            ) from error
         if not isinstance(model, Layer):
             raise LoadError(f"File {filepath} describes {model!r}, which is no model.")
         loaded = weights.read_model(reader, model)
         compiled = reader.text(COMPILE)
         if compile and compiled is not None:
             try:
-                model.compile_from_config(from_json(compiled))
-            except ValueError as error:
+                with budget.limited(reader.stored_bytes(state.WEIGHTS)):
+                    model.compile_from_config(from_json(compiled))
+            except Exception as error:
                 raise LoadError(
-                    f"File {filepath}: the configuration of `compile` cannot be used: {error} To load the "
-                    "model alone, pass `compile=False`."
+                    f"File {filepath}: the configuration of `compile` cannot be used. To load the model "
+                    f"alone, pass `compile=False`. {type(error).__name__}: {error}"
                 ) from error
             _add_optimizer(loaded, model)
         _add_metrics(loaded, model)
@@ -145,6 +149,13 @@ def _add_metrics(loaded: weights.Loaded, model: Any) -> None:
 
 
 def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = None) -> Any:
-    """A new model with the configuration that `model.to_json()` gave."""
+    """A new model with the configuration that `model.to_json()` gave.
+
+    Raises:
+        ValueError: for a text that is no JSON, describes no model, or names what is not registered.
+    """
     with registry.custom_object_scope(custom_objects or {}):
-        return registry.deserialize_keras_object(from_json(json_string))
+        model = registry.deserialize_keras_object(from_json(json_string))
+    if not isinstance(model, Layer):
+        raise ValueError(f"The text describes {model!r}, which is no model.")
+    return model

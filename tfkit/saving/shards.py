@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from tfkit.saving import hdf5, state
+from tfkit.saving import hdf5, json_nest, state
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import DamagedFileError, LoadError
 
 SUFFIX = ".weights.json"
 _GB = 2**30
-_LONGEST_INDEX = 1 << 28
 
 
 def write(
@@ -154,13 +153,13 @@ class ShardReader:
     def _read_index(self) -> dict[str, Any]:
         if not self.path.is_file():
             raise FileNotFoundError(f"There is no model file at {self.path}.")
-        if self.path.stat().st_size > _LONGEST_INDEX:
+        if self.path.stat().st_size > json_nest.LONGEST:
             raise LoadError(
-                f"File {self.path} is longer than an index may be: {_LONGEST_INDEX:,} bytes."
+                f"File {self.path} is longer than an index may be: {json_nest.LONGEST:,} bytes."
             )
         try:
-            index = json.loads(self.path.read_bytes())
-        except (ValueError, RecursionError) as error:
+            index = json_nest.parse(self.path.read_bytes())
+        except ValueError as error:
             raise DamagedFileError(
                 f"File {self.path} is damaged or truncated, or no index of weights: {error}"
             ) from None

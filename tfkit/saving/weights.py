@@ -175,6 +175,16 @@ class Loaded:
         return self.report
 
 
+def _names(reader: Reader) -> dict[str, str]:
+    """The names of layers that a file has, by path."""
+    names = reader.text(state.NAMES)
+    if names is not None and not (
+        isinstance(names, dict) and all(isinstance(name, str) for name in names.values())
+    ):
+        raise LoadError(f"File {reader.path}: `{state.NAMES}` is no dict of names by path.")
+    return names or {}
+
+
 def _layer_path(prefix: str, layer: Layer) -> str:
     return prefix.removesuffix("vars/").rstrip("/") or layer.name
 
@@ -197,8 +207,9 @@ def read_model(
     stored = reader.shapes(state.WEIGHTS)
     places = {path: path for path in stored}
     if by_name:
-        names = reader.text(state.NAMES) or {}
-        places = matching.by_layer_name(stored, names, state.layer_names(model), reader.path)
+        places = matching.by_layer_name(
+            stored, _names(reader), state.layer_names(model), reader.path
+        )
     elif rename:
         places = matching.renamed(stored, rename, reader.path)
     variables, own = state.plain_state(model), state.own_stores(model)

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit import budget
 from tfkit.core.layer import Layer
 from tfkit.layers.recurrent.cell import (
     bound_step,
@@ -16,6 +17,8 @@ from tfkit.layers.recurrent.cell import (
 )
 from tfkit.layers.recurrent.loops import run_cell
 from tfkit.layers.recurrent.stacked import StackedRNNCells
+
+_MOST_UNROLLED = 10_000  # steps; a graph of them takes minutes to make
 
 
 class RNN(Layer):
@@ -98,6 +101,13 @@ class RNN(Layer):
                     f"the batch size must be known. Received inputs of shape {tuple(sequences_shape)}. "
                     "Pass `batch_shape` or `batch_size` to `Input`."
                 )
+            for size in tf.nest.flatten(self.state_size):
+                budget.spend(
+                    (sequences_shape[0], size),
+                    self.variable_dtype,
+                    f"The state of '{self.path}'",
+                    "other",
+                )
             self._tfkit_states = tf.nest.map_structure(
                 lambda value: tf.Variable(
                     tf.cast(value, self.variable_dtype), trainable=False, name="rnn_state"
@@ -131,6 +141,12 @@ class RNN(Layer):
                 f"Layer '{self.path}' has `unroll=True`, which needs the number of steps. Received "
                 f"inputs of shape {tuple(sequences.shape)}. Pass `Input` a shape with the number of "
                 "steps, or `unroll=False`."
+            )
+        if self.unroll and sequences.shape[1] > _MOST_UNROLLED:
+            raise ValueError(
+                f"Layer '{self.path}' has `unroll=True`, and its inputs have {sequences.shape[1]:,} steps, "
+                f"each of which becomes a part of the graph. Expected at most {_MOST_UNROLLED:,}. Pass "
+                "`unroll=False`."
             )
         states = self._first_states(sequences, initial_state)
         mask = tf.nest.flatten(mask)[0]

@@ -1,0 +1,223 @@
+"""What makes whole families of attacks impossible: S3, S4, S8 to S11, S22, S26, and names that lie."""
+
+import ast
+import inspect
+import marshal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tfkit
+from tests.attacks.payloads import marshalled, thing
+from tests.test_public_face import OBJECTS
+from tfkit import registry
+
+# Modules that run, unpack or fetch what others made, and who may use them.
+DANGEROUS = {
+    "marshal",
+    "pickle",
+    "dill",
+    "cloudpickle",
+    "shelve",
+    "tarfile",
+    "ctypes",
+    "subprocess",
+}
+DANGEROUS |= {"urllib", "http", "requests", "socket", "runpy"}
+ALLOWED = {
+    ("core/tracking.py", "urllib.parse"),
+    ("datasets/download.py", "urllib.request"),  # One data set, with a fixed hash.
+    ("export/c_api.py", "ctypes"),  # TensorFlow's own library.
+    ("saving/atomic.py", "ctypes"),  # A system call that Python has no name for.
+}
+
+
+def uses(path):
+    """Modules that a file imports, and names that it calls."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module)
+        elif isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            if name in ("eval", "exec", "extract", "extractall", "unpack_archive"):
+                yield f"{name}()"
+            if any(
+                k.arg == "allow_pickle" and ast.unparse(k.value) != "False" for k in node.keywords
+            ):
+                yield "allow_pickle"
+
+
+def test_no_source_runs_or_unpacks_what_others_made():
+    """S1, S2, S6, S8 to S11: no bytecode, no pickles, no archives, no downloader."""
+    root = Path(tfkit.__file__).parent
+    found = {
+        (path.relative_to(root).as_posix(), name)
+        for path in sorted(root.rglob("*.py"))
+        for name in uses(path)
+        if name.split(".")[0] in DANGEROUS or name.endswith("()") or name == "allow_pickle"
+    }
+    assert found == ALLOWED
+
+
+def test_there_is_no_downloader_and_no_extractor():
+    """S8 to S11."""
+    names = {name.rpartition(".")[2] for name in OBJECTS}
+    assert not names & {"get_file", "extract_archive", "download", "untar"}
+
+
+def test_a_configuration_names_no_function_but_mathematics():
+    """S3, S4: of all public functions only those in the tables, none of which reads, writes or sets."""
+    allowed = {item for table in registry._builtins.values() for item in table.values()}
+    functions = {n: f for n, f in OBJECTS.items() if inspect.isroutine(f) and f not in allowed}
+    assert {"saving.load_model", "config.set_floatx", "utils.set_random_seed"} <= set(functions)
+    for name, item in functions.items():
+        module, _, short = name.rpartition(".")
+        for config in (
+            thing("builtins", "function", short),
+            thing(f"tfkit.{module}", "function", short),
+            thing("builtins", "function", name),
+            thing(f"keras.{module}", short, {}),
+        ):
+            try:
+                found = registry.deserialize_keras_object(config)
+            except (TypeError, ValueError):
+                continue
+            assert found is not item, name
+
+
+def test_no_class_in_the_tables_takes_a_path():
+    """S7, S18, S26."""
+    classes = {c for t in registry._builtins.values() for c in t.values() if inspect.isclass(c)}
+    names = {name for cls in classes for name in inspect.signature(cls).parameters}
+    assert len(classes) > 150
+    assert not [
+        name
+        for name in names
+        if any(part in name for part in ("path", "file", "url", "directory", "proto"))
+    ]
+
+
+# --- Names that lie --------------------
+
+
+def relu(x):
+    return x * 0 + 7.0
+
+
+def test_a_function_with_the_name_of_a_builtin_does_not_come_back_as_it(tmp_path):
+    model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(1, activation=relu)])
+    model.save(tmp_path / "m.h5")
+    with pytest.raises(tfkit.saving.LoadError, match=r"'relu' of module .*register_keras_serial"):
+        tfkit.models.load_model(tmp_path / "m.h5")
+    again = tfkit.models.load_model(tmp_path / "m.h5", custom_objects={"relu": relu})
+    np.testing.assert_array_equal(again(np.ones((1, 2))), [[7.0]])
+    with pytest.raises(ValueError, match="not registered"):
+        tfkit.losses.deserialize(tfkit.losses.serialize(relu))
+
+
+@pytest.mark.parametrize("function", [max, abs, round])
+def test_a_function_of_python_does_not_come_back_as_an_operation(function):
+    config = registry.serialize_keras_object(function)
+    with pytest.raises(ValueError, match="not registered"):
+        registry.deserialize_keras_object(config)
+
+
+def test_a_class_with_the_name_of_a_builtin_does_not_come_back_as_it():
+    class Dense(tfkit.layers.Layer):
+        pass
+
+    config = tfkit.layers.serialize(Dense())
+    with pytest.raises(ValueError, match="not registered"):
+        tfkit.layers.deserialize(config)
+    found = tfkit.layers.deserialize(config, custom_objects={"Dense": Dense})
+    assert type(found) is Dense
+
+
+@tfkit.saving.register_keras_serializable("attacks_rules")
+class NotAFunction(tfkit.layers.Layer):
+    """A registered class; S19."""
+
+
+def test_a_registered_class_is_no_function():
+    name = "attacks_rules>NotAFunction"
+    with pytest.raises(ValueError, match="must stand for a function"):
+        tfkit.layers.Dense(1, activation=name)
+    with pytest.raises(ValueError, match="not registered as a function"):
+        tfkit.activations.deserialize(thing("builtins", "function", name))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"function": [marshalled(), None, None]},
+        {"function": thing("builtins", "__lambda__", {"code": marshalled()})},
+        {"function": "relu", "output_shape": [marshalled(), None, None]},
+    ],
+)
+def test_bytecode_is_refused_with_the_line_that_registers(config):
+    with pytest.raises(ValueError, match=r"@tfkit\.saving\.register_keras_serializable\(\)"):
+        tfkit.layers.deserialize(thing("keras.layers", "Lambda", config))
+
+
+def test_the_payload_is_bytecode():
+    import base64
+
+    assert marshal.loads(base64.b64decode(marshalled())).co_name == "attack"
+
+
+# --- S22: names that would be paths --------------------
+
+NAMES = ["..", ".", "C:\\x", "a\0b", "~", "%2F", "%", "\n", "\x1b[2J", "a" * 70_000]
+
+
+def tree(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_a_name_never_becomes_a_path(name, tmp_path):
+    class Named(tfkit.Model):
+        def __init__(self):
+            super().__init__()
+            self.parts = {name: tfkit.layers.Dense(2, name=name)}
+            self.w = self.add_weight((2,), name=name)
+
+        def call(self, x):
+            return self.parts[name](x) + self.w
+
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    model = Named()
+    x = np.ones((1, 3), "float32")
+    expected = model(x)
+    model.save_weights(inside / "m.weights.h5")
+    assert tree(tmp_path) == ["inside", "inside/m.weights.h5"]
+    other = Named()
+    other(x)
+    other.load_weights(inside / "m.weights.h5")
+    np.testing.assert_array_equal(other(x), expected)
+
+
+@pytest.mark.parametrize("name", ["../../x", "/abs", "a/b"])
+def test_names_with_slashes_are_refused(name):
+    with pytest.raises(ValueError, match="cannot contain character `/`"):
+        tfkit.layers.Dense(1, name=name)
+    with pytest.raises(ValueError, match="cannot contain character `/`"):
+        tfkit.layers.Layer().add_weight((1,), name=name)
+
+
+def test_names_of_layers_make_no_folders_elsewhere(tmp_path):
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(1, name="..")], name="..")
+    model.compile("sgd", "mse")
+    board = tfkit.callbacks.TensorBoard(inside / "logs", histogram_freq=1, write_graph=True)
+    model.fit(np.ones((2, 2)), np.ones((2, 1)), verbose=0, callbacks=[board])
+    model.export(inside / "export")
+    model.save(inside / "m.h5")
+    assert [path.name for path in tmp_path.iterdir()] == ["inside"]
+    assert sorted(path.name for path in inside.iterdir()) == ["export", "logs", "m.h5"]
+    tfkit.models.load_model(inside / "m.h5")

@@ -1,0 +1,8 @@
+"""`python -m tfkit`: the command line."""
+
+import sys
+
+from tfkit.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
