@@ -38,27 +38,49 @@ class CSVLogger(Callback):
         self.append = append
         self.keys: list[str] | None = None
         self._file: TextIO | None = None
+        self._kept = 0  # Bytes of the file that the first line is written behind.
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Opens the file."""
+        """Opens the file. What is not kept of an old one is there until the first line is written."""
         self._close()
         self.keys = None
-        self._file = open(self.filename, "a" if self.append else "w", newline="")  # noqa: SIM115
+        self._file = open(self.filename, "a", newline="")  # noqa: SIM115
+        self._kept = self._file.tell() if self.append else 0
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Writes a line, and the header before the first."""
         if self._file is None:
             raise RuntimeError("CSVLogger needs `on_train_begin` before `on_epoch_end`.")
         logs = logs or {}
+        self._file.truncate(self._kept)
         writer = csv.writer(self._file, delimiter=self.sep)
         if self.keys is None:
             self.keys = sorted(logs)
             if not any(key.startswith("val_") for key in self.keys):
                 self.keys += [f"val_{key}" for key in self.keys]
-            if self._file.tell() == 0:
+            if self._kept == 0:
                 writer.writerow(["epoch", *self.keys])
         writer.writerow([epoch, *(_cell(logs.get(key, "NA")) for key in self.keys)])
         self._file.flush()
+        self._kept = os.path.getsize(self.filename)
+
+    def get_state(self) -> dict[str, Any]:
+        """The columns, and the length of the file."""
+        return {"keys": self.keys, "size": self._kept}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes on behind the lines that were there; later ones are of epochs that run again.
+
+        Raises:
+            ValueError: where the file is shorter than it was.
+        """
+        size = os.path.getsize(self.filename)
+        if size < state["size"]:
+            raise ValueError(
+                f"CSVLogger cannot go on with {self.filename}: it has {size} bytes, and had {state['size']} "
+                "when the training was saved. Put the file back, or start the training anew."
+            )
+        self.keys, self._kept = state["keys"], state["size"]
 
     def on_train_end(self, logs: Logs | None = None) -> None:
         """Closes the file."""
