@@ -49,6 +49,7 @@ def save(path: Path, training: Training) -> None:
         "training": training.get_state(),
         "callbacks": {name: callback.get_state() for name, callback in callbacks.items()},
         "random": random_states.get(),
+        "weights": list(tracking.named_weights(training.model)),
         "seeds": random.get_global_seeds(),
     }
     checkpoint.write(path, document, _variables(training.model))
@@ -75,6 +76,8 @@ class SavedTraining:
             self._check_description()
         training.build()
         self._values = checkpoint.match(path, _variables(training.model), values)
+        with self._errors():
+            self._check_order()
 
     def _check_description(self) -> None:
         found = {**self._document["description"], "callbacks": sorted(self._document["callbacks"])}
@@ -89,6 +92,16 @@ class SavedTraining:
                 f"File {self._path} was saved by another training; nothing was loaded:\n"
                 + "\n".join(lines)
                 + "\nPass the same, or remove the file to start anew."
+            )
+
+    def _check_order(self) -> None:
+        """The optimizer's variables are known by their places, which are those of the weights."""
+        found, expected = self._document["weights"], list(tracking.named_weights(self._training.model))
+        if found != expected:
+            raise LoadError(
+                f"File {self._path} was saved by a model whose weights are in another order; nothing was "
+                f"loaded. The file has {found}, the model {expected}. Make its layers in the old order, or "
+                "remove the file to start anew."
             )
 
     def restore(self) -> None:
