@@ -58,7 +58,12 @@ else:
     rows = tf.data.Dataset.from_tensor_slices((x[:52], y[:52]))
     data = {"x": rows.shuffle(52, seed=1).batch(8).prefetch(2)}
 optimizer = keras.optimizers.Adam(schedule, use_ema=True, ema_momentum=0.8)
-model.compile(optimizer, "binary_crossentropy", metrics=["accuracy"])
+model.compile(
+    optimizer,
+    "binary_crossentropy",
+    metrics=["accuracy"],
+    jit_compile="auto" if form == "arrays" else False,
+)
 history = model.fit(
     **data,
     epochs=5,

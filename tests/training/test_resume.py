@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -104,7 +105,7 @@ def assert_same(one, other):
     assert one[2:] == other[2:]
 
 
-def check(tmp_path, fit, interruptions, save_freq="epoch", seeds=(1, 99), make=make_model):
+def check(tmp_path, fit, interruptions, save_freq="epoch", make=None):
     """Trains straight, and with interruptions, each time in new objects and after another seed.
 
     Args:
@@ -114,19 +115,19 @@ def check(tmp_path, fit, interruptions, save_freq="epoch", seeds=(1, 99), make=m
 
     def attempt(seed, name, *more):
         keras.utils.set_random_seed(seed)
-        model = make()
+        model = (make or make_without_xla)()
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
         fit(model, [*more], folder)
         return outcome(model)
 
-    expected = attempt(seeds[0], "straight")
+    expected = attempt(1, "straight")
     for number, after in enumerate(interruptions):
         backup = CALLBACKS.BackupAndRestore(tmp_path / "backup", save_freq)
         with pytest.raises(Interrupted):
-            attempt(seeds[0] + number * seeds[1], "again", backup, Interrupt(after))
+            attempt(1 + 99 * number, "again", backup, Interrupt(after))
     backup = CALLBACKS.BackupAndRestore(tmp_path / "backup", save_freq)
-    got = attempt(seeds[1], "again", backup)
+    got = attempt(99, "again", backup)
     assert_same(got, expected)
     assert not (tmp_path / "backup").exists()
     return tmp_path / "straight", tmp_path / "again"
@@ -140,9 +141,9 @@ def fit_arrays(model, callbacks, folder, **options):
 # --- Arrays -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("after", "save_freq"), [(17, "epoch"), (17, 5), (14, 7), (20, 1)])
+@pytest.mark.parametrize(("after", "save_freq"), [(17, "epoch"), (14, 7), (20, 1)])
 def test_any_step_of_the_third_epoch(tmp_path, after, save_freq):
-    check(tmp_path, fit_arrays, [after], save_freq)
+    check(tmp_path, fit_arrays, [after], save_freq, make_model)
 
 
 def test_interrupted_again_and_again(tmp_path):
@@ -164,7 +165,7 @@ def make_without_xla():
 
 
 def make_plain():
-    return make_model(keras.optimizers.SGD(0.5, momentum=0.9))
+    return make_model(keras.optimizers.SGD(0.5, momentum=0.9), jit_compile=False)
 
 
 def all_callbacks(folder):
@@ -212,9 +213,9 @@ def test_callbacks_go_on(tmp_path, save_freq):
     assert type(other[-1].latest[1]) is np.float32
 
 
-@pytest.mark.parametrize("options", [{"jit_compile": False}, {"run_eagerly": True}])
-def test_other_programs(tmp_path, options):
-    check(tmp_path, fit_arrays, [17], 5, make=lambda: make_model(**options))
+def test_eager_steps(tmp_path):
+    fit = lambda *a: fit_arrays(*a, epochs=2)  # noqa: E731
+    check(tmp_path, fit, [10], 5, make=lambda: make_model(run_eagerly=True))
 
 
 class Unbuilt(keras.Model):
@@ -297,11 +298,17 @@ def batches(form):
     return data.prefetch(tf.data.AUTOTUNE)
 
 
-FORMS = ["reshuffled", "cached order", "repeated order", "unknown length", "endless"]
+FORMS = [
+    ("reshuffled", 3),
+    ("cached order", "epoch"),
+    ("repeated order", 3),
+    ("unknown length", "epoch"),
+    ("unknown length", 3),
+    ("endless", 3),
+]
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("save_freq", ["epoch", 3])
+@pytest.mark.parametrize(("form", "save_freq"), FORMS)
 def test_datasets(tmp_path, form, save_freq):
     options = {"steps_per_epoch": 9} if form == "endless" else {}
 
@@ -317,7 +324,7 @@ def test_datasets(tmp_path, form, save_freq):
             **options,
         )
 
-    check(tmp_path, fit, [16], save_freq, make=make_without_xla)
+    check(tmp_path, fit, [16], save_freq)
 
 
 def test_the_small_last_batch_is_the_first_after_the_interruption(tmp_path):
@@ -327,7 +334,7 @@ def test_the_small_last_batch_is_the_first_after_the_interruption(tmp_path):
         tf.random.set_seed(7)
         model.fit(batches("reshuffled"), epochs=4, verbose=0, callbacks=callbacks)
 
-    check(tmp_path, fit, [13], save_freq=6)
+    check(tmp_path, fit, [13], save_freq=6, make=make_model)
 
 
 class Rows(keras.utils.PyDataset):
@@ -339,8 +346,9 @@ class Rows(keras.utils.PyDataset):
         return X[start : start + 8], Y[start : start + 8]
 
 
-@pytest.mark.parametrize("form", ["PyDataset", "list of batches", "generator"])
-@pytest.mark.parametrize("save_freq", ["epoch", 4])
+@pytest.mark.parametrize(
+    ("form", "save_freq"), [("PyDataset", "epoch"), ("PyDataset", 4), ("generator", 4)]
+)
 def test_batches_from_python(tmp_path, form, save_freq):
     def endless():
         while True:
@@ -349,13 +357,12 @@ def test_batches_from_python(tmp_path, form, save_freq):
     def fit(model, callbacks, folder):
         data = {
             "PyDataset": Rows(),
-            "list of batches": map(Rows().__getitem__, range(NUM_STEPS * 4)),
             "generator": endless(),
         }[form]
         steps = None if form == "PyDataset" else NUM_STEPS
         model.fit(data, epochs=4, verbose=0, callbacks=callbacks, steps_per_epoch=steps)
 
-    check(tmp_path, fit, [17], save_freq, make=make_without_xla)
+    check(tmp_path, fit, [17], save_freq)
 
 
 # --- `fit(resume=...)` --------------------------------------------------------------------------------
@@ -442,22 +449,25 @@ def test_a_state_of_something_else_is_refused(saved, case):
     assert saved.read_bytes() == content
 
 
-def test_another_order_of_the_same_weights_is_refused(tmp_path):
+def test_state_goes_by_path_and_not_by_place(tmp_path):
     class Pair(keras.Model):
         def __init__(self, first, second):
             super().__init__()
             self.members = {first: LAYERS.Dense(4), second: LAYERS.Dense(4)}
 
         def call(self, inputs):
-            return self.members["a"](inputs) + self.members["b"](inputs)
+            return self.members["a"](inputs) - self.members["b"](inputs)
 
+    results = []
     for names in (("a", "b"), ("b", "a")):
         model = Pair(*names)
         model.compile("adam", "mse", jit_compile=False)
-        if names == ("a", "b"):
-            fit_resume(model, tmp_path, 1)
-    with pytest.raises(keras.saving.LoadError, match="whose weights are in another order"):
-        fit_resume(model, tmp_path, 2)
+        fit_resume(model, tmp_path, 1)
+        kernels = [model.members[name].kernel for name in "ab"]
+        slots = {id(v.slot.weight): v for v in model.optimizer.variables if hasattr(v, "slot")}
+        results.append([np.asarray(v) for k in kernels for v in (k, slots[id(k)])])
+    for mine, theirs in zip(*results, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
 
 
 def test_other_files_are_refused(tmp_path):
@@ -600,7 +610,6 @@ PROGRAM = Path(__file__).with_name("killed_program.py")
 
 
 def run_program(folder, form, **environment):
-    folder.mkdir(exist_ok=True)
     root = str(PROGRAM.parents[2])
     return subprocess.run(
         [sys.executable, str(PROGRAM), str(folder), form],
@@ -611,11 +620,13 @@ def run_program(folder, form, **environment):
 
 
 @pytest.mark.parametrize("form", ["arrays", "dataset"])
-def test_killed_and_run_again(tmp_path, form):
+def test_killed_and_run_again(tmp_path, form, monkeypatch):
     """The same program, killed at a random step of the third epoch of five, ends as one that was not."""
     step = int(np.random.default_rng(os.getpid()).integers(15, 21))
-    straight = run_program(tmp_path / "straight", form)
-    assert straight.returncode == 0, straight.stderr
+    for name in ("straight", "again"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(sys, "argv", [str(PROGRAM), str(tmp_path / "straight"), form])
+    runpy.run_path(str(PROGRAM))
     killed = run_program(tmp_path / "again", form, KILL_AFTER=str(step))
     assert killed.returncode == -9, killed.stderr
     assert not (tmp_path / "again" / "results.json").exists()

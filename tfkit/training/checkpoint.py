@@ -18,6 +18,7 @@ from tfkit.core import tracking
 from tfkit.optimizers import Optimizer
 from tfkit.saving import checkpoint
 from tfkit.saving.errors import LoadError
+from tfkit.saving.state import named_slots
 from tfkit.training import random_states
 
 
@@ -49,7 +50,6 @@ def save(path: Path, training: Training) -> None:
         "training": training.get_state(),
         "callbacks": {name: callback.get_state() for name, callback in callbacks.items()},
         "random": random_states.get(),
-        "weights": list(tracking.named_weights(training.model)),
         "seeds": random.get_global_seeds(),
     }
     checkpoint.write(path, document, _variables(training.model))
@@ -76,8 +76,6 @@ class SavedTraining:
             self._check_description()
         training.build()
         self._values = checkpoint.match(path, _variables(training.model), values)
-        with self._errors():
-            self._check_order()
 
     def _check_description(self) -> None:
         found = {**self._document["description"], "callbacks": sorted(self._document["callbacks"])}
@@ -92,16 +90,6 @@ class SavedTraining:
                 f"File {self._path} was saved by another training; nothing was loaded:\n"
                 + "\n".join(lines)
                 + "\nPass the same, or remove the file to start anew."
-            )
-
-    def _check_order(self) -> None:
-        """The optimizer's variables are known by their places, which are those of the weights."""
-        found, expected = self._document["weights"], list(tracking.named_weights(self._training.model))
-        if found != expected:
-            raise LoadError(
-                f"File {self._path} was saved by a model whose weights are in another order; nothing was "
-                f"loaded. The file has {found}, the model {expected}. Make its layers in the old order, or "
-                "remove the file to start anew."
             )
 
     def restore(self) -> None:
@@ -148,19 +136,21 @@ def _callbacks(training: Training) -> dict[str, Any]:
 
 def _variables(model: Any) -> dict[str, tf.Variable]:
     """Every variable that training changes, by path."""
-    found = {f"model/{path}": v for path, v in tracking.named_state(model).items()}
+    found: dict[str, tf.Variable] = {}
+
+    def add(steps: tuple[str, ...], variables: dict[str, tf.Variable]) -> None:
+        prefix = "/".join(filter(None, steps))
+        found.update({f"{prefix}/{name}": variable for name, variable in variables.items()})
+
+    add(("model",), tracking.named_state(model))
+    seen: set[int] = set()
     for path, layer in tracking.named_layers(model):
         states = tf.nest.flatten(getattr(layer, "_tfkit_states", None) or ())
-        found |= _numbered(("states", path), states)
+        add(("states", path), {str(index): state for index, state in enumerate(states)})
         for name, value in vars(layer).items():
-            if isinstance(value, Optimizer):
-                found |= _numbered(("optimizers", path, name), value.variables)
+            if isinstance(value, Optimizer) and id(value) not in seen:
+                seen.add(id(value))
+                add(("optimizers", path, name), named_slots(value, model))
     for index, metric in enumerate(model.metrics):
-        found |= _numbered(("metrics", str(index)), metric.variables)
-    unique = {id(variable): path for path, variable in reversed(found.items())}
-    return {path: variable for path, variable in found.items() if unique[id(variable)] == path}
-
-
-def _numbered(steps: tuple[str, ...], variables: Any) -> dict[str, tf.Variable]:
-    prefix = "/".join(filter(None, steps))
-    return {f"{prefix}/{index}": variable for index, variable in enumerate(variables)}
+        add(("metrics", str(index)), tracking.metric_variables(metric))
+    return found
