@@ -81,9 +81,11 @@ INNER = {
     "ops.linalg.slogdet",
     "random.Seed",
     "random.draw_seed",
+    "random.get_global_seeds",
     "random.global_seed_generator",
     "random.make_default_seed",
     "random.reset_global_seed_generator",
+    "random.set_global_seeds",
     "random.set_random_seed",
 }
 # Parameters of Keras that are left out: they would do nothing here.

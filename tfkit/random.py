@@ -94,6 +94,19 @@ def reset_global_seed_generator() -> None:
     _global_generator = None
 
 
+def get_global_seeds() -> list[int] | None:
+    """Where the global generator stands; `None` before the first draw without a seed."""
+    return None if _global_generator is None else _global_generator.state.numpy().tolist()
+
+
+def set_global_seeds(state: list[int] | None) -> None:
+    """Goes to where `get_global_seeds` said that the global generator stood."""
+    if state is None:
+        reset_global_seed_generator()
+    else:
+        global_seed_generator().state.assign(state)
+
+
 def set_random_seed(seed: int) -> None:
     """Makes a program repeatable: seeds Python, NumPy, TensorFlow and the global generator.
 

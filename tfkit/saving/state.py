@@ -55,14 +55,17 @@ def own_stores(model: Any) -> list[tuple[str, Layer]]:
 
 
 def optimizer_state(model: Any) -> dict[str, tf.Variable]:
-    """The optimizer's variables: slots by the path of the weight that they belong to.
+    """The variables of the model's optimizer, by path; none where it is not built."""
+    optimizer = getattr(model, "optimizer", None)
+    return {} if optimizer is None or not optimizer.built else named_slots(optimizer, model)
+
+
+def named_slots(optimizer: Any, model: Any) -> dict[str, tf.Variable]:
+    """An optimizer's variables: slots by the path of the weight that they belong to.
 
     `slots/dense/kernel/momentum` belongs to the weight at `dense/kernel`; what belongs to no weight stands at
     its name, as `own/iteration`, numbered where two have the same.
     """
-    optimizer = getattr(model, "optimizer", None)
-    if optimizer is None or not optimizer.built:
-        return {}
     paths = {id(weight): path for path, weight in tracking.named_weights(model).items()}
     state: dict[str, tf.Variable] = {}
     for variable in optimizer.variables:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.training import random_states
 from tfkit.training.arrays import as_tensor
 
 
@@ -90,6 +91,9 @@ class DatasetData:
         dataset: the batches.
         num_batches: how many there are, `None` where that is not known.
         source: where the batches come from if that is Python; its `error` is what the user's code raised.
+
+    Attributes:
+        is_one_shot: whether the batches come from something that can be passed over only once.
     """
 
     def __init__(
@@ -98,6 +102,19 @@ class DatasetData:
         self.dataset = dataset
         self.num_batches = num_batches
         self._source = source
+        self.is_one_shot = getattr(source, "is_one_shot", False)
+
+    @property
+    def drawn_from(self) -> Any:
+        """The random states that the latest pass over Python's batches began with; `None` for others."""
+        return getattr(self._source, "drawn_from", None)
+
+    def restart(self, drawn_from: Any) -> None:
+        """Lets the next pass over Python's batches be a new one, from random states if they are given."""
+        if self._source is not None:
+            self._source.restart()
+            if drawn_from is not None:
+                random_states.set(drawn_from)
 
     @contextlib.contextmanager
     def errors_of_user(self) -> Iterator[None]:

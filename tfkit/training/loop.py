@@ -3,181 +3,220 @@
 from __future__ import annotations
 
 import functools
-import itertools
-import threading
+import os
 import time
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
-from tfkit.training.callbacks import CallbackList, History
+from tfkit.training.callbacks import BackupAndRestore, CallbackList, History
+from tfkit.training.callbacks.callback_list import make_callback_list
 from tfkit.training.data import ArrayData, DatasetData, split_validation
-from tfkit.training.prediction import EagerPrediction, Gathered, PredictProgram, to_numpy
-from tfkit.training.programs import ArrayProgram, EagerProgram, IteratorProgram
+from tfkit.training.feeds import make_feed
+from tfkit.training.pace import Pace
 from tfkit.training.sources import is_arrays, is_batches, make_data
 
-# A program ends often enough for the bar to be redrawn and Ctrl-C to be heard.
-_SECONDS_A_PROGRAM = 0.1
+Data = ArrayData | DatasetData
+Logs = dict[str, Any]
 
 
-class Pace:
-    """How many steps the next program should run to take about a tenth of a second.
-
-    Args:
-        limit: the most steps, if the user has said so.
-    """
-
-    def __init__(self, limit: int | None) -> None:
-        self._limit = limit
-        self._steps = limit or 1
-
-    def steps(self, left: int | None, callback_limit: int | None) -> int:
-        """Steps of the next program."""
-        limits = [limit for limit in (left, callback_limit) if limit is not None]
-        return max(1, min([self._steps, *limits]))
-
-    def learn(self, steps: int, seconds: float) -> None:
-        """Notes how long the last program took."""
-        if self._limit is None:
-            per_step = seconds / max(steps, 1)
-            self._steps = int(
-                min(max(_SECONDS_A_PROGRAM / max(per_step, 1e-7), 1), self._steps * 8)
-            )
-
-
-# --- One program --------------------------------------------------------------------------------------
-
-
-def run_arrays(
-    model: Any, mode: str, data: ArrayData, order: tf.Tensor | None, first_step: int, num_steps: int
-) -> dict[str, Any]:
-    """Runs steps over arrays and gives the logs of the last one."""
-    step, finish = model._step_for(mode)
-    if model._runs_eagerly():
-        program = model._programs.eager(mode, EagerProgram(step, finish))
-        return program.run(data, order, first_step, num_steps)
-    trace = model._programs.trace(mode, data.tensors, step)
-    shuffled = order is not None
-    program = model._programs.get(
-        mode,
-        ("arrays", shuffled),
-        trace,
-        lambda: ArrayProgram(trace, finish, model.jit_compile, shuffled),
-    )
-    return program.run(data, order, first_step, num_steps)
-
-
-def run_iterator(
-    model: Any, mode: str, iterator: Any, num_steps: int
-) -> tuple[int, dict[str, Any]]:
-    """Runs at most `num_steps` steps over an iterator; how many there were, and the last one's logs."""
-    step, finish = model._step_for(mode)
-    if model._runs_eagerly():
-        program = model._programs.eager(mode, EagerProgram(step, finish))
-        return program.run_batches(itertools.islice(iterator, num_steps))
-    trace = model._programs.trace(mode, iterator.element_spec, step)
-    program = model._programs.get(
-        mode, "iterator", trace, lambda: IteratorProgram(trace, finish, model.jit_compile)
-    )
-    return program.run(iterator, num_steps)
-
-
-class Epoch:
-    """The steps of one pass over data, a program at a time.
+class Steps:
+    """The steps of an epoch or of an evaluation, a program at a time, with the callbacks in between.
 
     Args:
         model: the model.
         mode: `"train"` or `"test"`.
         data: what to pass over.
-        num_steps: steps of the pass, all unless given.
-        iterator: an iterator over a dataset to go on with.
+        num_steps: steps of one run; all batches unless given.
+
+    Attributes:
+        num_steps: steps of one run, `None` where that is not known yet.
+        done: steps of the present run.
+        logs: their results.
+    """
+
+    def __init__(self, model: Any, mode: str, data: Data, num_steps: int | None) -> None:
+        self.model = model
+        self.mode = mode
+        self.num_steps = num_steps if num_steps is not None else data.num_batches
+        self.feed = make_feed(data, goes_on=mode == "train" and num_steps is not None)
+        self.done = 0
+        self.logs: Logs = {}
+        self._pace = Pace(model.steps_per_execution)
+
+    def run(self, callbacks: CallbackList) -> Logs:
+        """Runs all steps that are left, or until a callback stops the training; the results."""
+        if not self.done:
+            self.feed.begin()
+        while self.num_steps is None or self.done < self.num_steps:
+            if not self._run_program(callbacks):
+                break
+            if self.mode == "train" and self.model.stop_training:
+                break
+        self.logs = to_floats(self.logs)
+        self.feed.end()
+        return self.logs
+
+    def _run_program(self, callbacks: CallbackList) -> bool:
+        """Runs a program, and tells the callbacks; whether there was a batch to run it on."""
+        training, first = self.mode == "train", self.done
+        dense = callbacks.needs_train_batches if training else callbacks.needs_test_batches
+        limit = 1 if dense else callbacks.chunk_limit(first) if training else None
+        left = None if self.num_steps is None else self.num_steps - first
+        if dense:
+            getattr(callbacks, f"on_{self.mode}_batch_begin")(first)
+        started = time.perf_counter()
+        steps, logs = self.feed.run(self.model, self.mode, first, self._pace.steps(left, limit))
+        if steps == 0:
+            return False
+        self._pace.learn(steps, time.perf_counter() - started)
+        self.done, self.logs = first + steps, logs
+        if dense:
+            getattr(callbacks, f"on_{self.mode}_batch_end")(self.done - 1, to_floats(logs))
+        else:
+            callbacks.on_steps_end(self.done - 1, steps, functools.partial(to_floats, logs))
+        return True
+
+    def reset(self) -> None:
+        """The next run begins with its first step."""
+        self.done, self.logs = 0, {}
+
+    def get_state(self) -> dict[str, Any]:
+        """How far the run has come, as data."""
+        return {
+            "done": self.done,
+            "num_steps": self.num_steps,
+            "logs": to_floats(self.logs),
+            "feed": self.feed.get_state(),
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes to where another run stood."""
+        self.done, self.num_steps, self.logs = state["done"], state["num_steps"], state["logs"]
+        self.feed.set_state(state["feed"])
+
+
+class Fit:
+    """One `fit`: its data, its callbacks, and how far it has come.
+
+    Args:
+        model: the model.
+        steps: the steps of an epoch.
+        validation: the steps of a validation, if there is one.
+        validation_freq: after which epochs it runs.
+        callbacks: what is told.
+        initial_epoch: the epoch to start with.
+        epochs: the number of the last epoch.
+
+    Attributes:
+        epoch: index of the epoch that is under way, or comes next.
     """
 
     def __init__(
-        self, model: Any, mode: str, data: Any, num_steps: int | None, iterator: Any = None
+        self,
+        model: Any,
+        steps: Steps,
+        validation: Steps | None,
+        validation_freq: Any,
+        callbacks: CallbackList,
+        initial_epoch: int,
+        epochs: int,
     ) -> None:
         self.model = model
-        self.mode = mode
-        self.data = data
-        self.num_steps = num_steps if num_steps is not None else data.num_batches
-        self.iterator = iterator
-        self.order = data.order() if isinstance(data, ArrayData) else None
-        if isinstance(data, DatasetData) and iterator is None:
-            self.iterator = iter(data.dataset)
+        self.callbacks = callbacks
+        self.epoch = initial_epoch
+        self._steps = steps
+        self._validation = validation
+        self._validation_freq = validation_freq
+        self._epochs = epochs
+        self._trains = epochs > initial_epoch
+        self._is_over = False
+        self._logs: Logs = {}
+        for callback in callbacks.callbacks:
+            if isinstance(callback, BackupAndRestore):
+                callback.follow(self)
 
-    def run(self, first_step: int, num_steps: int) -> tuple[int, dict[str, Any]]:
-        """Runs a program; how many steps it did, and its logs."""
-        if isinstance(self.data, DatasetData):
-            with self.data.errors_of_user():
-                return run_iterator(self.model, self.mode, self.iterator, num_steps)
-        position = first_step % self.data.num_batches
-        if position == 0 and first_step:
-            self.order = self.data.order()
-        num_steps = min(num_steps, self.data.num_batches - position)
-        logs = run_arrays(self.model, self.mode, self.data, self.order, position, num_steps)
-        return num_steps, logs
+    def run(self) -> History:
+        """Trains."""
+        model, callbacks = self.model, self.callbacks
+        model.stop_training = False
+        callbacks.on_train_begin()
+        while self.epoch < self._epochs and not self._is_over:
+            model.reset_metrics()
+            callbacks.on_epoch_begin(self.epoch)
+            logs = self._steps.run(callbacks)
+            ran_out = self._check_ran_out()
+            if self._validation is not None and _due(self.epoch + 1, self._validation_freq):
+                model.reset_metrics()
+                measured = run_test(self._validation, callbacks)
+                logs = {**logs, **{f"val_{name}": value for name, value in measured.items()}}
+            # A state that is saved from here on begins with the next epoch.
+            finished, self.epoch = self.epoch, self.epoch + 1
+            self._steps.reset()
+            self._logs, self._is_over = logs, ran_out
+            callbacks.on_epoch_end(finished, logs)
+            self._is_over = ran_out or model.stop_training
+        if model.optimizer is not None and self._trains:
+            model.optimizer.finalize_variable_values(model.trainable_weights)
+        callbacks.on_train_end(self._logs)
+        return model.history
 
-    def close(self) -> None:
-        """Gives up the iterator, in another thread.
+    def _check_ran_out(self) -> bool:
+        """Whether there is nothing to go on with; warns where there were too few batches."""
+        steps = self._steps
+        if steps.num_steps is None:
+            steps.num_steps = steps.done
+        ran_out = steps.done < steps.num_steps and not self.model.stop_training
+        if ran_out or steps.num_steps == 0:
+            warnings.warn(
+                f"Your input ran out of data; interrupting training. Expected {steps.num_steps} steps in "
+                f"an epoch, and there were batches for {steps.done}. Use `.repeat()` on a dataset, or pass "
+                "fewer `steps_per_epoch`.",
+                stacklevel=5,
+            )
+        return ran_out and steps.feed.goes_on
 
-        It waits for the thread that tunes the pipeline, which sleeps up to half as long as the pass took:
-        0.43 s after one of 0.84 s.
-        """
-        held, self.iterator = [self.iterator], None
-        if held != [None]:
-            threading.Thread(target=held.clear).start()
+    # --- What a saved training keeps of it ------------------------------------------------------
 
+    @property
+    def is_inside_epoch(self) -> bool:
+        """Whether steps of the present epoch are done."""
+        return self._steps.done > 0
 
-def run_epoch(
-    epoch: Epoch, callbacks: CallbackList, pace: Pace, stoppable: bool
-) -> tuple[int, dict[str, Any]]:
-    """All steps of an epoch, with the callbacks between programs; how many, and the last logs."""
-    mode, model = epoch.mode, epoch.model
-    dense = callbacks.needs_train_batches if mode == "train" else callbacks.needs_test_batches
-    begin = getattr(callbacks, f"on_{mode}_batch_begin")
-    end = getattr(callbacks, f"on_{mode}_batch_end")
-    done, logs = 0, {}
-    while epoch.num_steps is None or done < epoch.num_steps:
-        left = None if epoch.num_steps is None else epoch.num_steps - done
-        limit = 1 if dense else callbacks.chunk_limit(done) if mode == "train" else None
-        if dense:
-            begin(done)
-        started = time.perf_counter()
-        steps, new_logs = epoch.run(done, pace.steps(left, limit))
-        if steps == 0:
-            break
-        pace.learn(steps, time.perf_counter() - started)
-        logs = new_logs
-        done += steps
-        if dense:
-            end(done - 1, to_floats(logs))
-        else:
-            callbacks.on_steps_end(done - 1, steps, functools.partial(to_floats, logs))
-        if stoppable and model.stop_training:
-            break
-    return done, to_floats(logs)
+    def build(self) -> None:
+        """Makes all variables that training needs, as its first step would."""
+        self._steps.feed.build(self.model, "train")
 
+    def description(self) -> dict[str, Any]:
+        """What a saved state is good for: the optimizer, and the data."""
+        optimizer = self.model.optimizer
+        return {
+            "optimizer": None if optimizer is None else type(optimizer).__name__,
+            "data": self._steps.feed.description(),
+        }
 
-def to_floats(logs: dict[str, Any]) -> dict[str, Any]:
-    """Logs as Python numbers; arrays stay arrays."""
-    floats = {}
-    for name, value in logs.items():
-        array = np.asarray(value)
-        floats[name] = float(array) if array.ndim == 0 else array
-    return floats
+    def get_state(self) -> dict[str, Any]:
+        """How far the training has come, as data."""
+        validation = self._validation
+        return {
+            "epoch": self.epoch,
+            "is_over": self._is_over or self.model.stop_training,
+            "logs": self._logs,
+            "steps": self._steps.get_state(),
+            "validation": None if validation is None else validation.get_state(),
+        }
 
-
-def flat_values(model: Any, logs: dict[str, Any]) -> list[Any]:
-    """The values of logs in the order of the model's metrics."""
-    names = [name for name in model.metrics_names if name in logs]
-    names += [name for name in logs if name not in names]
-    return [logs[name] for name in names]
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes to where another training stood."""
+        self.epoch, self._logs = state["epoch"], state["logs"]
+        self._is_over = self.model.stop_training = state["is_over"]
+        self._steps.set_state(state["steps"])
+        if self._validation is not None and state["validation"] is not None:
+            self._validation.set_state(state["validation"])
 
 
-# --- fit, evaluate, predict -----------------------------------------------------------------------------
+# --- fit and evaluate ---------------------------------------------------------------------------------
 
 
 def fit(
@@ -198,94 +237,72 @@ def fit(
     validation_steps: int | None,
     validation_batch_size: int | None,
     validation_freq: Any,
+    resume: str | os.PathLike[str] | None,
 ) -> History:
     """What `Model.fit` does; the arguments are its."""
+    _check_steps(steps_per_epoch=steps_per_epoch, validation_steps=validation_steps)
     if validation_split and validation_data is None:
         (x, y, sample_weight), validation_data = split_validation(
             (x, y, sample_weight), validation_split
         )
     data = make_data(x, y, sample_weight, batch_size, shuffle, class_weight)
+    steps = Steps(model, "train", data, steps_per_epoch)
     validation = None
     if validation_data is not None:
-        parts = (
-            validation_data if isinstance(validation_data, (tuple, list)) else (validation_data,)
-        )
-        test_x, test_y, test_weight = (*parts, None, None)[:3]
-        if not parts or not (is_batches(test_x) or is_arrays(test_x)):
-            raise ValueError(
-                "Unknown `validation_data`. Expected `(x, y)`, `(x, y, sample_weight)` or a dataset of "
-                f"batches. Received: {validation_data!r}"
-            )
-        test_size = validation_batch_size or batch_size
-        if is_batches(test_x):
-            test_size = None
-        validation = make_data(test_x, test_y, test_weight, test_size)
-    for name, value in (
-        ("steps_per_epoch", steps_per_epoch),
-        ("validation_steps", validation_steps),
-    ):
-        if value is not None and int(value) < 1:
-            raise ValueError(f"`{name}` must be a positive integer. Received: {value}")
-    pace, test_pace = Pace(model.steps_per_execution), Pace(model.steps_per_execution)
-    num_steps = steps_per_epoch if steps_per_epoch is not None else data.num_batches
-    callbacks = _callback_list(model, callbacks, verbose, epochs=epochs, steps=num_steps)
-    model.stop_training = False
-    callbacks.on_train_begin()
-    logs: dict[str, Any] = {}
-    iterator = None
-    for number in range(initial_epoch, epochs):
-        model.reset_metrics()
-        callbacks.on_epoch_begin(number)
-        epoch = Epoch(model, "train", data, num_steps, iterator)
-        done, logs = run_epoch(epoch, callbacks, pace, stoppable=True)
-        if steps_per_epoch is not None and isinstance(data, DatasetData):
-            iterator = epoch.iterator
-        else:
-            epoch.close()
-        if num_steps is None:
-            num_steps = data.num_batches = done
-        ran_out = done < num_steps and not model.stop_training
-        if ran_out or num_steps == 0:
-            warnings.warn(
-                f"Your input ran out of data; interrupting training. Expected {num_steps} steps in an "
-                f"epoch, and there were batches for {done}. Use `.repeat()` on a dataset, or pass fewer "
-                "`steps_per_epoch`.",
-                stacklevel=3,
-            )
-        if validation is not None and _due(number + 1, validation_freq):
-            model.reset_metrics()
-            measured = _run_test(model, validation, validation_steps, callbacks, test_pace)
-            logs = {**logs, **{f"val_{name}": value for name, value in measured.items()}}
-        callbacks.on_epoch_end(number, logs)
-        if model.stop_training or (ran_out and iterator is not None):
-            break
-    if model.optimizer is not None and epochs > initial_epoch:
-        model.optimizer.finalize_variable_values(model.trainable_weights)
-    callbacks.on_train_end(logs)
-    return model.history
+        data = _validation_data(validation_data, validation_batch_size or batch_size)
+        validation = Steps(model, "test", data, validation_steps)
+    if resume is not None:
+        callbacks = _with_backup(callbacks, resume)
+    callbacks = make_callback_list(model, callbacks, verbose, epochs=epochs, steps=steps.num_steps)
+    return Fit(model, steps, validation, validation_freq, callbacks, initial_epoch, epochs).run()
 
 
 def evaluate(
-    model: Any, data: Any, verbose: int, steps: int | None, callbacks: Any
+    model: Any, data: Any, verbose: int, num_steps: int | None, callbacks: Any
 ) -> dict[str, Any]:
     """What `Model.evaluate` does, with a dict of logs as its result."""
-    num_steps = steps if steps is not None else data.num_batches
-    callbacks = _callback_list(
-        model, callbacks, verbose, add_history=False, epochs=1, steps=num_steps
+    steps = Steps(model, "test", data, num_steps)
+    callbacks = make_callback_list(
+        model, callbacks, verbose, add_history=False, epochs=1, steps=steps.num_steps
     )
     model.reset_metrics()
-    return _run_test(model, data, steps, callbacks, Pace(model.steps_per_execution))
+    return run_test(steps, callbacks)
 
 
-def _run_test(
-    model: Any, data: Any, steps: int | None, callbacks: CallbackList, pace: Pace
-) -> dict[str, Any]:
+def run_test(steps: Steps, callbacks: CallbackList) -> Logs:
+    """An evaluation, by itself or in a `fit`."""
     callbacks.on_test_begin()
-    epoch = Epoch(model, "test", data, steps)
-    _, logs = run_epoch(epoch, callbacks, pace, stoppable=False)
-    epoch.close()
+    steps.reset()
+    logs = steps.run(callbacks)
     callbacks.on_test_end(logs)
     return logs
+
+
+def _check_steps(**numbers: int | None) -> None:
+    for name, value in numbers.items():
+        if value is not None and int(value) < 1:
+            raise ValueError(f"`{name}` must be a positive integer. Received: {value}")
+
+
+def _validation_data(given: Any, batch_size: int | None) -> Data:
+    parts = given if isinstance(given, (tuple, list)) else (given,)
+    x, y, sample_weight = (*parts, None, None)[:3]
+    if not parts or not (is_batches(x) or is_arrays(x)):
+        raise ValueError(
+            "Unknown `validation_data`. Expected `(x, y)`, `(x, y, sample_weight)` or a dataset of "
+            f"batches. Received: {given!r}"
+        )
+    return make_data(x, y, sample_weight, None if is_batches(x) else batch_size)
+
+
+def _with_backup(callbacks: Any, path: str | os.PathLike[str]) -> list[Any]:
+    listed = CallbackList(callbacks).callbacks
+    if any(isinstance(callback, BackupAndRestore) for callback in listed):
+        raise ValueError(
+            "`resume` is the short form of a `BackupAndRestore`, and there is one among the callbacks. "
+            f"Pass one of the two. Received: resume={path!r}"
+        )
+    return [*listed, BackupAndRestore(path, delete_checkpoint=False)]
 
 
 def _due(number: int, frequency: Any) -> bool:
@@ -294,98 +311,20 @@ def _due(number: int, frequency: Any) -> bool:
     return number in frequency
 
 
-def _callback_list(
-    model: Any, callbacks: Any, verbose: int, add_history: bool = True, **params: Any
-) -> CallbackList:
-    if isinstance(callbacks, CallbackList):
-        return callbacks
-    return CallbackList(
-        callbacks,
-        add_history=add_history,
-        add_progbar=verbose != 0,
-        model=model,
-        verbose=verbose,
-        **params,
-    )
+# --- Results ------------------------------------------------------------------------------------------
 
 
-def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: Any) -> Any:
-    """What `Model.predict` does."""
-    program = predict_program(model, data)
-    if data.num_batches == 1 and not verbose and callbacks is None:
-        batch = data.tensors if isinstance(data, ArrayData) else next(data.batches())
-        outputs = program.run_batch(tf.nest.flatten(batch))
-        return tf.nest.map_structure(to_numpy, outputs)
-    num_steps = steps if steps is not None else data.num_batches
-    callbacks = _callback_list(
-        model, callbacks, verbose, add_history=False, epochs=1, steps=num_steps
-    )
-    callbacks.on_predict_begin()
-    if isinstance(data, ArrayData):
-        result = _predict_arrays(model, program, data, num_steps, callbacks)
-    else:
-        result = _predict_batches(program, data, num_steps, callbacks)
-    callbacks.on_predict_end()
-    return result
+def to_floats(logs: Logs) -> Logs:
+    """Logs as Python numbers; arrays stay arrays."""
+    floats = {}
+    for name, value in logs.items():
+        array = np.asarray(value)
+        floats[name] = float(array) if array.ndim == 0 else array
+    return floats
 
 
-def stream(model: Any, data: Any, steps: int | None) -> Iterator[Any]:
-    """What `Model.predict(stream=True)` does: the outputs batch by batch."""
-    program = predict_program(model, data)
-    for batch in itertools.islice(data.batches(), steps):
-        yield tf.nest.map_structure(to_numpy, program.run_batch(tf.nest.flatten(batch)))
-
-
-def _predict_arrays(
-    model: Any, program: Any, data: ArrayData, num_steps: int, callbacks: CallbackList
-) -> Any:
-    """Predicts for rows of arrays, a program at a time."""
-    num_steps = min(num_steps, -(-data.num_rows // data.batch_size))
-    num_rows = min(num_steps * data.batch_size, data.num_rows)
-    gathered, pace, done = Gathered(num_rows), Pace(model.steps_per_execution), 0
-    dense = callbacks.needs_predict_batches
-    while done < num_steps:
-        steps = 1 if dense else pace.steps(num_steps - done, None)
-        if dense:
-            callbacks.on_predict_batch_begin(done)
-        started = time.perf_counter()
-        outputs = program.run(data, done, steps)
-        rows = min((done + steps) * data.batch_size, num_rows) - done * data.batch_size
-        gathered.add(outputs, rows)
-        pace.learn(steps, time.perf_counter() - started)
-        done += steps
-        if dense:
-            callbacks.on_predict_batch_end(done - 1, {"outputs": outputs})
-        else:
-            callbacks.on_steps_end(done - 1, steps, dict)
-    return gathered.result()
-
-
-def _predict_batches(
-    program: Any, data: DatasetData, num_steps: int | None, callbacks: CallbackList
-) -> Any:
-    """Predicts for the batches of a dataset, one by one."""
-    gathered = Gathered(None)
-    dense = callbacks.needs_predict_batches
-    for index, batch in enumerate(itertools.islice(data.batches(), num_steps)):
-        if dense:
-            callbacks.on_predict_batch_begin(index)
-        tensors = tf.nest.flatten(batch)
-        outputs = program.run_batch(tensors)
-        gathered.add(outputs, 0)
-        if dense:
-            callbacks.on_predict_batch_end(index, {"outputs": outputs})
-        else:
-            callbacks.on_steps_end(index, 1, dict)
-    return gathered.result()
-
-
-def predict_program(model: Any, data: Any) -> Any:
-    """The program that predicts for data of this form."""
-    structure = data.tensors if isinstance(data, ArrayData) else data.dataset.element_spec
-    if model._runs_eagerly():
-        return model._programs.eager("predict", EagerPrediction(model.predict_step, structure))
-    trace = model._programs.trace("predict", structure, model.predict_step)
-    return model._programs.get(
-        "predict", trace, trace, lambda: PredictProgram(trace, model.jit_compile)
-    )
+def flat_values(model: Any, logs: Logs) -> list[Any]:
+    """The values of logs in the order of the model's metrics."""
+    names = [name for name in model.metrics_names if name in logs]
+    names += [name for name in logs if name not in names]
+    return [logs[name] for name in names]

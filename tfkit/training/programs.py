@@ -214,13 +214,17 @@ def _rows(
 
 
 class IteratorProgram(_Program):
-    """Runs steps over batches that a `tf.data` iterator gives; arguments as in `_Program`."""
+    """Runs steps over batches that a `tf.data` iterator gives; arguments as in `_Program`.
+
+    Attributes:
+        size: rows of the first batch, for which XLA compiles; -1 before.
+    """
 
     def __init__(
         self, trace: StepTrace, finish: Callable[[], Logs], jit_compile: bool | str
     ) -> None:
         super().__init__(trace, finish, jit_compile)
-        self._size = tf.constant(-1, "int64")
+        self.size = -1
         self._block = _block_size(self.trace.specs)
         self._xla_steps = tf.function(self._steps, autograph=False, jit_compile=True)
         self._advances = {
@@ -241,9 +245,9 @@ class IteratorProgram(_Program):
             specs = [tf.type_spec_from_value(iterator), number, number]
             self._loops[kind] = traced(functools.partial(self._read, self._advances[kind]), specs)
         # XLA compiles for the size of the first batch; others run outside of it.
-        done, self._size, logs = self._loops[kind](
-            iterator, tf.constant(num_steps, "int64"), self._size
-        )
+        numbers = (tf.constant(number, "int64") for number in (num_steps, self.size))
+        done, size, logs = self._loops[kind](iterator, *numbers)
+        self.size = int(size)
         return int(done), logs
 
     def _read(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.training import random_states
 from tfkit.training.arrays import as_tensor
 from tfkit.training.data import (
     ArrayData,
@@ -102,13 +103,15 @@ class _Source:
 
     Attributes:
         error: what the user's code raised, if it did.
+        is_one_shot: whether it can be passed over only once.
+        drawn_from: the random states that the latest pass began with.
     """
 
     error: Exception | None = None
 
     def __init__(self, batches: Any) -> None:
         self._batches = batches
-        self._one_shot = hasattr(batches, "__next__")
+        self.is_one_shot = hasattr(batches, "__next__")
         self._current = self._new_pass()
         self._head = list(itertools.islice(self._current, 2))
         self._fresh = True
@@ -116,11 +119,16 @@ class _Source:
             raise ValueError("The generator or loader that was passed gave no batch.")
 
     def _new_pass(self) -> Iterator[Any]:
+        self.drawn_from = random_states.get()
         if hasattr(self._batches, "__iter__"):
             given = iter(self._batches)
         else:
             given = (self._batches[index] for index in range(len(self._batches)))
         return map(_as_batch, given)
+
+    def restart(self) -> None:
+        """Forgets the pass that has begun."""
+        self._fresh, self._head = False, []
 
     def element_spec(self) -> Any:
         """The specs of the batches: sizes in which the first two differ are free, and so is the batch."""
@@ -131,7 +139,7 @@ class _Source:
 
     def __call__(self) -> Iterator[Any]:
         """The batches of one pass."""
-        if self._fresh or self._one_shot:
+        if self._fresh or self.is_one_shot:
             self._fresh = False
         else:
             self._current = self._new_pass()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import tensorflow as tf
@@ -10,10 +11,11 @@ from tfkit import optimizers, settings
 from tfkit.core.autograph import convert
 from tfkit.metrics import Mean, Metric
 from tfkit.optimizers import LossScaleOptimizer, Optimizer
-from tfkit.training import loop
+from tfkit.training import loop, predict_loop
 from tfkit.training.cache import Programs
 from tfkit.training.callbacks import History
 from tfkit.training.data import make_arrays, unpack_x_y_sample_weight
+from tfkit.training.feeds import run_arrays
 from tfkit.training.objectives import CompiledLoss, CompiledMetrics, batch_size_of
 from tfkit.training.planner import Plans
 from tfkit.training.prediction import to_numpy
@@ -306,6 +308,7 @@ class Trainer:
         validation_steps: int | None = None,
         validation_batch_size: int | None = None,
         validation_freq: int | list[int] = 1,
+        resume: str | os.PathLike[str] | None = None,
     ) -> History:
         """Trains the model.
 
@@ -327,12 +330,16 @@ class Trainer:
             validation_steps: steps of a validation; all of its data unless given.
             validation_batch_size: rows a step of validation; `batch_size` unless given.
             validation_freq: validate each so many epochs, or after the epochs in a list, from 1.
+            resume: a folder, or a file whose name ends in `.h5`: training goes on from the state that is
+                saved there, if there is one, and saves its own there after each epoch. The short form of a
+                `BackupAndRestore` that keeps its file at the end.
 
         Returns:
             A `History`; its `.history` has a list of numbers, one an epoch, for each log.
 
         Raises:
-            ValueError: before `compile`, and for data that does not fit; nothing has changed then.
+            ValueError: before `compile`, for data that does not fit, and for a saved state of another model
+                or other data; nothing has changed then.
         """
         self._check_compiled("fit")
         return loop.fit(
@@ -353,6 +360,7 @@ class Trainer:
             validation_steps,
             validation_batch_size,
             validation_freq,
+            resume,
         )
 
     def evaluate(
@@ -410,9 +418,9 @@ class Trainer:
                     "`predict(stream=True)` calls no callbacks: the caller sees each batch. "
                     f"Received: callbacks={callbacks}"
                 )
-            return loop.stream(self, data, steps)
+            return predict_loop.stream(self, data, steps)
         verbose = _verbosity(verbose)
-        return loop.predict(self, data, verbose, steps, callbacks)
+        return predict_loop.predict(self, data, verbose, steps, callbacks)
 
     def train_on_batch(
         self,
@@ -438,7 +446,7 @@ class Trainer:
     ) -> Any:
         data = make_arrays(x, y, sample_weight, 2**31 - 1, class_weight=class_weight)
         self.reset_metrics()
-        logs = loop.to_floats(loop.run_arrays(self, mode, data, None, 0, 1))
+        logs = loop.to_floats(run_arrays(self, mode, data, None, 0, 1))
         if return_dict:
             return logs
         values = loop.flat_values(self, logs)
@@ -447,7 +455,7 @@ class Trainer:
     def predict_on_batch(self, x: Any) -> Any:
         """The outputs for one batch, as NumPy arrays."""
         data = make_arrays(x, None, None, 2**31 - 1)
-        outputs = loop.predict_program(self, data).run_batch(tf.nest.flatten(data.tensors))
+        outputs = predict_loop.predict_program(self, data).run_batch(tf.nest.flatten(data.tensors))
         return tf.nest.map_structure(to_numpy, outputs)
 
 

@@ -1,5 +1,6 @@
 """Callbacks: what runs at the milestones of `fit`, `evaluate` and `predict`."""
 
+from tfkit.training.callbacks.backup_and_restore import BackupAndRestore as BackupAndRestore
 from tfkit.training.callbacks.callback import Callback as Callback
 from tfkit.training.callbacks.callback_list import CallbackList as CallbackList
 from tfkit.training.callbacks.csv_logger import CSVLogger as CSVLogger

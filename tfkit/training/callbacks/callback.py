@@ -47,6 +47,46 @@ class Callback:
         """The model that is trained, evaluated or asked for predictions."""
         return self._model
 
+    def get_state(self) -> dict[str, Any]:
+        """What it remembers, for a training that is saved and goes on later; empty unless overridden.
+
+        Returns:
+            A dict with text keys of numbers, texts, arrays, `None`, and lists, tuples and dicts of these.
+
+        Example:
+            ```python
+            class CountEpochs(Callback):
+                count = 0
+
+                def on_epoch_end(self, epoch, logs=None):
+                    self.count += 1
+
+                def get_state(self):
+                    return {"count": self.count}
+
+                def set_state(self, state):
+                    self.count = state["count"]
+            ```
+        """
+        return {}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Takes over what another one of its class remembered.
+
+        It is called after `on_train_begin`; where training goes on inside an epoch, after its
+        `on_epoch_begin` too.
+
+        Args:
+            state: what `get_state()` gave.
+
+        Raises:
+            TypeError: where only `get_state()` is overridden.
+        """
+        if state:
+            raise TypeError(
+                f"{type(self).__name__} has a `get_state()` of its own and needs a `set_state(state)` too."
+            )
+
     def on_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
         """Older name of `on_train_batch_begin`, which calls it."""
 

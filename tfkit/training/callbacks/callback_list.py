@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit import tree
+from tfkit.training.callbacks.backup_and_restore import BackupAndRestore
 from tfkit.training.callbacks.callback import Callback, Logs
 from tfkit.training.callbacks.history import History
 from tfkit.training.callbacks.progbar_logger import ProgbarLogger
@@ -73,6 +74,8 @@ class CallbackList(Callback):
             self.callbacks.append(History())
         if add_progbar and not self._has(ProgbarLogger):
             self.callbacks.append(ProgbarLogger())
+        # It goes on from, and saves, what the others remember once they are done.
+        self.callbacks.sort(key=lambda callback: isinstance(callback, BackupAndRestore))
         # Validation runs inside `fit`: the innermost of the running modes is the one that steps.
         self._modes: list[str] = []
         self.set_model(model)
@@ -238,6 +241,22 @@ class CallbackList(Callback):
                 f"`on_{mode}_end` needs an `on_{mode}_begin` before it. Running: {self._modes}"
             )
         self._modes.pop()
+
+
+def make_callback_list(
+    model: Any, callbacks: Any, verbose: int, add_history: bool = True, **params: Any
+) -> CallbackList:
+    """What `fit` and the others make of the `callbacks` that they are given."""
+    if isinstance(callbacks, CallbackList):
+        return callbacks
+    return CallbackList(
+        callbacks,
+        add_history=add_history,
+        add_progbar=verbose != 0,
+        model=model,
+        verbose=verbose,
+        **params,
+    )
 
 
 def _overrides(callback: Any, hook: str) -> bool:

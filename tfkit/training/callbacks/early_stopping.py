@@ -9,6 +9,8 @@ from tfkit.training.callbacks.callback import Logs
 from tfkit.training.callbacks.monitor_callback import MonitorCallback
 from tfkit.training.progress import print_message
 
+_STATE = ("best", "wait", "stopped_epoch", "best_epoch", "best_weights")
+
 
 class EarlyStopping(MonitorCallback):
     """Ends training when a result has not improved for some epochs.
@@ -90,6 +92,15 @@ class EarlyStopping(MonitorCallback):
             if self.verbose > 0:
                 print_message(f"Restoring the weights of epoch {self.best_epoch + 1}, the best.")
             self.model.set_weights(self.best_weights)
+
+    def get_state(self) -> dict[str, Any]:
+        """The best result, how long ago it was, and the best weights if they are kept."""
+        return {name: getattr(self, name) for name in _STATE}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Takes over what `get_state()` gave."""
+        for name in _STATE:
+            setattr(self, name, state[name])
 
     def get_monitor_value(self, logs: Logs | None) -> Any:
         """The result that is watched; `None`, with a warning, where it is missing."""

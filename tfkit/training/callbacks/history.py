@@ -29,6 +29,14 @@ class History(Callback):
         """Starts a new list of epochs; `history` goes on."""
         self.epoch = []
 
+    def get_state(self) -> dict[str, Any]:
+        """The results so far."""
+        return {"history": self.history, "epoch": self.epoch}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Takes over what `get_state()` gave."""
+        self.history, self.epoch = state["history"], state["epoch"]
+
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Appends the results."""
         self.epoch.append(epoch)

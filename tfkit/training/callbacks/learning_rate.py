@@ -174,6 +174,15 @@ class ReduceLROnPlateau(MonitorCallback):
                 self.cooldown_counter = self.cooldown
                 self.wait = 0
 
+    def get_state(self) -> dict[str, Any]:
+        """The best result, and how long ago it was."""
+        return {"best": self.best, "wait": self.wait, "cooldown_counter": self.cooldown_counter}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Takes over what `get_state()` gave."""
+        self.best, self.wait = state["best"], state["wait"]
+        self.cooldown_counter = state["cooldown_counter"]
+
     def in_cooldown(self) -> bool:
         """Whether a reduction is so recent that epochs do not count yet."""
         return self.cooldown_counter > 0

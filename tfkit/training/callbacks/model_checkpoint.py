@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -106,6 +107,14 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         """Saves."""
         if self.save_freq == "epoch":
             self._save(epoch, None, logs or {})
+
+    def get_state(self) -> dict[str, Any]:
+        """The best result, and the batches since the last save."""
+        return {"best": self.best, "steps_since_save": self._steps_since_save}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Takes over what `get_state()` gave."""
+        self.best, self._steps_since_save = state["best"], state["steps_since_save"]
 
     def _save(self, epoch: int, batch: int | None, logs: Logs) -> None:
         path = self._path(epoch, batch, logs)

@@ -103,6 +103,15 @@ class TensorBoard(SparseCallback):
         if self.embeddings_freq:
             self._configure_embeddings()
 
+    def get_state(self) -> dict[str, Any]:
+        """The number of steps, against which batches are written."""
+        return {"steps": self._steps}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Takes over what `get_state()` gave."""
+        self._steps = state["steps"]
+        self._epoch_start = (self._steps, time.time())
+
     # --- Between programs -----------------------------------------------------------------------
 
     def chunk_limit(self, next_batch_index: int) -> int | None:

@@ -1,0 +1,640 @@
+"""A training that is interrupted and goes on ends as one that is not: bit for bit."""
+
+import json
+import math
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfkit as keras
+from tfkit.training.callbacks import CallbackList
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(53, 4)).astype("float32")
+Y = (X.sum(1, keepdims=True) > 0).astype("float32")
+X_VAL, Y_VAL = X[:20] + 0.1, Y[:20]
+NUM_STEPS = 7  # of 8 rows, the last of 5
+LAYERS, CALLBACKS = keras.layers, keras.callbacks
+
+
+class Interrupted(Exception):
+    """The power went off."""
+
+
+class Interrupt(CALLBACKS.SparseCallback):
+    """Raises after so many steps of all epochs; may run several steps at once, up to that one."""
+
+    def __init__(self, after):
+        super().__init__()
+        self.left = after
+
+    def chunk_limit(self, next_batch_index):
+        return max(1, self.left)
+
+    def wants_logs(self, num_steps):
+        return False
+
+    def on_train_steps_end(self, last_batch_index, num_steps, logs=None):
+        self.left -= num_steps
+        if self.left == 0:
+            raise Interrupted
+
+
+class Rates(CALLBACKS.Callback):
+    """A user's callback with a state, of all kinds that a state can have."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+        self.latest = (None, np.float32(0), np.zeros(2))
+
+    def on_epoch_begin(self, epoch, logs=None):
+        rate = float(tf.convert_to_tensor(self.model.optimizer.learning_rate))
+        self.seen.append((epoch, rate, np.random.random()))
+        self.latest = ("x", np.float32(rate), np.full(2, rate))
+
+    def get_state(self):
+        return {"seen": self.seen, "latest": self.latest}
+
+    def set_state(self, state):
+        self.seen, self.latest = state["seen"], state["latest"]
+
+
+def make_model(optimizer=None, jit_compile="auto", run_eagerly=False):
+    model = keras.Sequential(
+        [
+            keras.Input((4,)),
+            LAYERS.BatchNormalization(),
+            LAYERS.Dropout(0.3),
+            LAYERS.Dense(1, activation="sigmoid"),
+        ]
+    )
+    if optimizer is None:
+        schedule = keras.optimizers.schedules.ExponentialDecay(0.05, 5, 0.9)
+        optimizer = keras.optimizers.Adam(schedule, use_ema=True, ema_momentum=0.9)
+    model.compile(
+        optimizer,
+        "binary_crossentropy",
+        metrics=["accuracy"],
+        jit_compile=jit_compile,
+        run_eagerly=run_eagerly,
+    )
+    return model
+
+
+def outcome(model):
+    """Everything that two trainings could differ in."""
+    state = model.variables + model.optimizer.variables + model.metrics_variables
+    values = [np.asarray(variable) for variable in state]
+    history = {name: np.asarray(values) for name, values in model.history.history.items()}
+    return values, history, list(model.history.epoch), np.random.random()
+
+
+def assert_same(one, other):
+    for mine, theirs in zip(one[0], other[0], strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert one[1].keys() == other[1].keys()
+    for name in one[1]:
+        np.testing.assert_array_equal(one[1][name], other[1][name])
+    assert one[2:] == other[2:]
+
+
+def check(tmp_path, fit, interruptions, save_freq="epoch", make=None):
+    """Trains straight, and with interruptions, each time in new objects and after another seed.
+
+    Args:
+        fit: function of a new model and a list of callbacks.
+        interruptions: after how many steps each attempt is interrupted.
+    """
+
+    def attempt(seed, name, *more):
+        keras.utils.set_random_seed(seed)
+        model = (make or make_without_xla)()
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        fit(model, [*more], folder)
+        return outcome(model)
+
+    expected = attempt(1, "straight")
+    for number, after in enumerate(interruptions):
+        backup = CALLBACKS.BackupAndRestore(tmp_path / "backup", save_freq)
+        with pytest.raises(Interrupted):
+            attempt(1 + 99 * number, "again", backup, Interrupt(after))
+    backup = CALLBACKS.BackupAndRestore(tmp_path / "backup", save_freq)
+    got = attempt(99, "again", backup)
+    assert_same(got, expected)
+    assert not (tmp_path / "backup").exists()
+    return tmp_path / "straight", tmp_path / "again"
+
+
+def fit_arrays(model, callbacks, folder, **options):
+    options = {"epochs": 5, "batch_size": 8, "validation_data": (X_VAL, Y_VAL)} | options
+    model.fit(X, Y, verbose=0, callbacks=callbacks, **options)
+
+
+# --- Arrays -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("after", "save_freq"), [(17, "epoch"), (14, 7), (20, 1)])
+def test_any_step_of_the_third_epoch(tmp_path, after, save_freq):
+    check(tmp_path, fit_arrays, [after], save_freq, make_model)
+
+
+def test_interrupted_again_and_again(tmp_path):
+    check(tmp_path, fit_arrays, [3, 4, 5, 1, 9], save_freq=2)
+
+
+@pytest.mark.parametrize("shuffle", [False, "batch"])
+def test_other_orders(tmp_path, shuffle):
+    check(tmp_path, lambda *a: fit_arrays(*a, shuffle=shuffle), [17], save_freq=4)
+
+
+def test_epochs_of_more_and_of_fewer_steps_than_there_are_batches(tmp_path):
+    check(tmp_path, lambda *a: fit_arrays(*a, steps_per_epoch=10, epochs=3), [19], save_freq=3)
+    check(tmp_path, lambda *a: fit_arrays(*a, steps_per_epoch=4, epochs=3), [7], save_freq=3)
+
+
+def make_without_xla():
+    return make_model(jit_compile=False)  # Compiling takes longer than all the rest.
+
+
+def make_plain():
+    return make_model(keras.optimizers.SGD(0.5, momentum=0.9), jit_compile=False)
+
+
+def all_callbacks(folder):
+    return [
+        CALLBACKS.ReduceLROnPlateau("loss", patience=1, min_delta=0.05, factor=0.5),
+        CALLBACKS.LearningRateScheduler(lambda epoch, rate: rate * 0.9),
+        CALLBACKS.EarlyStopping("val_accuracy", patience=2, restore_best_weights=True),
+        CALLBACKS.ModelCheckpoint(folder / "best.h5", "val_loss", save_best_only=True),
+        CALLBACKS.ModelCheckpoint(
+            str(folder / "{epoch}-{batch}.weights.h5"), save_weights_only=True, save_freq=4
+        ),
+        CALLBACKS.CSVLogger(folder / "log.csv"),
+        CALLBACKS.TensorBoard(folder / "board", update_freq=3),
+        Rates(),
+    ]
+
+
+@pytest.mark.parametrize("save_freq", ["epoch", 3])
+def test_callbacks_go_on(tmp_path, save_freq):
+    kept = []
+
+    def fit(model, callbacks, folder):
+        kept.append(all_callbacks(folder))
+        fit_arrays(model, [*callbacks, *kept[-1]], folder, epochs=8)
+
+    straight, again = check(tmp_path, fit, [10, 9], save_freq, make=make_plain)
+    names = sorted(path.name for path in straight.glob("*.h5"))
+    assert len(names) > 3
+    assert names == sorted(path.name for path in again.glob("*.h5"))
+    for name in names:
+        model, other = make_plain(), make_plain()
+        model.load_weights(straight / name)
+        other.load_weights(again / name)
+        for mine, theirs in zip(model.variables, other.variables, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+    assert (straight / "log.csv").read_text() == (again / "log.csv").read_text()
+    one, other = kept[0], kept[-1]
+    for mine, theirs in zip(one, other, strict=True):
+        for (key, value), (other_key, other_value) in zip(
+            sorted(mine.get_state().items()), sorted(theirs.get_state().items()), strict=True
+        ):
+            assert key == other_key
+            tf.nest.map_structure(np.testing.assert_array_equal, value, other_value)
+    assert other[-1].seen == one[-1].seen
+    assert type(other[-1].latest[1]) is np.float32
+
+
+def test_eager_steps(tmp_path):
+    fit = lambda *a: fit_arrays(*a, epochs=2)  # noqa: E731
+    check(tmp_path, fit, [10], 5, make=lambda: make_model(run_eagerly=True))
+
+
+class Unbuilt(keras.Model):
+    """Weights that the first step makes, a second optimizer, draws without a seed, an own loss."""
+
+    def __init__(self):
+        super().__init__()
+        self.hidden = LAYERS.Dense(6, activation="tanh")
+        self.head = LAYERS.Dense(1)
+        self.other_optimizer = keras.optimizers.Adam(0.01)
+        self.mean = keras.metrics.Mean(name="mean")
+
+    def call(self, inputs):
+        return self.head(self.hidden(inputs) + keras.random.normal((6,)))
+
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape(persistent=True) as tape:
+            loss = tf.reduce_mean((self(x, training=True) - y) ** 2)
+        for optimizer, layer in ((self.optimizer, self.head), (self.other_optimizer, self.hidden)):
+            weights = layer.trainable_weights
+            optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+        self.mean.update_state(loss)
+        return {"mean": self.mean.result(), "last": loss}
+
+
+def make_unbuilt():
+    model = Unbuilt()
+    model.compile("rmsprop")
+    return model
+
+
+@pytest.mark.parametrize("save_freq", ["epoch", NUM_STEPS])
+def test_a_model_of_ones_own_that_is_not_built_yet(tmp_path, save_freq):
+    fit = lambda *a: fit_arrays(*a, validation_data=None)  # noqa: E731
+    check(tmp_path, fit, [17], save_freq, make=make_unbuilt)
+
+
+def test_states_of_recurrent_layers_go_on(tmp_path):
+    def make():
+        model = keras.Sequential(
+            [
+                keras.Input((3, 2), batch_size=4),
+                LAYERS.GRU(3, stateful=True, dropout=0.2),
+                LAYERS.Dense(1),
+            ]
+        )
+        model.compile("adam", "mse")
+        return model
+
+    x, y = RNG.normal(size=(24, 3, 2)), RNG.normal(size=(24, 1))
+
+    def fit(model, callbacks, folder):
+        model.fit(x, y, 4, 4, verbose=0, shuffle=False, callbacks=callbacks)
+
+    check(tmp_path, fit, [15], save_freq=4, make=make)
+
+
+def test_float16_with_accumulation_in_the_middle(tmp_path):
+    def make():
+        inner = keras.optimizers.Adam(0.01, gradient_accumulation_steps=4)
+        return make_model(keras.optimizers.LossScaleOptimizer(inner, dynamic_growth_steps=3))
+
+    check(tmp_path, fit_arrays, [17], save_freq=5, make=make)
+
+
+# --- Datasets -----------------------------------------------------------------------------------------
+
+
+def batches(form):
+    data = tf.data.Dataset.from_tensor_slices((X, Y))
+    if form == "cached order":
+        return data.shuffle(53, seed=5).cache().batch(8).prefetch(2)
+    if form == "repeated order":
+        return data.shuffle(53, seed=5).repeat(2).batch(16).prefetch(2)
+    if form == "unknown length":
+        data = data.filter(lambda x, y: x[0] > -10.0)
+    data = data.shuffle(53, seed=5).batch(8)
+    data = data.repeat() if form == "endless" else data
+    return data.prefetch(tf.data.AUTOTUNE)
+
+
+FORMS = [
+    ("reshuffled", 3),
+    ("cached order", "epoch"),
+    ("repeated order", 3),
+    ("unknown length", "epoch"),
+    ("unknown length", 3),
+    ("endless", 3),
+]
+
+
+@pytest.mark.parametrize(("form", "save_freq"), FORMS)
+def test_datasets(tmp_path, form, save_freq):
+    options = {"steps_per_epoch": 9} if form == "endless" else {}
+
+    def fit(model, callbacks, folder):
+        tf.random.set_seed(7)  # `shuffle` takes its seed together with this one.
+        test = tf.data.Dataset.from_tensor_slices((X_VAL, Y_VAL)).shuffle(20, seed=1).batch(6)
+        model.fit(
+            batches(form),
+            epochs=5,
+            verbose=0,
+            callbacks=callbacks,
+            validation_data=test,
+            **options,
+        )
+
+    check(tmp_path, fit, [16], save_freq)
+
+
+def test_the_small_last_batch_is_the_first_after_the_interruption(tmp_path):
+    """XLA compiles for the size of the first batch: that of the epoch, and not of the resumed part."""
+
+    def fit(model, callbacks, folder):
+        tf.random.set_seed(7)
+        model.fit(batches("reshuffled"), epochs=4, verbose=0, callbacks=callbacks)
+
+    check(tmp_path, fit, [13], save_freq=6, make=make_model)
+
+
+class Rows(keras.utils.PyDataset):
+    def __len__(self):
+        return NUM_STEPS
+
+    def __getitem__(self, index):
+        start = index % NUM_STEPS * 8
+        return X[start : start + 8], Y[start : start + 8]
+
+
+@pytest.mark.parametrize(
+    ("form", "save_freq"), [("PyDataset", "epoch"), ("PyDataset", 4), ("generator", 4)]
+)
+def test_batches_from_python(tmp_path, form, save_freq):
+    def endless():
+        while True:
+            yield from map(Rows().__getitem__, range(NUM_STEPS))
+
+    def fit(model, callbacks, folder):
+        data = {
+            "PyDataset": Rows(),
+            "generator": endless(),
+        }[form]
+        steps = None if form == "PyDataset" else NUM_STEPS
+        model.fit(data, epochs=4, verbose=0, callbacks=callbacks, steps_per_epoch=steps)
+
+    check(tmp_path, fit, [17], save_freq)
+
+
+# --- `fit(resume=...)` --------------------------------------------------------------------------------
+
+
+def fit_resume(model, path, epochs, **options):
+    data = (X[:24], Y[:24])
+    return model.fit(*data, 8, epochs, verbose=0, resume=path, **options)
+
+
+def test_resume_starts_goes_on_and_has_nothing_left_to_do(tmp_path):
+    path = tmp_path / "new folder"
+    one = make_without_xla()
+    assert fit_resume(one, path, 2).epoch == [0, 1]
+    assert [file.name for file in path.iterdir()] == ["training.h5"]
+    straight = make_without_xla()
+    straight.set_weights(one.get_weights())
+    other = make_without_xla()
+    assert fit_resume(other, path, 3).epoch == [0, 1, 2]
+    assert int(other.optimizer.iterations) == 9
+    assert len(other.history.history["loss"]) == 3
+    again = make_without_xla()
+    assert fit_resume(again, path, 3).history == other.history.history
+    for mine, theirs in zip(again.variables, other.variables, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_a_training_that_was_stopped_stays_so(tmp_path):
+    stop = lambda: CALLBACKS.EarlyStopping("loss", min_delta=100, patience=1)  # noqa: E731
+    history = fit_resume(make_without_xla(), tmp_path / "state.h5", 9, callbacks=[stop()])
+    assert history.epoch == [0, 1]
+    again = fit_resume(make_without_xla(), tmp_path / "state.h5", 9, callbacks=[stop()])
+    assert again.epoch == [0, 1]
+    assert [file.name for file in tmp_path.iterdir()] == ["state.h5"]
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """The state inside the second epoch of a training."""
+    path = tmp_path_factory.mktemp("saved") / "state.h5"
+    backup = CALLBACKS.BackupAndRestore(path, 4)
+    with pytest.raises(Interrupted):
+        make_without_xla().fit(X[:24], Y[:24], 8, 3, 0, callbacks=[backup, Interrupt(5)])
+    return path
+
+
+class OneState(CALLBACKS.Callback):
+    def get_state(self):
+        return {"a": 1}
+
+
+def narrow():
+    model = keras.Sequential([keras.Input((4,)), LAYERS.Dense(1)])
+    model.compile(keras.optimizers.Adam(), "mse", jit_compile=False)
+    return model
+
+
+REFUSED = {
+    "another model": (narrow, {}, r"the file has \(4,\) float32, the model nothing"),
+    "another optimizer": (
+        lambda: make_model("adamax", jit_compile=False),
+        {},
+        "optimizer: the file has Adam, this training Adamax",
+    ),
+    "other data": (make_without_xla, {"x": X, "y": Y}, "'rows': 24.*'rows': 53"),
+    "another batch size": (make_without_xla, {"batch_size": 4}, "'batch_size': 8"),
+    "another callback": (make_without_xla, {"callbacks": [OneState()]}, "callbacks: the file has"),
+    "too few epochs": (make_without_xla, {"epochs": 1}, "is in its epoch 2"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_state_of_something_else_is_refused(saved, case):
+    make, options, message = REFUSED[case]
+    model = make()
+    before = [variable.numpy() for variable in model.variables]
+    content = saved.read_bytes()
+    options = {"x": X[:24], "y": Y[:24], "batch_size": 8, "epochs": 3} | options
+    with pytest.raises(ValueError, match=message):
+        model.fit(**options, verbose=0, resume=saved)
+    for variable, value in zip(model.variables, before, strict=True):
+        np.testing.assert_array_equal(variable, value)
+    assert int(model.optimizer.iterations) == 0
+    assert saved.read_bytes() == content
+
+
+def test_state_goes_by_path_and_not_by_place(tmp_path):
+    class Pair(keras.Model):
+        def __init__(self, first, second):
+            super().__init__()
+            self.members = {first: LAYERS.Dense(4), second: LAYERS.Dense(4)}
+
+        def call(self, inputs):
+            return self.members["a"](inputs) - self.members["b"](inputs)
+
+    results = []
+    for names in (("a", "b"), ("b", "a")):
+        model = Pair(*names)
+        model.compile("adam", "mse", jit_compile=False)
+        fit_resume(model, tmp_path, 1)
+        kernels = [model.members[name].kernel for name in "ab"]
+        slots = {id(v.slot.weight): v for v in model.optimizer.variables if hasattr(v, "slot")}
+        results.append([np.asarray(v) for k in kernels for v in (k, slots[id(k)])])
+    for mine, theirs in zip(*results, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_other_files_are_refused(tmp_path):
+    model = make_without_xla()
+    model.save_weights(tmp_path / "m.weights.h5")
+    with pytest.raises(keras.saving.LoadError, match="holds no state of a training"):
+        fit_resume(model, tmp_path / "m.weights.h5", 2)
+    (tmp_path / "text.h5").write_text("no HDF5")
+    with pytest.raises(keras.saving.LoadError, match=r"text\.h5"):
+        fit_resume(model, tmp_path / "text.h5", 2)
+
+
+@pytest.mark.parametrize("damage", [b"", b"damaged", None])
+def test_the_state_before_the_last(tmp_path, damage):
+    options = {"double_checkpoint": True, "delete_checkpoint": False}
+    backup = lambda: CALLBACKS.BackupAndRestore(tmp_path, **options)  # noqa: E731
+    model = make_without_xla()
+    model.fit(X[:8], Y[:8], epochs=3, verbose=0, callbacks=[backup()])
+    assert len(list(tmp_path.iterdir())) == 2
+    if damage is None:
+        (tmp_path / "training.h5").unlink()  # The power went off between the two.
+    else:
+        (tmp_path / "training.h5").write_bytes(damage)
+    counted = CALLBACKS.LambdaCallback(on_epoch_begin=lambda epoch, logs: epochs.append(epoch))
+    epochs, again = [], make_without_xla()
+    train = lambda: again.fit(X[:8], Y[:8], epochs=3, verbose=0, callbacks=[backup(), counted])  # noqa: E731
+    if damage is None:
+        train()
+    else:
+        with pytest.warns(UserWarning, match="the state before the last"):
+            train()
+    assert epochs == [2]
+    for mine, theirs in zip(again.variables, model.variables, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_what_a_callback_cannot_say_is_an_error(tmp_path):
+    class Odd(CALLBACKS.Callback):
+        def get_state(self):
+            return {"when": object()}
+
+    with pytest.raises(TypeError, match="'callbacks/Odd/0/when' is <object"):
+        fit_resume(make_without_xla(), tmp_path, 1, callbacks=[Odd()])
+    assert not list(tmp_path.iterdir())
+    fit_resume(make_without_xla(), tmp_path, 1, callbacks=[OneState()])
+    model = make_without_xla()
+    with pytest.raises(keras.saving.LoadError, match="OneState has a `get_state"):
+        fit_resume(model, tmp_path, 2, callbacks=[OneState()])
+    assert int(model.optimizer.iterations) == 0
+
+
+def test_a_callback_that_goes_on_with_a_lost_file_is_an_error(tmp_path):
+    log = lambda: CALLBACKS.CSVLogger(tmp_path / "log.csv")  # noqa: E731
+    fit_resume(make_without_xla(), tmp_path / "state.h5", 1, callbacks=[log()])
+    (tmp_path / "log.csv").unlink()
+    with pytest.raises(keras.saving.LoadError, match="it has 0 bytes, and had"):
+        fit_resume(make_without_xla(), tmp_path / "state.h5", 2, callbacks=[log()])
+
+
+def test_arguments():
+    for freq in (0, -1, "batch", True, 2.5):
+        with pytest.raises(ValueError, match="`save_freq` must be"):
+            CALLBACKS.BackupAndRestore("somewhere", freq)
+    with pytest.raises(ValueError, match="`backup_dir`"):
+        CALLBACKS.BackupAndRestore("")
+    with pytest.raises(RuntimeError, match=r"in `model\.fit\(\)` only"):
+        CALLBACKS.BackupAndRestore("somewhere").on_train_begin()
+    with pytest.raises(ValueError, match="Pass one of the two"):
+        make_without_xla().fit(X, Y, resume="a", callbacks=CALLBACKS.BackupAndRestore("b"))
+    backup, other = CALLBACKS.BackupAndRestore("somewhere"), CALLBACKS.Callback()
+    assert CallbackList([backup, other], add_history=True).callbacks[-1] is backup
+
+
+def test_the_bar_goes_on(tmp_path, capsys):
+    def train(*more):
+        backup = CALLBACKS.BackupAndRestore(tmp_path, 4)
+        make_without_xla().fit(X[:24], Y[:24], 8, 3, verbose=2, callbacks=[backup, *more])
+
+    with pytest.raises(Interrupted):
+        train(Interrupt(5))
+    assert "Epoch 2/3" in capsys.readouterr().out
+    train()
+    out = capsys.readouterr().out
+    assert "Epoch 1/3" not in out
+    assert out.count("Epoch 2/3\n3/3 - ") == 1
+
+
+# --- Every optimizer ----------------------------------------------------------------------------------
+
+OPTIMIZERS = sorted(
+    name
+    for name, cls in vars(keras.optimizers).items()
+    if isinstance(cls, type)
+    and issubclass(cls, keras.optimizers.Optimizer)
+    and name not in ("Optimizer", "LossScaleOptimizer")
+)
+WRAPPED = ["in LossScaleOptimizer", "with EMA", "in the middle of accumulation", "with decay"]
+
+
+def optimizer_of(name):
+    options = {
+        "with EMA": {"use_ema": True, "ema_overwrite_frequency": 7},
+        "in the middle of accumulation": {"gradient_accumulation_steps": 4},
+        "with decay": {"weight_decay": 0.01, "clipnorm": 1.0},
+        "in LossScaleOptimizer": {"gradient_accumulation_steps": 3},
+    }
+    if name not in WRAPPED:
+        return getattr(keras.optimizers, name)()
+    inner = keras.optimizers.Adam(0.01, **options[name])
+    if name == "in LossScaleOptimizer":
+        return keras.optimizers.LossScaleOptimizer(inner, dynamic_growth_steps=4)
+    return inner
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS + WRAPPED)
+def test_ten_steps_a_file_and_ten_more_are_twenty(tmp_path, name):
+    model = keras.Sequential(
+        [keras.Input((4,)), LAYERS.Dense(5, "relu"), LAYERS.Dropout(0.4), LAYERS.Dense(1)]
+    )
+    model.compile(optimizer_of(name), "mse", jit_compile=False)
+    for _ in range(10):
+        model.train_on_batch(X, Y)
+    model.save(tmp_path / "m.h5")
+    loaded = keras.models.load_model(tmp_path / "m.h5")
+    for _ in range(10):
+        model.train_on_batch(X, Y)
+        loaded.train_on_batch(X, Y)
+    pairs = zip(
+        model.variables + model.optimizer.variables,
+        loaded.variables + loaded.optimizer.variables,
+        strict=True,
+    )
+    for expected, got in pairs:
+        np.testing.assert_array_equal(got, expected)
+
+
+# --- kill -9 ------------------------------------------------------------------------------------------
+
+PROGRAM = Path(__file__).with_name("killed_program.py")
+
+
+def run_program(folder, form, **environment):
+    root = str(PROGRAM.parents[2])
+    return subprocess.run(
+        [sys.executable, str(PROGRAM), str(folder), form],
+        env={**os.environ, "PYTHONPATH": root, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("form", ["arrays", "dataset"])
+def test_killed_and_run_again(tmp_path, form, monkeypatch):
+    """The same program, killed at a random step of the third epoch of five, ends as one that was not."""
+    step = int(np.random.default_rng(os.getpid()).integers(15, 21))
+    for name in ("straight", "again"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(sys, "argv", [str(PROGRAM), str(tmp_path / "straight"), form])
+    runpy.run_path(str(PROGRAM))
+    killed = run_program(tmp_path / "again", form, KILL_AFTER=str(step))
+    assert killed.returncode == -9, killed.stderr
+    assert not (tmp_path / "again" / "results.json").exists()
+    again = run_program(tmp_path / "again", form)
+    assert again.returncode == 0, again.stderr
+    expected = json.loads((tmp_path / "straight" / "results.json").read_text())
+    got = json.loads((tmp_path / "again" / "results.json").read_text())
+    assert math.isfinite(expected["history"]["loss"][-1])
+    assert got == expected, f"killed after step {step}"
+    names = [{path.name for path in (tmp_path / n).iterdir()} for n in ("straight", "again")]
+    assert names[0] == names[1] == {"results.json", "best.h5", "log.csv"}
