@@ -233,22 +233,22 @@ class Model(Trainer, Layer):
         self,
         filepath: Any,
         format: str = "tf_saved_model",
-        verbose: bool = False,
+        verbose: bool | None = None,
         input_signature: Any = None,
+        **kwargs: Any,
     ) -> None:
-        """Writes a SavedModel with the signature `serving_default`, for TF Serving.
+        """Writes the model for inference, whole or not at all: a SavedModel for TF Serving.
 
         Args:
             filepath: folder to write.
             format: `"tf_saved_model"`.
-            verbose: whether to print where it was written.
-            input_signature: `tf.TensorSpec`s to use instead of what the model was called with.
+            verbose: whether to print what was written; `None` is True.
+            input_signature: specs to use instead of what the model was called with.
+            **kwargs: options of the format; of a SavedModel `jit_compile`.
         """
         if format != "tf_saved_model":
             raise ValueError(f"Unknown `format`. Expected 'tf_saved_model'. Received: {format!r}")
-        export_saved_model(self, filepath, input_signature)
-        if verbose:
-            print(f"Saved artifact at '{filepath}'.")
+        export_saved_model(self, filepath, verbose, input_signature, **kwargs)
 
     def get_compile_config(self) -> dict[str, Any] | None:
         """What `compile` was given, as data; `None` before `compile`."""
