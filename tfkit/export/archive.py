@@ -209,16 +209,20 @@ class ExportArchive:
         tf.saved_model.save(root, str(folder), options=options, signatures=self._signatures())
         methods = {
             name: endpoint.method_name
-            for name, endpoint in self.endpoints.items()
+            for name, endpoint in {**self.endpoints, DEFAULT: self.default}.items()
             if endpoint.method_name != PREDICT
         }
         if methods:
             set_method_names(folder, methods)
 
+    @property
+    def default(self) -> Endpoint:
+        """The endpoint that answers as `serving_default`: the one of this name, else the first."""
+        return self.endpoints.get(DEFAULT) or next(iter(self.endpoints.values()))
+
     def _signatures(self) -> dict[str, Any]:
         signatures = {name: endpoint.signature for name, endpoint in self.endpoints.items()}
-        signatures.setdefault(DEFAULT, next(iter(signatures.values())))
-        return signatures
+        return signatures | {DEFAULT: self.default.signature}
 
     def _root(self) -> Any:
         """The object that is written: methods, variables, and the owners of all that is captured."""

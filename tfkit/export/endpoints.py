@@ -18,19 +18,21 @@ _MARK = "_tfkit_endpoint"
 
 
 class Endpoint:
-    """A function, traced once for the specs of its arguments.
+    """A function of tensors, and its trace.
 
     Args:
         name: what it is called in the SavedModel.
-        call: the function, of tensors.
+        call: the function as plain Python.
+        function: the `tf.function` of it.
+        trace: the concrete function of it that is exported.
         specs: a nest of specs for each argument, by its name.
         layer_names: names for outputs that are not in a dict.
         method_name: the kind of request that TF Serving answers with it.
-        jit_compile: whether the runtime compiles it with XLA.
 
     Attributes:
-        function: the `tf.function`, with the arguments of `call`.
+        argument_names: names of the arguments.
         inputs: names of its input tensors in the signature.
+        specs: specs of its input tensors.
         outputs: names of its output tensors.
         signature: concrete function from input tensors by name to output tensors by name.
     """
@@ -39,59 +41,32 @@ class Endpoint:
         self,
         name: str,
         call: Callable[..., Any],
+        function: Any,
+        trace: Any,
         specs: dict[str, Any],
         layer_names: list[str] | None = None,
         method_name: str = PREDICT,
-        jit_compile: bool = False,
     ) -> None:
         self.name = name
         self.call = call
+        self.function = function
         self.method_name = method_name
+        self.argument_names = list(specs)
         self._nests = list(specs.values())
         self.inputs = input_names(specs)
         self.specs = [spec for spec in tf.nest.flatten(self._nests) if _is_spec(spec)]
         _check_dense(name, self.specs)
-        self.function = _function(call, specs, jit_compile)
-        self._finish(self.function.get_concrete_function(), layer_names)
-
-    @classmethod
-    def of_traced(cls, name: str, function: Any) -> Endpoint:
-        """An endpoint of a `tf.function` that was called already, with the specs of its first trace.
-
-        Raises:
-            ValueError: for one that was never called.
-        """
-        traces = function._list_all_concrete_functions()
-        if not traces:
-            raise ValueError(
-                f"Cannot tell the inputs of endpoint '{name}': its `tf.function` has never been called. "
-                "Call it once, or pass `input_signature=[tf.TensorSpec(...)]`."
-            )
-        args, kwargs = traces[0].structured_input_signature
-        parameters = list(traces[0].function_type.parameters)
-        specs = dict(zip(parameters, args, strict=False)) | kwargs
-        self = cls.__new__(cls)
-        self.name, self.call, self.function, self.method_name = name, function, function, PREDICT
-        self._nests = list(specs.values())
-        self.inputs = input_names(specs)
-        self.specs = [spec for spec in tf.nest.flatten(self._nests) if _is_spec(spec)]
-        _check_dense(name, self.specs)
-        self._finish(traces[0], None)
-        return self
-
-    def _finish(self, concrete: Any, layer_names: list[str] | None) -> None:
-        outputs = concrete.structured_outputs
-        self.outputs = output_names(outputs, layer_names)
+        self.outputs = output_names(trace.structured_outputs, layer_names)
+        named = [
+            tf.TensorSpec(spec.shape, spec.dtype, key)
+            for spec, key in zip(self.specs, self.inputs, strict=True)
+        ]
 
         def signature(*tensors: tf.Tensor) -> dict[str, tf.Tensor]:
-            return self.named(concrete(*self.arguments(tensors)))
+            return self.named(trace(*self.arguments(tensors)))
 
-        named = [
-            tf.TensorSpec(spec.shape, spec.dtype, name)
-            for spec, name in zip(self.specs, self.inputs, strict=True)
-        ]
-        function = tf.function(signature, input_signature=named, autograph=False)
-        self.signature = function.get_concrete_function()
+        flat = tf.function(signature, input_signature=named, autograph=False)
+        self.signature = flat.get_concrete_function()
 
     def arguments(self, tensors: Any) -> list[Any]:
         """The arguments of `call` made of its input tensors, in the order of `inputs`."""
@@ -117,21 +92,31 @@ class Endpoint:
         }
 
 
-def _function(call: Callable[..., Any], specs: dict[str, Any], jit_compile: bool) -> Any:
-    """A `tf.function` whose arguments have the names in `specs`."""
+def traced_endpoint(
+    name: str,
+    call: Callable[..., Any],
+    specs: dict[str, Any],
+    layer_names: list[str] | None = None,
+    method_name: str = PREDICT,
+    jit_compile: bool = False,
+) -> Endpoint:
+    """An endpoint of a function of tensors, traced for the specs of its arguments."""
 
     def serve(*args: Any) -> Any:
         return call(*args)
 
     parameters = [
-        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in specs
+        inspect.Parameter(argument, inspect.Parameter.POSITIONAL_OR_KEYWORD) for argument in specs
     ]
     serve.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    signature = list(specs.values())
-    # Not `False`, which would forbid a caller to compile it.
-    return tf.function(
-        serve, input_signature=signature, autograph=False, jit_compile=jit_compile or None
+    function = tf.function(
+        serve,
+        input_signature=list(specs.values()),
+        autograph=False,
+        jit_compile=jit_compile or None,  # Not `False`, which would forbid a caller to compile it.
     )
+    trace = function.get_concrete_function()
+    return Endpoint(name, call, function, trace, specs, layer_names, method_name)
 
 
 def _is_spec(leaf: Any) -> bool:
@@ -155,14 +140,12 @@ def layer_endpoint(
 ) -> Endpoint:
     """The call of a layer or model, with `training=False`."""
     specs = layer_specs(layer, input_signature)
-    names = list(specs)
 
     def call(*args: Any) -> Any:
-        return layer(**dict(zip(names, args, strict=True)), training=False)
+        return layer(**dict(zip(specs, args, strict=True)), training=False)
 
-    return Endpoint(
-        name, call, specs, getattr(layer, "output_names", None), jit_compile=jit_compile
-    )
+    names = getattr(layer, "output_names", None)
+    return traced_endpoint(name, call, specs, names, jit_compile=jit_compile)
 
 
 def function_endpoint(
@@ -184,7 +167,7 @@ def function_endpoint(
     elif input_signature is not None:
         specs = _positional_specs(function, input_signature)
     elif isinstance(function, tf.types.experimental.GenericFunction):
-        return Endpoint.of_traced(name, function)
+        return _called_endpoint(name, function)
     else:
         raise ValueError(
             f"Cannot tell the inputs of endpoint '{name}'. Pass `input_signature=[tf.TensorSpec(...)]` "
@@ -192,7 +175,20 @@ def function_endpoint(
             f"Received: fn={function!r}, input_signature=None"
         )
     call = _in_frame(function, owner) if hasattr(owner, "_tfkit") else _converted(function)
-    return Endpoint(name, call, specs, jit_compile=jit_compile)
+    return traced_endpoint(name, call, specs, jit_compile=jit_compile)
+
+
+def _called_endpoint(name: str, function: Any) -> Endpoint:
+    """The endpoint of a `tf.function` that was called already: its first trace."""
+    traces = function._list_all_concrete_functions()
+    if not traces:
+        raise ValueError(
+            f"Cannot tell the inputs of endpoint '{name}': its `tf.function` has never been called. "
+            "Call it once, or pass `input_signature=[tf.TensorSpec(...)]`."
+        )
+    args, kwargs = traces[0].structured_input_signature
+    specs = dict(zip(traces[0].function_type.parameters, args, strict=False)) | kwargs
+    return Endpoint(name, function, function, traces[0], specs)
 
 
 def _converted(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.export.endpoints import Endpoint
+from tfkit.export.endpoints import Endpoint, traced_endpoint
 from tfkit.export.signatures import call_specs, input_names
 
 CLASSIFY = "tensorflow/serving/classify"
@@ -37,7 +37,8 @@ class ExampleFunction:
         self._answer = answer
         self._specs = call_specs(layer)
         names = input_names(self._specs)
-        self._inputs = dict(zip(names, tf.nest.flatten(self._specs), strict=True))
+        specs = tf.nest.flatten(list(self._specs.values()))
+        self._inputs = dict(zip(names, specs, strict=True))
         self.features = features or {
             name: _feature(name, spec) for name, spec in self._inputs.items()
         }
@@ -51,7 +52,8 @@ class ExampleFunction:
         """What the signature answers to a vector of serialized examples."""
         parsed = tf.io.parse_example(inputs, self.features)
         tensors = [_cast(parsed[name], spec.dtype) for name, spec in self._inputs.items()]
-        arguments = tf.nest.pack_sequence_as(self._specs, tensors)
+        packed = tf.nest.pack_sequence_as(list(self._specs.values()), tensors)
+        arguments = dict(zip(self._specs, packed, strict=True))
         outputs = tf.nest.flatten(self._layer(**arguments, training=False))
         if len(outputs) != 1:
             raise ValueError(
@@ -63,7 +65,9 @@ class ExampleFunction:
     def endpoint(self, name: str, jit_compile: bool = False) -> Endpoint:
         """The endpoint of this name."""
         specs = {"inputs": tf.TensorSpec([None], tf.string)}
-        return Endpoint(name, self, specs, method_name=self.method_name, jit_compile=jit_compile)
+        return traced_endpoint(
+            name, self, specs, method_name=self.method_name, jit_compile=jit_compile
+        )
 
     def serialize(self, inputs: dict[str, Any]) -> np.ndarray:
         """Serialized examples, one for each row of the model's inputs, which are given by name."""

@@ -160,24 +160,23 @@ def _difference(got: np.ndarray, value: np.ndarray) -> str:
     return f"they differ by up to {np.nanmax(np.abs(got - value)):.3g}"
 
 
-def verify(folder: Path, endpoints: Sequence[Endpoint], cases: Sequence[Case]) -> None:
+def verify(folder: Path, endpoints: dict[str, Endpoint], cases: Sequence[Case]) -> None:
     """Runs a SavedModel in a new process and compares with the functions that it was made of.
 
     Args:
         folder: the SavedModel.
-        endpoints: its endpoints.
+        endpoints: its endpoints by signature.
         cases: signatures with inputs; each is run with batches of 0, 1 and 7 rows too.
 
     Raises:
         VerificationError: for the first difference.
     """
-    by_name = {endpoint.name: endpoint for endpoint in endpoints}
     wanted = []
     for name, sample in cases:
-        for inputs in resized(by_name[name], sample):
+        for inputs in resized(endpoints[name], sample):
             try:
-                outputs = expected(by_name[name], inputs)
-                again = expected(by_name[name], inputs)
+                outputs = expected(endpoints[name], inputs)
+                again = expected(endpoints[name], inputs)
             except tf.errors.OpError:
                 if inputs is sample:
                     raise
