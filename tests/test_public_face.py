@@ -99,6 +99,7 @@ LEFT_OUT = {
 }
 # Parameters of ours, behind those of Keras and by keyword only.
 ADDED = {f"{module}.deserialize_keras_object": {"kind"} for module in ("saving", "utils")}
+ADDED["layers.TFSMLayer"] = {"trusted"}
 
 
 def test_the_public_names_are_those_of_the_list():
