@@ -88,6 +88,7 @@ class ExportArchive:
         input_signature: Any = None,
         *,
         jit_compile: bool = False,
+        freeze: bool = False,
         **kwargs: Any,
     ) -> Any:
         """Adds a function as an endpoint.
@@ -99,6 +100,8 @@ class ExportArchive:
             input_signature: list with a spec for each argument (`tf.TensorSpec`, `InputSpec`, symbolic
                 tensor, or nests of them). A `tf.function` that was called needs none.
             jit_compile: whether the runtime compiles it with XLA.
+            freeze: whether constants take the place of its variables, and what follows from them is
+                computed now. It cannot be trained further then.
             **kwargs: nothing: what Keras takes here is for JAX.
 
         Returns:
@@ -110,9 +113,11 @@ class ExportArchive:
         _check_keywords(kwargs)
         self._check_name(name)
         if isinstance(fn, ExampleFunction):
-            added = fn.endpoint(name, jit_compile)
+            added = fn.endpoint(name, jit_compile=jit_compile, freeze=freeze)
         else:
-            added = function_endpoint(name, fn, input_signature, jit_compile)
+            added = function_endpoint(
+                name, fn, input_signature, jit_compile=jit_compile, freeze=freeze
+            )
         return self.add(added)
 
     def track_and_add_endpoint(
@@ -122,13 +127,17 @@ class ExportArchive:
         input_signature: Any = None,
         *,
         jit_compile: bool = False,
+        freeze: bool = False,
         **kwargs: Any,
     ) -> Any:
         """Tracks a layer or model, and adds its call as an endpoint."""
         _check_keywords(kwargs)
         self._check_name(name)
         self.track(resource)
-        return self.add(layer_endpoint(name, resource, input_signature, jit_compile))
+        added = layer_endpoint(
+            name, resource, input_signature, jit_compile=jit_compile, freeze=freeze
+        )
+        return self.add(added)
 
     def add(self, endpoint: Endpoint) -> Any:
         """Adds an endpoint that is made already, and gives its `tf.function`."""

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.saved_model.save_context import save_context
 
 from tfkit.core.arguments import as_tensors
 from tfkit.core.autograph import convert
 from tfkit.core.context import CallFrame
+from tfkit.export.freezing import frozen
 from tfkit.export.signatures import call_specs, input_names, layer_specs, output_names, specs_of
 
 PREDICT = "tensorflow/serving/predict"
@@ -99,15 +101,23 @@ def traced_endpoint(
     layer_names: list[str] | None = None,
     method_name: str = PREDICT,
     jit_compile: bool = False,
+    freeze: bool = False,
 ) -> Endpoint:
     """An endpoint of a function of tensors, traced for the specs of its arguments."""
+    function, trace = _traced(call, specs, jit_compile and not freeze)
+    if freeze:
+        function, trace = _traced(frozen(name, trace), specs, jit_compile)
+    return Endpoint(name, call, function, trace, specs, layer_names, method_name)
+
+
+def _traced(call: Callable[..., Any], specs: dict[str, Any], jit_compile: bool) -> tuple[Any, Any]:
+    """A `tf.function` whose arguments have the names and specs, and its trace."""
 
     def serve(*args: Any) -> Any:
         return call(*args)
 
-    parameters = [
-        inspect.Parameter(argument, inspect.Parameter.POSITIONAL_OR_KEYWORD) for argument in specs
-    ]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(argument, kind) for argument in specs]
     serve.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     function = tf.function(
         serve,
@@ -115,8 +125,8 @@ def traced_endpoint(
         autograph=False,
         jit_compile=jit_compile or None,  # Not `False`, which would forbid a caller to compile it.
     )
-    trace = function.get_concrete_function()
-    return Endpoint(name, call, function, trace, specs, layer_names, method_name)
+    with save_context(tf.saved_model.SaveOptions()):  # Or saving would trace it once more.
+        return function, function.get_concrete_function()
 
 
 def _is_spec(leaf: Any) -> bool:
@@ -135,21 +145,19 @@ def _check_dense(name: str, specs: list[Any]) -> None:
 # --- Endpoints of layers and functions ----------------------------------------------------------------
 
 
-def layer_endpoint(
-    name: str, layer: Any, input_signature: Any = None, jit_compile: bool = False
-) -> Endpoint:
-    """The call of a layer or model, with `training=False`."""
+def layer_endpoint(name: str, layer: Any, input_signature: Any = None, **options: Any) -> Endpoint:
+    """The call of a layer or model, with `training=False`; options are those of `traced_endpoint`."""
     specs = layer_specs(layer, input_signature)
 
     def call(*args: Any) -> Any:
         return layer(**dict(zip(specs, args, strict=True)), training=False)
 
     names = getattr(layer, "output_names", None)
-    return traced_endpoint(name, call, specs, names, jit_compile=jit_compile)
+    return traced_endpoint(name, call, specs, names, **options)
 
 
 def function_endpoint(
-    name: str, function: Any, input_signature: Any = None, jit_compile: bool = False
+    name: str, function: Any, input_signature: Any = None, **options: Any
 ) -> Endpoint:
     """A function or method of tensors.
 
@@ -158,7 +166,7 @@ def function_endpoint(
         function: the function; a `tf.function` that was called needs no signature, and neither does a
             method marked with `endpoint`.
         input_signature: list with a spec, or a nest of specs, for each argument.
-        jit_compile: whether the runtime compiles it with XLA.
+        **options: those of `traced_endpoint`.
     """
     mark = getattr(function, _MARK, None)
     owner = getattr(function, "__self__", None)
@@ -175,7 +183,7 @@ def function_endpoint(
             f"Received: fn={function!r}, input_signature=None"
         )
     call = _in_frame(function, owner) if hasattr(owner, "_tfkit") else _converted(function)
-    return traced_endpoint(name, call, specs, jit_compile=jit_compile)
+    return traced_endpoint(name, call, specs, **options)
 
 
 def _called_endpoint(name: str, function: Any) -> Endpoint:
@@ -287,9 +295,11 @@ def marked_methods(layer: Any) -> Iterator[tuple[str, Any]]:
                     yield mark.name or attribute, getattr(layer, attribute)
 
 
-def marked_endpoint(name: str, method: Any) -> Endpoint:
+def marked_endpoint(name: str, method: Any, freeze: bool = False) -> Endpoint:
     """The endpoint of a marked method."""
-    return function_endpoint(name, method, jit_compile=getattr(method, _MARK).jit_compile)
+    return function_endpoint(
+        name, method, jit_compile=getattr(method, _MARK).jit_compile, freeze=freeze
+    )
 
 
 def _marked_specs(name: str, method: Any, layer: Any, mark: _Mark) -> dict[str, Any]:

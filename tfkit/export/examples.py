@@ -62,12 +62,10 @@ class ExampleFunction:
             )
         return self._answer(tf.cast(outputs[0], tf.float32))
 
-    def endpoint(self, name: str, jit_compile: bool = False) -> Endpoint:
-        """The endpoint of this name."""
+    def endpoint(self, name: str, **options: Any) -> Endpoint:
+        """The endpoint of this name; options are those of `traced_endpoint`."""
         specs = {"inputs": tf.TensorSpec([None], tf.string)}
-        return traced_endpoint(
-            name, self, specs, method_name=self.method_name, jit_compile=jit_compile
-        )
+        return traced_endpoint(name, self, specs, None, self.method_name, **options)
 
     def serialize(self, inputs: dict[str, Any]) -> np.ndarray:
         """Serialized examples, one for each row of the model's inputs, which are given by name."""

@@ -10,21 +10,25 @@ from tfkit.export.endpoints import layer_endpoint, marked_endpoint, marked_metho
 ENDPOINT = "serve"
 
 
-def archive_of(layer: Any, input_signature: Any = None, jit_compile: bool = False) -> ExportArchive:
+def archive_of(
+    layer: Any, input_signature: Any = None, jit_compile: bool = False, freeze: bool = False
+) -> ExportArchive:
     """An archive with the endpoint `serve`, which is `layer(inputs, training=False)`, and marked methods.
 
     Args:
         layer: a layer or model whose inputs are known: functional, called or fitted.
         input_signature: specs to use instead of what was seen.
         jit_compile: whether the runtime compiles `serve` with XLA.
+        freeze: whether constants take the place of the variables of all endpoints.
 
     Raises:
         ValueError: for a layer that was never called, without `input_signature`.
     """
     archive = ExportArchive()
-    archive.add(layer_endpoint(ENDPOINT, layer, input_signature, jit_compile))
+    options = {"jit_compile": jit_compile, "freeze": freeze}
+    archive.add(layer_endpoint(ENDPOINT, layer, input_signature, **options))
     for name, method in marked_methods(layer):
-        archive.add(marked_endpoint(name, method))
+        archive.add(marked_endpoint(name, method, freeze))
     archive.know(layer)
     return archive
 
@@ -35,6 +39,7 @@ def export_saved_model(
     verbose: bool | None = None,
     input_signature: Any = None,
     jit_compile: bool = False,
+    freeze: bool = False,
 ) -> None:
     """Writes a layer or model as a SavedModel for inference, whole or not at all.
 
@@ -44,6 +49,7 @@ def export_saved_model(
         verbose: whether to print the endpoints; `None` is True.
         input_signature: specs to use instead of what was seen.
         jit_compile: whether the runtime compiles the model with XLA.
+        freeze: whether constants take the place of the variables.
     """
-    archive = archive_of(layer, input_signature, jit_compile)
+    archive = archive_of(layer, input_signature, jit_compile, freeze)
     archive.write_out(filepath, verbose=verbose is not False)

@@ -41,6 +41,7 @@ def to_serving(
     keep: int | None = None,
     input_signature: Any = None,
     jit_compile: bool = False,
+    freeze: bool = False,
 ) -> Path:
     """Publishes a model as `base_dir/name/version`, the way TF Serving wants it.
 
@@ -60,6 +61,7 @@ def to_serving(
         keep: how many versions stay, the newest; all of them unless given.
         input_signature: specs of the model's call to use instead of what was seen.
         jit_compile: whether the runtime compiles the model's call with XLA.
+        freeze: whether constants take the place of the variables, see `ExportArchive.add_endpoint`.
 
     Returns:
         The folder of the version.
@@ -77,7 +79,7 @@ def to_serving(
     folder = _model_folder(base_dir, name or getattr(model, "name", None))
     _check_numbers(folder, version, keep)
     if archive is None:
-        archive = archive_of(model, input_signature, jit_compile)
+        archive = archive_of(model, input_signature, jit_compile, freeze)
     for endpoint_name, function in (endpoints or {}).items():
         archive.add_endpoint(
             endpoint_name, *(function if isinstance(function, tuple) else (function,))
