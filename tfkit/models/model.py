@@ -15,7 +15,7 @@ from tfkit.core import tracking
 from tfkit.core.input_layer import InputLayer
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
-from tfkit.export.saved_model import export_saved_model
+from tfkit.export.formats import export
 from tfkit.models.graph import Graph
 from tfkit.models.graph_config import graph_from_config, graph_to_config
 from tfkit.models.naming import local_names
@@ -237,18 +237,17 @@ class Model(Trainer, Layer):
         input_signature: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Writes the model for inference, whole or not at all: a SavedModel for TF Serving.
+        """Writes the model for inference, whole or not at all, as a SavedModel or in another format.
 
         Args:
-            filepath: folder to write.
-            format: `"tf_saved_model"`.
+            filepath: folder of the SavedModel, or file of the other formats.
+            format: `"tf_saved_model"`, `"stablehlo"`, `"litert"` or `"onnx"`.
             verbose: whether to print what was written; `None` is True.
             input_signature: specs to use instead of what the model was called with.
-            **kwargs: options of the format; of a SavedModel `jit_compile`.
+            **kwargs: options of the format: `jit_compile` and `freeze` of a SavedModel, attributes of
+                `tf.lite.TFLiteConverter` of LiteRT, `opset_version` of ONNX.
         """
-        if format != "tf_saved_model":
-            raise ValueError(f"Unknown `format`. Expected 'tf_saved_model'. Received: {format!r}")
-        export_saved_model(self, filepath, verbose, input_signature, **kwargs)
+        export(self, filepath, format, verbose, input_signature, **kwargs)
 
     def get_compile_config(self) -> dict[str, Any] | None:
         """What `compile` was given, as data; `None` before `compile`."""

@@ -19,6 +19,9 @@ MEASURES = {
     "10,000 rows": ("predict 10,000 rows", "µs", 1e6),
     "MLP 64-32-32-1": ("MLP 64-32-32-1", "µs", 1e6),
     "transformer, 4 blocks": ("transformer, 4 blocks", "µs", 1e6),
+    "export": ("export", "s", 1),
+    "load": ("load", "s", 1),
+    "first call": ("first call", "s", 1),
     "import": ("time", "s", 1),
     "memory": ("peak memory", "MiB", 1),
 }

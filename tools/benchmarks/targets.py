@@ -64,6 +64,9 @@ TARGETS = {
     ("predict", "10,000 rows"): [faster(10)],
     ("call", "MLP 64-32-32-1"): [faster(5)],
     ("call", "transformer, 4 blocks"): [faster(8)],
+    ("export", "export"): [Target("keras", 1)],
+    ("export", "load"): [Target("keras", 1)],
+    ("export", "first call"): [Target("keras", 1)],
     ("imports", "import"): [Target("plain", 1, extra=0.2)],
 }
 for _name in TRAINED:

@@ -14,5 +14,6 @@ TRAINED = {
 TITLES = TRAINED | {
     "predict": "MLP 64-32-32-1",
     "call": "direct call of one row",
+    "export": "SavedModel of a transformer, 4 blocks",
     "imports": "import",
 }
