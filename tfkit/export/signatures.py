@@ -107,7 +107,7 @@ def _spec_of(value: Any) -> tf.TensorSpec:
             raise ValueError(f"The `shape` and `dtype` must be provided. Received: x={value}")
         return tf.TensorSpec(value.shape, value.dtype, value.name)
     if isinstance(value, (KerasTensor, tf.Tensor, tf.Variable)) or hasattr(value, "__array__"):
-        name = value.name if isinstance(value, KerasTensor) else None
+        name = value.name if getattr(value, "node", None) is not None else None
         shape = list(value.shape)
         return tf.TensorSpec([None, *shape[1:]] if shape else [], value.dtype, name)
     raise TypeError(

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tfkit import masking
 from tfkit.core import tracking
+from tfkit.core.context import CallFrame, current_frame
 from tfkit.core.input_layer import InputLayer
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
@@ -86,7 +87,12 @@ class Model(Trainer, Layer):
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Runs the layers between inputs and outputs; subclasses that are no graph override it."""
-        del training  # Reaches the layers by the call context.
+        frame = current_frame()
+        if training is not None and (frame is None or frame.layer is not self):
+            with CallFrame(
+                self, training
+            ):  # `call` by itself: layers learn the mode from the context.
+                return self.call(inputs, mask=mask)
         if self._graph is None:
             raise NotImplementedError(
                 f"Model {type(self).__name__} does not have a `call()` method implemented. Define "
