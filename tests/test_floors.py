@@ -21,7 +21,7 @@ FLOORS = {
     6: "__init__ __main__",
 }
 FLOOR = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()}
-OPTIONAL = {"PIL", "ml_dtypes"}  # Beside what the package depends on.
+OPTIONAL = {"PIL", "ml_dtypes", "onnx", "tf2onnx"}  # Beside what the package depends on.
 
 
 def module_of(path):

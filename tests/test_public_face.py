@@ -62,6 +62,11 @@ ADDITIONS = {
     "callbacks.SparseCallback",
     "config.functions_run_eagerly",
     "config.run_functions_eagerly",
+    "export.classify",
+    "export.endpoint",
+    "export.load",
+    "export.regress",
+    "export.to_serving",
     "losses.LossFunctionWrapper",
     "models.Functional",
     "saving.LoadError",
@@ -101,6 +106,7 @@ ADDED = {f"{module}.deserialize_keras_object": {"kind"} for module in ("saving",
     "saving.load_weights": {"by_name", "rename"},
     "saving.save_weights": {"max_shard_size"},
 }
+ADDED["layers.TFSMLayer"] = {"trusted"}
 
 
 def test_the_public_names_are_those_of_the_list():

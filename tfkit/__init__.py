@@ -6,6 +6,7 @@ from tfkit import config as config
 from tfkit import constraints as constraints
 from tfkit import datasets as datasets
 from tfkit import dtype_policies as dtype_policies
+from tfkit import export as export
 from tfkit import initializers as initializers
 from tfkit import layers as layers
 from tfkit import losses as losses

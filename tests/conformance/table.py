@@ -221,6 +221,7 @@ ELSEWHERE = {
     "InputLayer": "tests/models",
     "Lambda": "tests/layers/test_lambda_layer.py",
     "Layer": "tests/core",
+    "TFSMLayer": "tests/export/test_loading.py",
     "StackedRNNCells": "tests/layers/test_recurrent.py",
     "Wrapper": "tests/layers/test_core_layers.py",
 }

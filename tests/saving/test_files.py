@@ -214,4 +214,4 @@ def test_exports_keep_names_and_dtypes(tmp_path):
     assert spec.shape.as_list() == [None, 4]
     (result,) = signature(tf.constant(ids)).values()
     np.testing.assert_array_equal(result, expected)
-    assert len(loaded.state) == 3
+    assert len(loaded.variables) == 3

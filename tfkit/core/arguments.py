@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit import settings
 from tfkit.masking import get_mask, set_mask
 from tfkit.symbolic import KerasTensor
 
@@ -133,6 +134,7 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
             return value
         cast = tf.cast(value, compute_dtype)
         set_mask(cast, get_mask(value))
+        cast._tfkit_given = value.dtype
         return cast
     if isinstance(value, (list, tuple, dict)):
         if isinstance(value, dict):
@@ -145,8 +147,17 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
             return value
         return tf.cast(value, compute_dtype)
     if hasattr(value, "__array__") and not isinstance(value, type):
-        return as_tensors(tf.convert_to_tensor(value), compute_dtype)
+        tensor = as_tensors(tf.convert_to_tensor(value), compute_dtype)
+        if given_dtype(tensor) == tf.float64 != tensor.dtype:
+            # What NumPy makes of Python's floats: nobody has chosen it.
+            tensor._tfkit_given = tf.as_dtype(settings.floatx())
+        return tensor
     return value
+
+
+def given_dtype(tensor: Any) -> tf.DType:
+    """The dtype of a tensor before `as_tensors` cast it."""
+    return getattr(tensor, "_tfkit_given", tensor.dtype)
 
 
 def shapes_of(value: Any) -> Any:

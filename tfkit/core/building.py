@@ -12,7 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.core import tracking
-from tfkit.core.arguments import CallArguments
+from tfkit.core.arguments import CallArguments, given_dtype
 from tfkit.symbolic import KerasTensor
 
 
@@ -137,9 +137,30 @@ def merge_specs(old: dict[str, Any] | None, arguments: CallArguments) -> dict[st
         for name, value in arguments.tensors().items()
         if name in arguments.signature.names and name != "mask" and not name.endswith("_mask")
     }
+    return _merge(old, new)
+
+
+def merge_given(old: dict[str, Any] | None, arguments: CallArguments) -> dict[str, Any]:
+    """The same of calls as their callers made them: dtypes before casts, and masks that were passed."""
+    new = {
+        name: tf.nest.map_structure(_given_spec, value)
+        for name, value in arguments.tensors().items()
+        if name in arguments.signature.names
+    }
+    return _merge(old, new)
+
+
+def _merge(old: dict[str, Any] | None, new: dict[str, Any]) -> dict[str, Any]:
     if old is None or not _alike(old, new):
         return new
     return {name: tf.nest.map_structure(_merged, old[name], spec) for name, spec in new.items()}
+
+
+def _given_spec(tensor: Any) -> Any:
+    spec = _spec(tensor)
+    if isinstance(spec, tf.TensorSpec):
+        return tf.TensorSpec(spec.shape, given_dtype(tensor))
+    return spec
 
 
 def _spec(tensor: Any) -> Any:

@@ -136,7 +136,9 @@ class _Trace:
             return results
 
         function = tf.function(program, autograph=False, jit_compile=state.jit_compile)
+        given = state.given
         self._program = function.get_concrete_function(*specs)
+        state.given = given  # A trace takes tensors that are cast already.
         self._shared: SharedProgram | None = None
 
     def takes(self, shapes: list[tf.TensorShape]) -> bool:

@@ -183,6 +183,7 @@ class Layer(Stateful):
         state = self._tfkit
         if current_frame() is None:
             state.specs = building.merge_specs(state.specs, arguments)
+            state.given = building.merge_given(state.given, arguments)
         if not state.built or state.output_shapes is None:
             state.output_shapes = building.free_batch(outputs)
             state.locked = state.locked or not state.built

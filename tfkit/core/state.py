@@ -33,6 +33,7 @@ class LayerState:
         nodes: the recorded calls on symbolic tensors.
         build_arguments: the shapes with which `build()` was called.
         specs: shapes and dtypes of the arguments of all calls so far.
+        given: the same of outermost calls, with dtypes before casts and with masks that were passed.
         output_shapes: shapes of the outputs of the first call.
         caller: reference to the layer that called this one first.
         locked: whether the layer is complete, so that no weight may be added.
@@ -47,6 +48,7 @@ class LayerState:
         "built",
         "caller",
         "direct",
+        "given",
         "initialized",
         "jit_compile",
         "latest_change",
@@ -79,6 +81,7 @@ class LayerState:
         self.nodes: list[Any] = []
         self.build_arguments: dict[str, Any] | None = None
         self.specs: dict[str, Any] | None = None
+        self.given: dict[str, Any] | None = None
         self.caller: Any = None
         self.output_shapes: Any = None
         self.signature: Any = None
@@ -100,7 +103,7 @@ class LayerState:
 
     def build_state(self) -> dict[str, Any]:
         """What building changes."""
-        names = ("build_arguments", "built", "locked", "output_shapes", "specs")
+        names = ("build_arguments", "built", "given", "locked", "output_shapes", "specs")
         return {"weights": list(self.weights), **{name: getattr(self, name) for name in names}}
 
     def set_build_state(self, before: dict[str, Any]) -> None:

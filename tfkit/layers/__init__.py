@@ -7,6 +7,7 @@ from tfkit.core.input_layer import Input as Input
 from tfkit.core.input_layer import InputLayer as InputLayer
 from tfkit.core.input_spec import InputSpec as InputSpec
 from tfkit.core.layer import Layer as Layer
+from tfkit.export.loading import TFSMLayer as TFSMLayer
 from tfkit.layers.activation import ELU as ELU
 from tfkit.layers.activation import Activation as Activation
 from tfkit.layers.activation import LeakyReLU as LeakyReLU

@@ -12,10 +12,11 @@ import tensorflow as tf
 
 from tfkit import masking
 from tfkit.core import tracking
+from tfkit.core.context import CallFrame, current_frame
 from tfkit.core.input_layer import InputLayer
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
-from tfkit.export.saved_model import export_saved_model
+from tfkit.export.formats import export
 from tfkit.models.graph import Graph
 from tfkit.models.graph_config import graph_from_config, graph_to_config
 from tfkit.models.naming import local_names
@@ -87,7 +88,12 @@ class Model(Trainer, Layer):
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Runs the layers between inputs and outputs; subclasses that are no graph override it."""
-        del training  # Reaches the layers by the call context.
+        frame = current_frame()
+        if training is not None and (frame is None or frame.layer is not self):
+            with CallFrame(
+                self, training
+            ):  # `call` by itself: layers learn the mode from the context.
+                return self.call(inputs, mask=mask)
         if self._graph is None:
             raise NotImplementedError(
                 f"Model {type(self).__name__} does not have a `call()` method implemented. Define "
@@ -259,22 +265,21 @@ class Model(Trainer, Layer):
         self,
         filepath: Any,
         format: str = "tf_saved_model",
-        verbose: bool = False,
+        verbose: bool | None = None,
         input_signature: Any = None,
+        **kwargs: Any,
     ) -> None:
-        """Writes a SavedModel with the signature `serving_default`, for TF Serving.
+        """Writes the model for inference, whole or not at all, as a SavedModel or in another format.
 
         Args:
-            filepath: folder to write.
-            format: `"tf_saved_model"`.
-            verbose: whether to print where it was written.
-            input_signature: `tf.TensorSpec`s to use instead of what the model was called with.
+            filepath: folder of the SavedModel, or file of the other formats.
+            format: `"tf_saved_model"`, `"stablehlo"`, `"litert"` or `"onnx"`.
+            verbose: whether to print what was written; `None` is True.
+            input_signature: specs to use instead of what the model was called with.
+            **kwargs: options of the format: `jit_compile` and `freeze` of a SavedModel, attributes of
+                `tf.lite.TFLiteConverter` of LiteRT, `opset_version` of ONNX.
         """
-        if format != "tf_saved_model":
-            raise ValueError(f"Unknown `format`. Expected 'tf_saved_model'. Received: {format!r}")
-        export_saved_model(self, filepath, input_signature)
-        if verbose:
-            print(f"Saved artifact at '{filepath}'.")
+        export(self, filepath, format, verbose, input_signature, **kwargs)
 
     def get_compile_config(self) -> dict[str, Any] | None:
         """What `compile` was given, as data; `None` before `compile`."""

@@ -21,6 +21,8 @@ MEASURES = {
     "transformer, 4 blocks": ("transformer, 4 blocks", "µs", 1e6),
     "save": ("save", "s", 1),
     "load": ("load", "s", 1),
+    "export": ("export", "s", 1),
+    "first call": ("first call", "s", 1),
     "import": ("time", "s", 1),
     "memory": ("peak memory", "MiB", 1),
 }

@@ -66,6 +66,9 @@ TARGETS = {
     ("call", "transformer, 4 blocks"): [faster(8)],
     ("files", "save"): [Target("keras", 1)],
     ("files", "load"): [Target("keras", 1)],
+    ("export", "export"): [Target("keras", 1)],
+    ("export", "load"): [Target("keras", 1)],
+    ("export", "first call"): [Target("keras", 1)],
     ("imports", "import"): [Target("plain", 1, extra=0.2)],
 }
 for _name in TRAINED:

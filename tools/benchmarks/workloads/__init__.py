@@ -15,5 +15,6 @@ TITLES = TRAINED | {
     "predict": "MLP 64-32-32-1",
     "call": "direct call of one row",
     "files": "model of 200 MB, `.h5` and `.keras`",
+    "export": "SavedModel of a transformer, 4 blocks",
     "imports": "import",
 }

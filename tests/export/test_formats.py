@@ -1,0 +1,114 @@
+"""StableHLO, LiteRT and ONNX files, run by those who read them."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.compiler.tf2xla.ops import gen_xla_ops
+
+import tfkit
+from tfkit import layers
+from tfkit.export import formats
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Convolution, batch normalization, attention and an exact GELU."""
+    x = tfkit.Input((8, 3), name="x")
+    hidden = layers.BatchNormalization()(layers.Conv1D(4, 3, activation="gelu")(x))
+    hidden = layers.MultiHeadAttention(2, 2)(hidden, hidden)
+    hidden = layers.Dropout(0.5)(layers.GlobalAveragePooling1D()(hidden))
+    model = tfkit.Model(x, layers.Dense(2, activation="softmax", name="y")(hidden))
+    model.compile("sgd", "mse")
+    model.fit(np.random.rand(8, 8, 3), np.random.rand(8, 2), verbose=0)
+    return model
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return np.random.default_rng(0).normal(size=(7, 8, 3)).astype("float32")
+
+
+def test_stablehlo_text_is_run_by_xla(model, rows, tmp_path):
+    file = tmp_path / "model.mlir"
+    model.export(
+        file, format="stablehlo", verbose=False, input_signature=[tf.TensorSpec([7, 8, 3])]
+    )
+    text = file.read_text()
+    assert "func.func @main(%arg0: tensor<7x8x3xf32>" in text
+
+    @tf.function(jit_compile=True)
+    def run(x):
+        options = {"platforms": ["CPU"], "dim_args_spec": [], "function_list": []}
+        options |= {"disabled_checks": [], "has_token_input_output": False}
+        return gen_xla_ops.xla_call_module([x], 9, text, [[7, 2]], [tf.float32], **options)
+
+    np.testing.assert_allclose(run(tf.constant(rows))[0], model(rows), rtol=1e-5, atol=1e-5)
+
+
+def test_stablehlo_has_one_row_unless_asked(model, tmp_path, capsys):
+    model.export(tmp_path / "model.mlir", format="stablehlo")
+    assert "func.func @main(%arg0: tensor<1x8x3xf32>" in (tmp_path / "model.mlir").read_text()
+    assert capsys.readouterr().out == f"Saved artifact at '{tmp_path / 'model.mlir'}'.\n"
+
+
+def test_litert_is_run_by_its_interpreter(model, rows, tmp_path):
+    interpreter = pytest.importorskip("ai_edge_litert.interpreter")
+    file = tmp_path / "model.tflite"
+    model.export(file, format="litert", verbose=False)
+    loaded = interpreter.Interpreter(model_path=str(file))
+    run = loaded.get_signature_runner("serving_default")
+    for size in (1, 7):
+        found = run(x=rows[:size])
+        np.testing.assert_allclose(found["y"], model(rows[:size]), rtol=1e-5, atol=1e-5)
+
+
+def test_litert_takes_options_of_the_converter(model, tmp_path):
+    quantized = tmp_path / "small.tflite"
+    wide = tfkit.Sequential([tfkit.Input((300,)), layers.Dense(300)])
+    wide.export(quantized, format="litert", verbose=False, optimizations=[tf.lite.Optimize.DEFAULT])
+    assert quantized.stat().st_size < 300 * 300 * 2
+    with pytest.raises(TypeError, match="has no attribute 'optimisations'"):
+        model.export(tmp_path / "m.tflite", format="litert", optimisations=[])
+    with pytest.raises(ValueError, match=r"ends in '\.tflite'"):
+        model.export(tmp_path / "m", format="litert")
+
+
+def test_litert_with_operations_of_tensorflow(tmp_path):
+    class Inverse(tfkit.Model):
+        def call(self, x):
+            return tf.linalg.inv(x)
+
+    inverse = Inverse()
+    inverse(np.eye(2)[None])
+    file = tmp_path / "inverse.tflite"
+    inverse.export(file, format="litert", verbose=False, enable_select_tf_ops=True)
+    assert b"FlexMatrixInverse" in file.read_bytes()
+
+
+def test_onnx_is_run_by_its_runtime(model, rows, tmp_path):
+    pytest.importorskip("tf2onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    file = tmp_path / "model.onnx"
+    model.export(file, format="onnx", verbose=False)
+    session = runtime.InferenceSession(file)
+    assert [node.name for node in session.get_inputs()] == ["x"]
+    for size in (1, 7):
+        (found,) = session.run(["y"], {"x": rows[:size]})
+        np.testing.assert_allclose(found, model(rows[:size]), rtol=1e-5, atol=1e-5)
+
+
+def test_onnx_says_what_it_cannot(tmp_path, monkeypatch):
+    worker = tmp_path / "worker.py"
+    worker.write_text("raise SystemExit('No module named tf2onnx')")
+    monkeypatch.setattr(formats, "_ONNX_WORKER", worker)
+    model = tfkit.Sequential([tfkit.Input((2,)), layers.Dense(1)])
+    with pytest.raises(RuntimeError, match=r"to ONNX: No module named tf2onnx\. It takes"):
+        model.export(tmp_path / "model.onnx", format="onnx")
+    assert [path.name for path in tmp_path.iterdir()] == ["worker.py"]
+
+
+def test_unknown_formats_and_options_are_refused(model, tmp_path):
+    with pytest.raises(ValueError, match="Unrecognized format='h5'"):
+        model.export(tmp_path / "m", format="h5")
+    with pytest.raises(TypeError, match="optimise"):
+        model.export(tmp_path / "m", optimise=True)

@@ -1,0 +1,279 @@
+"""Exported models as layers again; and SavedModels that would do more than compute, refused."""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+import tfkit
+from tests.export.test_serving import WORDS, Tagger
+from tfkit import layers
+from tfkit.saving import LoadError
+
+
+def trained():
+    x = tfkit.Input((4,), name="x")
+    hidden = layers.BatchNormalization()(layers.Dense(8, activation="relu")(x))
+    frozen = layers.Dense(5, name="frozen")
+    model = tfkit.Model(x, layers.Dense(1, name="y")(frozen(hidden)))
+    frozen.trainable = False
+    return model
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return np.random.default_rng(0).normal(size=(16, 4)).astype("float32")
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    model = trained()
+    folder = tmp_path_factory.mktemp("trained") / "model"
+    model.export(folder, verbose=False)
+    return model, folder
+
+
+def test_a_layer_with_the_weights_and_outputs_of_the_model(exported, rows):
+    model, folder = exported
+    layer = tfkit.export.load(folder)
+    np.testing.assert_allclose(layer(rows), model(rows), atol=1e-6)
+    assert len(layer.weights) == len(model.weights)
+    assert len(layer.trainable_weights) == len(model.trainable_weights) == 6
+    for mine, its in zip(layer.trainable_weights, model.trainable_weights, strict=True):
+        assert mine.shape == its.shape
+    np.testing.assert_allclose(layer(rows.astype("float64")), model(rows), atol=1e-6)
+
+
+def test_it_is_trained_in_a_model_and_exported_again(exported, rows, tmp_path):
+    _, folder = exported
+    layer = tfkit.layers.TFSMLayer(folder)
+    frozen = [weight.numpy() for weight in layer.non_trainable_weights]
+    x = tfkit.Input((4,), name="x")
+    model = tfkit.Model(x, layers.Activation("tanh", name="z")(layer(x)))
+    model.compile(tfkit.optimizers.SGD(0.1), "mse")
+    losses = model.fit(rows, np.ones((16, 1)), epochs=3, verbose=0).history["loss"]
+    assert losses[-1] < losses[0]
+    for weight, before in zip(layer.non_trainable_weights, frozen, strict=True):
+        np.testing.assert_array_equal(weight, before)
+    model.export(tmp_path / "again", verbose=False)
+    again = tfkit.export.load(tmp_path / "again")
+    np.testing.assert_allclose(again(rows), model(rows), atol=1e-6)
+    layer.weights[0].assign(tf.zeros_like(layer.weights[0]))
+    assert not np.allclose(again(rows), model(rows))
+    model.save_weights(tmp_path / "m.weights.h5")
+    before = again(rows)
+    with pytest.raises(TypeError, match="has no configuration"):
+        model.save(tmp_path / "m.h5")
+    model.load_weights(tmp_path / "m.weights.h5")
+    np.testing.assert_array_equal(again(rows), before)
+
+
+@pytest.fixture(scope="module")
+def tagger(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tagger")
+    (folder / "words.txt").write_text("yes\nno\n")
+    model = Tagger(str(folder / "words.txt"))
+    sample = {"words": WORDS, "weights": np.ones((2, 1), "float32")}
+    expected = model(**sample)
+    model.export(folder / "model", verbose=False)
+    os.remove(folder / "words.txt")
+    return folder / "model", sample, expected
+
+
+def test_vocabularies_and_several_arguments_go_through_two_exports(tagger, tmp_path):
+    folder, sample, expected = tagger
+    layer = tfkit.export.load(folder)
+    np.testing.assert_allclose(layer(**sample), expected, atol=1e-6)
+    archive = tfkit.export.ExportArchive()
+    archive.track_and_add_endpoint("serve", layer)
+    archive.write_out(tmp_path / "again", verbose=False)
+    again = tfkit.export.load(tmp_path / "again")
+    np.testing.assert_allclose(again(*sample.values()), expected, atol=1e-6)
+    assert archive.endpoints["serve"].inputs == ["words", "weights"]
+
+
+def test_other_endpoints(tagger):
+    folder, _, _ = tagger
+    layer = tfkit.export.load(folder, endpoint="embed")
+    assert layer(tf.constant(WORDS)).shape == (2, 3)
+    assert [weight.shape for weight in layer.weights] == [(4, 3)]
+    with pytest.raises(ValueError, match="has no endpoint 'x'"):
+        tfkit.export.load(folder, endpoint="x")
+    both = layers.TFSMLayer(folder, "embed", call_training_endpoint="embed")
+    assert both(tf.constant(WORDS), training=True).shape == (2, 3)
+
+
+def test_a_savedmodel_of_plain_tensorflow(tmp_path):
+    module = tf.Module()
+    module.v = tf.Variable(2.0)
+    module.f = tf.function(
+        lambda x: {"twice": x * module.v}, input_signature=[tf.TensorSpec([None], name="x")]
+    )
+    tf.saved_model.save(module, str(tmp_path), signatures=module.f)
+    layer = tfkit.export.load(tmp_path)
+    assert layer(np.ones(2))["twice"].numpy().tolist() == [2, 2]
+    assert len(layer.trainable_weights) == 1
+
+
+# --- What is refused ----------------------------------------------------------------------------------
+
+
+def reads(path):
+    return lambda x: x + tf.strings.length(tf.io.read_file(path))
+
+
+def writes(path):
+    def function(x):
+        tf.io.write_file(path, "written")
+        return x
+
+    return function
+
+
+def in_a_branch(path):
+    def function(x):
+        return tf.cond(tf.size(x) > 1, lambda: reads(path)(x), lambda: x)
+
+    return function
+
+
+def in_a_loop(path):
+    return lambda x: tf.while_loop(lambda y: tf.size(y) < 0, lambda y: (reads(path)(y),), [x])[0]
+
+
+def table_of(path):
+    def function(x):
+        initializer = tf.lookup.TextFileInitializer(
+            path, tf.string, 0, tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER
+        )
+        del initializer
+        table = tf.raw_ops.AnonymousHashTable(key_dtype=tf.string, value_dtype=tf.int64)
+        tf.raw_ops.InitializeTableFromTextFileV2(
+            table_handle=table, filename=path, key_index=-2, value_index=-1
+        )
+        return x
+
+    return function
+
+
+def saves(path):
+    def function(x):
+        tf.raw_ops.SaveV2(prefix=path, tensor_names=["x"], shape_and_slices=[""], tensors=[x])
+        return x
+
+    return function
+
+
+def prints(path):
+    def function(x):
+        tf.print(x, output_stream=f"file://{path}")
+        return x
+
+    return function
+
+
+def restores(path):
+    return lambda x: (
+        x
+        + tf.raw_ops.RestoreV2(
+            prefix=path, tensor_names=["x"], shape_and_slices=[""], dtypes=[tf.int32]
+        )[0]
+    )
+
+
+ATTACKS = {
+    "ReadFile": reads,
+    "WriteFile": writes,
+    "MatchingFiles": lambda path: lambda x: x + tf.size(tf.io.matching_files(path)),
+    "EagerPyFunc": lambda path: lambda x: tf.py_function(lambda y: y, [x], tf.int32),
+    "PyFunc": lambda path: lambda x: tf.numpy_function(lambda y: y, [x], tf.int32),
+    "PrintV2": prints,
+    "SaveV2": saves,
+    "RestoreV2": restores,
+    "TextLineDataset": lambda path: (
+        lambda x: x + tf.cast(tf.data.TextLineDataset(path).cardinality(), tf.int32)
+    ),
+    "branch": in_a_branch,
+    "loop": in_a_loop,
+    "table": table_of,
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_operations_on_files_and_python_are_refused(attack, tmp_path):
+    target = tmp_path / "target"
+    module = tf.Module()
+    module.serve = tf.function(
+        ATTACKS[attack](str(target)),
+        input_signature=[tf.TensorSpec([None], tf.int32)],
+        autograph=False,
+    )
+    tf.saved_model.save(module, str(tmp_path / "m"), signatures=module.serve)
+    with pytest.raises(LoadError, match=r"refused because of .* pass `trusted=True`"):
+        tfkit.export.load(tmp_path / "m")
+    assert not target.exists()
+    if attack == "WriteFile":
+        tfkit.export.load(tmp_path / "m", trusted=True)(np.ones(1, "int32"))
+        assert target.read_text() == "written"
+
+
+@pytest.fixture
+def copy(tagger, tmp_path):
+    shutil.copytree(tagger[0], tmp_path / "m")
+    return tmp_path / "m"
+
+
+def edit(folder, change):
+    model = SavedModel.FromString((folder / "saved_model.pb").read_bytes())
+    change(model)
+    (folder / "saved_model.pb").write_bytes(model.SerializeToString())
+
+
+def test_assets_outside_of_the_folder_are_refused(copy):
+    def escape(model):
+        model.meta_graphs[0].asset_file_def[0].filename = "../../secret"
+
+    edit(copy, escape)
+    with pytest.raises(LoadError, match=r"an asset outside of its folder: '\.\./\.\./secret'"):
+        tfkit.export.load(copy)
+
+
+def test_links_are_refused(copy):
+    os.symlink("/etc/hostname", copy / "assets" / "more")
+    with pytest.raises(LoadError, match="a link"):
+        tfkit.export.load(copy)
+
+
+def test_a_vocabulary_that_is_no_asset_is_refused(copy):
+    """The path that the initializer captures is made a constant of the graph."""
+
+    def redirect(model):
+        for node in model.meta_graphs[0].object_graph_def.nodes:
+            if node.WhichOneof("kind") == "asset":
+                node.constant.operation = "Const"
+
+    edit(copy, redirect)
+    with pytest.raises(LoadError, match="a table reads a file that is no asset"):
+        tfkit.export.load(copy)
+
+
+def test_main_graph_is_looked_at_too(copy):
+    edit(copy, lambda model: model.meta_graphs[0].graph_def.node.add(name="r", op="ReadFile"))
+    with pytest.raises(LoadError, match="the operation ReadFile in the main graph"):
+        tfkit.export.load(copy)
+
+
+def test_models_of_tensorflow_1_are_refused(copy):
+    edit(copy, lambda model: model.meta_graphs[0].ClearField("object_graph_def"))
+    with pytest.raises(LoadError, match="TensorFlow 1"):
+        tfkit.export.load(copy)
+
+
+def test_what_is_no_savedmodel_is_said_so(copy, tmp_path):
+    (copy / "saved_model.pb").write_bytes(b"\xff" * 9)
+    for folder in (copy, tmp_path / "nothing"):
+        with pytest.raises(LoadError, match="is no SavedModel, or damaged"):
+            tfkit.export.load(folder)

@@ -1,0 +1,309 @@
+"""`to_serving`: versions that appear whole, checked, with warm-up requests, and go away as whole."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfkit
+from tfkit import layers
+from tfkit.export import c_api, serving, warmup
+from tfkit.export.verification import VerificationError, run_elsewhere
+
+WORDS = np.array(["yes", "no"], object)
+
+
+class Tagger(tfkit.Model):
+    """Two inputs, a vocabulary file, and two methods that are endpoints."""
+
+    def __init__(self, vocabulary):
+        super().__init__()
+        initializer = tf.lookup.TextFileInitializer(
+            vocabulary, tf.string, 0, tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER
+        )
+        self.tools = {"table": tf.lookup.StaticHashTable(initializer, -1)}
+        self.embedding = layers.Embedding(4, 3)
+        self.dense = layers.Dense(2, activation="softmax")
+
+    def call(self, words, weights):
+        return self.dense(self.embed(words) * weights)
+
+    @tfkit.export.endpoint
+    def embed(self, words):
+        return self.embedding(self.tools["table"].lookup(words) + 1)
+
+    @tfkit.export.endpoint(name="double", input_signature=[tf.TensorSpec([None], tf.float16)])
+    def twice(self, x):
+        return {"twice": x * 2}
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return tmp_path_factory.mktemp("base")
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return {"words": WORDS, "weights": np.array([[1.0], [2.0]], "float32")}
+
+
+@pytest.fixture(scope="module")
+def tagger(tmp_path_factory, sample):
+    vocabulary = tmp_path_factory.mktemp("words") / "vocabulary.txt"
+    vocabulary.write_text("yes\nno\n")
+    model = Tagger(str(vocabulary))
+    model(**sample)
+    return model, vocabulary
+
+
+@pytest.fixture(scope="module")
+def published(tagger, base, sample):
+    model, vocabulary = tagger
+    answers = {
+        "labels": tfkit.export.classify(model, ["good", "bad"], top=1),
+        "add": (lambda a, b: a + b, [tf.TensorSpec([None], tf.int32), tf.TensorSpec([], tf.int32)]),
+    }
+    folder = tfkit.export.to_serving(model, base, "tagger", endpoints=answers, warmup=sample)
+    vocabulary.rename(vocabulary.with_suffix(".gone"))
+    yield folder
+    vocabulary.with_suffix(".gone").rename(vocabulary)
+
+
+def test_the_first_version_is_1_and_nothing_else_is_there(published, base):
+    assert published == base / "tagger" / "1"
+    assert os.listdir(base / "tagger") == ["1"]
+    assert published.stat().st_mode & 0o755 == 0o755
+
+
+def test_all_endpoints_answer_without_the_vocabulary_file(published, tagger, sample):
+    model, _ = tagger
+    examples = tfkit.export.classify(model).serialize(sample)
+    cases = [("serve", sample), ("embed", {"words": WORDS}), ("labels", {"inputs": examples})]
+    cases += [("double", {"x": np.array([2], "float16")})]
+    cases += [("add", {"a": np.array([1], "int32"), "b": np.array(2, "int32")})]
+    ((scores, vectors, labels, twice, total),) = run_elsewhere([(published, cases)])
+    np.testing.assert_allclose(scores["output_0"], model(**sample), atol=1e-6)
+    np.testing.assert_allclose(vectors["output_0"], model.embed(tf.constant(WORDS)), atol=1e-6)
+    best = np.argmax(scores["output_0"], 1)
+    assert labels["classes"].tolist() == [[[b"good", b"bad"][index]] for index in best]
+    assert twice["twice"].tolist() == [4]
+    assert total["output_0"].tolist() == [3]
+
+
+def test_endpoints_share_the_variables(published, tagger):
+    model, _ = tagger
+    reader = tf.train.load_checkpoint(str(published / "variables" / "variables"))
+    shapes = [v for k, v in reader.get_variable_to_shape_map().items() if not k.startswith("_")]
+    assert sorted(shapes) == sorted(weight.shape.as_list() for weight in model.weights)
+
+
+def test_signatures_have_the_method_names_of_tf_serving(published):
+    from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+    model = SavedModel.FromString((published / "saved_model.pb").read_bytes())
+    names = {k: s.method_name for k, s in model.meta_graphs[0].signature_def.items() if k[0] != "_"}
+    predict = "tensorflow/serving/predict"
+    others = dict.fromkeys(("serve", "serving_default", "embed", "double", "add"), predict)
+    assert names == {"labels": "tensorflow/serving/classify", **others}
+    tf.saved_model.experimental.read_fingerprint(str(published))
+
+
+def test_warm_up_requests_are_those_of_the_real_package(published, tagger, sample):
+    logs = pytest.importorskip("tensorflow_serving.apis.prediction_log_pb2")
+    records = tf.data.TFRecordDataset(str(published / warmup.FILE))
+    found = [logs.PredictionLog.FromString(record.numpy()) for record in records]
+    requests = {}
+    for log in found:
+        ((_, content),) = log.ListFields()
+        assert content.request.model_spec.name == "tagger"
+        requests[content.request.model_spec.signature_name] = content.request
+    assert set(requests) == {"serve", "embed", "labels"}
+    assert tf.make_ndarray(requests["serve"].inputs["words"]).tolist() == [b"yes", b"no"]
+    np.testing.assert_array_equal(
+        tf.make_ndarray(requests["serve"].inputs["weights"]), sample["weights"]
+    )
+    examples = requests["labels"].input.example_list.examples
+    assert examples[0].features.feature["words"].bytes_list.value == [b"yes"]
+    assert [name for name, _ in warmup.read_warmup(published)] == ["serve", "embed", "labels"]
+
+
+@pytest.mark.parametrize(
+    ("method", "inputs"),
+    [
+        ("tensorflow/serving/predict", {"a" * 200: np.zeros((0, 3), "int64"), "b": WORDS}),
+        ("tensorflow/serving/predict", {}),
+        ("tensorflow/serving/regress", {"inputs": np.array([b"", b"x" * 300], object)}),
+    ],
+)
+def test_messages_survive_both_ways(method, inputs):
+    logs = pytest.importorskip("tensorflow_serving.apis.prediction_log_pb2")
+    record = warmup.encode_request("model", "signature", method, inputs)
+    if method.endswith("predict"):
+        message = logs.PredictionLog.FromString(record)
+        assert set(message.predict_log.request.inputs) == set(inputs)
+        record = message.SerializeToString()
+    signature, found = warmup.decode_request(record)
+    assert signature == "signature"
+    assert found.keys() == inputs.keys()
+    for name, array in inputs.items():
+        assert found[name].shape == array.shape
+        assert [text.encode() if isinstance(text, str) else text for text in array.flat] == list(
+            found[name].flat
+        )
+
+
+@pytest.fixture(scope="module")
+def dense():
+    return tfkit.Sequential([tfkit.Input((2,)), layers.Dense(1)])
+
+
+def fake_version(folder, number):
+    (folder / str(number)).mkdir(parents=True)
+    (folder / str(number) / "saved_model.pb").write_bytes(b"old")
+
+
+def test_the_next_number_and_old_versions_pruned(dense, tmp_path):
+    folder = tmp_path / "dense"
+    for number in (2, 9, 10):
+        fake_version(folder, number)
+    (folder / "notes").mkdir()
+    (folder / ".tfkit-dead").mkdir()
+    os.utime(folder / ".tfkit-dead", (0, 0))
+    (folder / ".tfkit-alive").mkdir()
+    published = tfkit.export.to_serving(dense, tmp_path, name="dense", keep=2)
+    assert published.name == "11"
+    assert sorted(os.listdir(folder)) == [".tfkit-alive", "10", "11", "notes"]
+    with c_api.SavedModel(published) as model:
+        assert set(model.signatures) == {"serve", "serving_default"}
+
+
+def test_a_version_that_does_not_hold_is_not_published(dense, tmp_path, monkeypatch):
+    fake_version(tmp_path / "dense", 1)
+    write = serving.ExportArchive.write_into
+
+    def tampered(self, folder, options=None):
+        kernel = dense.weights[0]
+        before = kernel.numpy()
+        kernel.assign_add(tf.ones_like(kernel))
+        write(self, folder, options)
+        kernel.assign(before)
+
+    monkeypatch.setattr(serving.ExportArchive, "write_into", tampered)
+    with pytest.raises(
+        VerificationError, match=r"Signature 'serve' .* gives other values as 'dense"
+    ):
+        tfkit.export.to_serving(dense, tmp_path, name="dense", keep=1)
+    assert os.listdir(tmp_path / "dense") == ["1"]
+
+
+def test_a_version_is_never_replaced(dense, tmp_path):
+    fake_version(tmp_path / "m", 3)
+    with pytest.raises(FileExistsError, match="Version 3 is there already"):
+        tfkit.export.to_serving(dense, tmp_path, name="m", version=3)
+    assert (tmp_path / "m" / "3" / "saved_model.pb").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": "a/b"}, "name='a/b'"),
+        ({"name": ".a"}, "name='.a'"),
+        ({"name": "a", "version": 0}, "version=0"),
+        ({"name": "a", "keep": 0}, "keep=0"),
+        ({"name": "a", "warmup": np.zeros((2, 3))}, r"Expected: float32 \(None, 2\)"),
+        ({"name": "a", "warmup": WORDS}, "Received: object"),
+    ],
+)
+def test_bad_arguments_are_refused_before_anything_is_written(dense, tmp_path, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        tfkit.export.to_serving(dense, tmp_path, **arguments)
+    assert not os.listdir(tmp_path)
+
+
+def test_made_up_inputs_that_do_not_fit_ask_for_a_sample(dense, tmp_path):
+    function = tf.function(
+        lambda text: tf.io.decode_raw(text, tf.float32) + tf.strings.to_number(text)
+    )
+    endpoints = {"odd": (function, [tf.TensorSpec([None], tf.string)])}
+    with pytest.raises(
+        ValueError, match=r"(?s)endpoint 'odd' .* Pass a sample, as `warmup=\{'odd'"
+    ):
+        tfkit.export.to_serving(dense, tmp_path, name="a", endpoints=endpoints)
+
+
+def test_exporters_at_once_never_publish_the_same_number(tmp_path):
+    folder, published = tmp_path / "served", []
+    folder.mkdir()
+    start = threading.Barrier(8)
+
+    def export(which):
+        start.wait()
+        for count in range(5):
+            written = tmp_path / f"{which}-{count}"
+            written.mkdir()
+            (written / "saved_model.pb").write_text(written.name)
+            target = serving._publish(written, folder, None)
+            published.append((target.name, written.name))
+
+    threads = [threading.Thread(target=export, args=(which,)) for which in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(int(number) for number, _ in published) == list(range(1, 41))
+    for number, name in published:
+        assert (folder / number / "saved_model.pb").read_text() == name
+
+
+KILLED = """
+import os, signal, sys, threading, time
+import numpy as np
+import tfkit
+from tfkit.export import serving
+serving.verify = lambda *arguments: None  # It writes nothing, and takes most of the time.
+folder, kills, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+for kill in range(kills):
+    child = os.fork()
+    if child:
+        _, status = os.waitpid(child, 0)
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        continue
+    # How long an export takes here is seen in the first one.
+    x = tfkit.Input((2,))
+    model = tfkit.Model(x, tfkit.layers.Dense(300)(x))
+    sample = np.ones((1, 2))
+    started = time.monotonic()
+    tfkit.export.to_serving(model, folder, "m", keep=2, warmup=sample)
+    duration = time.monotonic() - started
+    delay = duration * 3 * ((kill * 0.618 + seed * 0.137) % 1)
+    threading.Timer(delay, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    while True:
+        tfkit.export.to_serving(model, folder, "m", keep=2, warmup=sample)
+"""
+
+
+def test_a_kill_never_leaves_a_version_that_does_not_load(tmp_path):
+    kills = int(os.environ.get("TFKIT_KILLS", "4"))
+    arguments = [str(tmp_path), str(kills), "1"]
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=100 + 20 * kills,
+        env={**os.environ, "PYTHONPATH": str(Path(tfkit.__file__).parents[1])},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    versions = [name for name in os.listdir(tmp_path / "m") if name.isdigit()]
+    assert len(versions) in (2, 3)
+    assert max(map(int, versions)) >= kills
+    inputs = {"keras_tensor": np.zeros((1, 2), "float32")}
+    for number in versions:
+        with c_api.SavedModel(tmp_path / "m" / number) as model:
+            ((name, _),) = model.signatures["serve"].inputs.items()
+            model.run("serve", **{name: inputs["keras_tensor"]})

@@ -1,0 +1,156 @@
+"""Formats beside the SavedModel: StableHLO, LiteRT, ONNX. Each is one file, written whole or not at all."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.export.archive import DEFAULT
+from tfkit.export.endpoints import layer_endpoint
+from tfkit.export.saved_model import ENDPOINT, archive_of, export_saved_model
+from tfkit.saving.atomic import atomic_write
+
+_ONNX_WORKER = Path(__file__).with_name("onnx_worker.py")
+_SECONDS = 600
+
+
+def export(
+    layer: Any,
+    filepath: Any,
+    format: str = "tf_saved_model",
+    verbose: bool | None = None,
+    input_signature: Any = None,
+    **kwargs: Any,
+) -> None:
+    """Writes a layer or model for inference, in the format of this name.
+
+    Args:
+        layer: a layer or model whose inputs are known: functional, called or fitted.
+        filepath: folder of a SavedModel, or the file of another format.
+        format: `"tf_saved_model"`, `"stablehlo"`, `"litert"` or `"onnx"`.
+        verbose: whether to print what was written; `None` is True.
+        input_signature: specs to use instead of what was seen.
+        **kwargs: options of the format.
+
+    Raises:
+        ValueError: for another format.
+    """
+    if format not in _WRITERS:
+        raise ValueError(
+            f"Unrecognized format={format!r}. Supported formats are: {sorted(_WRITERS)}"
+        )
+    _WRITERS[format](layer, filepath, verbose, input_signature, **kwargs)
+
+
+def export_stablehlo(
+    layer: Any, filepath: Any, verbose: bool | None = None, input_signature: Any = None
+) -> None:
+    """Writes the call of a layer as a StableHLO module in text form, with the weights as constants.
+
+    A module has fixed sizes: free ones, the batch among them, are 1 unless `input_signature` says more.
+
+    Reference: https://openxla.org/stablehlo/spec
+    """
+    endpoint = layer_endpoint(ENDPOINT, layer, input_signature, freeze=True)
+    specs = [
+        tf.TensorSpec([1 if size is None else size for size in spec.shape], spec.dtype)
+        for spec in endpoint.specs
+    ]
+    function = tf.function(endpoint.signature, jit_compile=True)
+    text = function.experimental_get_compiler_ir(**dict(zip(endpoint.inputs, specs, strict=True)))(
+        stage="stablehlo"
+    )
+    with atomic_write(filepath) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    _say(filepath, verbose)
+
+
+def export_litert(
+    layer: Any,
+    filepath: Any,
+    verbose: bool | None = None,
+    input_signature: Any = None,
+    enable_select_tf_ops: bool = False,
+    **kwargs: Any,
+) -> None:
+    """Writes the call of a layer as a LiteRT (TFLite) model with the signature `serving_default`.
+
+    Args:
+        layer: a layer or model.
+        filepath: a name that ends in `.tflite`.
+        verbose: whether to print where it was written.
+        input_signature: specs to use instead of what was seen.
+        enable_select_tf_ops: whether TensorFlow's operations may be used where LiteRT has none.
+        **kwargs: attributes of `tf.lite.TFLiteConverter`, such as `optimizations`.
+    """
+    if not str(filepath).endswith(".tflite"):
+        raise ValueError(f"Expected a file name that ends in '.tflite'. Received: {filepath!r}")
+    with tempfile.TemporaryDirectory() as folder:
+        archive_of(layer, input_signature).write_into(Path(folder, "model"))
+        converter = tf.lite.TFLiteConverter.from_saved_model(
+            str(Path(folder, "model")), signature_keys=[DEFAULT]
+        )
+        if enable_select_tf_ops:
+            operations = tf.lite.OpsSet.TFLITE_BUILTINS, tf.lite.OpsSet.SELECT_TF_OPS
+            converter.target_spec.supported_ops = list(operations)
+        for name, value in kwargs.items():
+            if not hasattr(converter, name):
+                raise TypeError(f"`tf.lite.TFLiteConverter` has no attribute {name!r}.")
+            setattr(converter, name, value)
+        content = converter.convert()
+    with atomic_write(filepath) as temporary:
+        temporary.write_bytes(content)
+    _say(filepath, verbose)
+
+
+def export_onnx(
+    layer: Any,
+    filepath: Any,
+    verbose: bool | None = None,
+    input_signature: Any = None,
+    opset_version: int | None = None,
+) -> None:
+    """Writes the call of a layer as an ONNX model, with the package `tf2onnx` in a process of its own.
+
+    Args:
+        layer: a layer or model.
+        filepath: file to write.
+        verbose: whether to print where it was written.
+        input_signature: specs to use instead of what was seen.
+        opset_version: version of ONNX's operations, 18 unless given.
+
+    Raises:
+        RuntimeError: where the package is missing or has no counterpart of an operation.
+    """
+    with tempfile.TemporaryDirectory() as folder, atomic_write(filepath) as temporary:
+        archive_of(layer, input_signature, freeze=True).write_into(Path(folder, "model"))
+        done = subprocess.run(
+            [sys.executable, "-P", str(_ONNX_WORKER), str(Path(folder, "model")), str(temporary),
+             str(opset_version or 18)],
+            capture_output=True, text=True, timeout=_SECONDS, check=False,
+        )  # fmt: skip
+        if done.returncode != 0:
+            last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
+            raise RuntimeError(
+                f"Cannot export '{layer.name}' to ONNX: {last[0]}. It takes the packages `tf2onnx` and "
+                "`onnx`, and operations that ONNX has."
+            )
+    _say(filepath, verbose)
+
+
+def _say(filepath: Any, verbose: bool | None) -> None:
+    if verbose is not False:
+        print(f"Saved artifact at '{filepath}'.")
+
+
+_WRITERS = {
+    "tf_saved_model": export_saved_model,
+    "stablehlo": export_stablehlo,
+    "litert": export_litert,
+    "onnx": export_onnx,
+}

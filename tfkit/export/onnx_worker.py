@@ -1,0 +1,50 @@
+"""Converts a SavedModel to ONNX, in a process of its own: `tf2onnx` is heavy, and not always there.
+
+python -P onnx_worker.py SAVED_MODEL FILE OPSET
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import onnx
+import tensorflow as tf
+import tf2onnx
+
+_FLOATS = {1: "float32", 10: "float16", 11: "float64"}  # onnx.proto, `TensorProto.DataType`
+
+
+def erfc(graph: Any, node: Any, name: str, arguments: Any) -> Any:
+    """`1 - erf(x)`: ONNX has no `Erfc`, which the exact GELU is made of."""
+    del name, arguments
+    erf = graph.make_node("Erf", [node.input[0]])
+    dtype = _FLOATS[graph.get_dtype(node.input[0])]
+    one = graph.make_const(f"{node.name}/one", np.array(1, dtype))
+    outputs, shapes, dtypes = node.output, node.output_shapes, node.output_dtypes
+    graph.remove_node(node.name)
+    return graph.make_node(
+        "Sub", [one.output[0], erf.output[0]], outputs=outputs, shapes=shapes, dtypes=dtypes
+    )
+
+
+def main() -> None:
+    """The command line."""
+    folder, file, opset = sys.argv[1:]
+    loaded = tf.saved_model.load(folder)
+    signature = loaded.signatures["serve"]
+    specs = list(signature.structured_input_signature[1].values())
+    names = [spec.name for spec in specs]
+    function = tf.function(
+        lambda *tensors: signature(**dict(zip(names, tensors, strict=True))), input_signature=specs
+    )
+    model, _ = tf2onnx.convert.from_function(
+        function, input_signature=specs, opset=int(opset), custom_op_handlers={"Erfc": (erfc, [])}
+    )
+    onnx.checker.check_model(model)
+    onnx.save(model, file)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""`to_serving`: a new version in the folder that TF Serving watches, proven before it is seen.
+
+TF Serving takes every folder whose name is a number for a version, at any moment. So a version is
+written and run under another name, and gets its number in one step; a version that is taken away loses
+its number before its first file goes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.export.archive import DEFAULT, ExportArchive
+from tfkit.export.folders import sync, sync_folder
+from tfkit.export.samples import made_up, samples_by_endpoint
+from tfkit.export.saved_model import archive_of
+from tfkit.export.verification import Case, expected, verify
+from tfkit.export.warmup import read_warmup, write_warmup
+
+_TEMPORARY = ".tfkit-"
+_ABANDONED = 24 * 3600.0  # seconds after which a temporary folder is nobody's
+_TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
+
+
+def to_serving(
+    model: Any,
+    base_dir: Any,
+    name: str | None = None,
+    version: int | None = None,
+    endpoints: dict[str, Any] | None = None,
+    warmup: Any = None,
+    keep: int | None = None,
+    input_signature: Any = None,
+    jit_compile: bool = False,
+    freeze: bool = False,
+) -> Path:
+    """Publishes a model as `base_dir/name/version`, the way TF Serving wants it.
+
+    The new version is loaded in a fresh process through TensorFlow's C library, as TF Serving will do, and
+    all its endpoints are compared with the model, before the folder gets its number.
+
+    Args:
+        model: a functional model, any layer or model that was called or fitted, or an `ExportArchive`.
+        base_dir: folder of all served models; made where it is missing.
+        name: name of the served model, that of the model unless given.
+        version: its number, the next one unless given.
+        endpoints: functions by name, each alone or with its `input_signature` as a pair, and what
+            `classify` and `regress` give; beside the model's call and its methods marked with `endpoint`.
+        warmup: sample of what the model is called with: it becomes TF Serving's warm-up requests, and is
+            what the check compares with; or a dict of samples by endpoint. Without one the check makes
+            inputs up, and there are no warm-up requests.
+        keep: how many versions stay, the newest; all of them unless given.
+        input_signature: specs of the model's call to use instead of what was seen.
+        jit_compile: whether the runtime compiles the model's call with XLA.
+        freeze: whether constants take the place of the variables, see `ExportArchive.add_endpoint`.
+
+    Returns:
+        The folder of the version.
+
+    Raises:
+        VerificationError: where the new version does not load or gives other outputs than the model. There
+            is no new version then.
+        FileExistsError: for a `version` that is there already.
+        ValueError: where inputs are not known, and for made-up inputs that the model does not take.
+
+    Example:
+        `tfkit.export.to_serving(model, "/models", name="digits", warmup=x[:8], keep=3)`
+    """
+    archive = model if isinstance(model, ExportArchive) else None
+    folder = _model_folder(base_dir, name or getattr(model, "name", None))
+    _check_numbers(folder, version, keep)
+    if archive is None:
+        archive = archive_of(model, input_signature, jit_compile, freeze)
+    for endpoint_name, function in (endpoints or {}).items():
+        archive.add_endpoint(
+            endpoint_name, *(function if isinstance(function, tuple) else (function,))
+        )
+    cases, requests = _cases(archive, warmup)
+
+    folder.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(folder)
+    with _temporary(folder) as temporary:
+        written = temporary / "model"
+        archive.write_into(written)
+        if requests:
+            write_warmup(written, folder.name, requests)
+            cases += read_warmup(written)
+        verify(written, {**archive.endpoints, DEFAULT: archive.default}, cases)
+        sync(written)
+        published = _publish(written, folder, version)
+    if keep is not None:
+        _prune(folder, keep, published)
+    return published
+
+
+def _model_folder(base_dir: Any, name: str | None) -> Path:
+    if not name or name.startswith(".") or "/" in name:
+        raise ValueError(
+            "Expected `name`: the name of the served model, without slash and no dot in front. "
+            f"Received: name={name!r}"
+        )
+    return Path(os.path.abspath(base_dir), name)
+
+
+def _check_numbers(folder: Path, version: int | None, keep: int | None) -> None:
+    for what, number in (("version", version), ("keep", keep)):
+        if number is not None and (not isinstance(number, int) or number < 1):
+            raise ValueError(f"Expected `{what}` of 1 or more. Received: {what}={number!r}")
+    if version is not None and version in _versions(folder):
+        raise FileExistsError(f"Version {version} is there already: {folder / str(version)}")
+
+
+def _cases(
+    archive: ExportArchive, warmup: Any
+) -> tuple[list[Case], list[tuple[str, str, dict[str, Any]]]]:
+    """What to run in the check, and the warm-up requests: signature, method name and inputs of each."""
+    samples = {} if warmup is None else samples_by_endpoint(archive.endpoints, warmup)
+    cases = []
+    for name, endpoint in archive.endpoints.items():
+        inputs = samples.get(name)
+        if inputs is None:
+            inputs = made_up(endpoint)
+            try:
+                expected(endpoint, inputs)
+            except (tf.errors.OpError, ValueError) as error:
+                raise ValueError(
+                    f"Cannot check endpoint '{name}' with made-up inputs: {error}. Pass a sample, as "
+                    f"`warmup={{{name!r}: ...}}`."
+                ) from None
+        cases.append((name, inputs))
+    cases.append((DEFAULT, dict(cases)[archive.default.name]))
+    methods = {name: endpoint.method_name for name, endpoint in archive.endpoints.items()}
+    requests = [(name, methods[name], inputs) for name, inputs in samples.items()]
+    return cases, requests
+
+
+# --- Folders ------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _temporary(folder: Path) -> Iterator[Path]:
+    """A folder on the same file system, whose name is no number."""
+    with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=folder) as temporary:
+        yield Path(temporary)
+
+
+def _versions(folder: Path) -> dict[int, Path]:
+    """The versions in a folder by number; TF Serving reads `007` as 7."""
+    if not folder.is_dir():
+        return {}
+    entries = [Path(entry.path) for entry in os.scandir(folder)]
+    return {int(path.name): path for path in entries if path.name.isascii() and path.name.isdigit()}
+
+
+def _publish(written: Path, folder: Path, version: int | None) -> Path:
+    """Gives a finished folder its number. A number that another exporter took meanwhile is refused."""
+    while True:
+        target = folder / str(version or max(_versions(folder), default=0) + 1)
+        try:
+            os.rename(written, target)  # Fails where there is a folder with something in it.
+        except OSError as error:
+            if error.errno not in _TAKEN:
+                raise
+            if version is not None:
+                raise FileExistsError(f"Version {version} is there already: {target}") from None
+            continue
+        sync_folder(folder)
+        return target
+
+
+def _prune(folder: Path, keep: int, published: Path) -> None:
+    """Takes all but the newest versions away, never the one that was just published."""
+    versions = _versions(folder)
+    for number in sorted(versions)[:-keep]:
+        if versions[number] != published:
+            with _temporary(folder) as temporary, contextlib.suppress(FileNotFoundError):
+                os.rename(versions[number], temporary / "model")
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Removes what exporters that were killed have left."""
+    for entry in os.scandir(folder):
+        if entry.name.startswith(_TEMPORARY) and entry.is_dir(follow_symlinks=False):
+            with contextlib.suppress(FileNotFoundError):
+                if time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED:
+                    shutil.rmtree(entry.path, ignore_errors=True)
