@@ -126,6 +126,32 @@ def custom_object_scope(custom_objects: dict[str, Any]) -> Iterator[None]:
         _custom_objects.update(before)
 
 
+_written: dict[int, Any] | None = None
+_read: dict[int, Any] | None = None
+
+
+@contextlib.contextmanager
+def writes_shared_objects() -> Iterator[None]:
+    """Within the `with` block configurations say by a `shared_object_id` which are of one object."""
+    global _written
+    before, _written = _written, {}
+    try:
+        yield
+    finally:
+        _written = before
+
+
+@contextlib.contextmanager
+def reads_shared_objects() -> Iterator[None]:
+    """Within the `with` block configurations with the same `shared_object_id` give one object."""
+    global _read
+    before, _read = _read, {}
+    try:
+        yield
+    finally:
+        _read = before
+
+
 # --- Identifiers ------------------------------------------------------------------------------------
 
 
@@ -241,6 +267,9 @@ def _serialize_instance(obj: Any) -> dict[str, Any]:
         "config": serialize_keras_object(obj.get_config()),
         "registered_name": registered_name,
     }
+    if _written is not None:
+        _written[id(obj)] = obj  # Kept alive, so that no other object gets the id.
+        config["shared_object_id"] = id(obj)
     build_config = obj.get_build_config() if hasattr(obj, "get_build_config") else None
     if build_config is not None:
         config["build_config"] = serialize_keras_object(build_config)
@@ -290,6 +319,11 @@ def deserialize_keras_object(
         return ...
     if class_name == "function":
         return _find(inner, None, kind, config)
+    shared_id = config.get("shared_object_id")
+    # Where a kind is expected, sharing could smuggle in an object of another one.
+    known = _read if kind is None else None
+    if known is not None and isinstance(shared_id, int) and shared_id in known:
+        return known[shared_id]
     cls = _find(class_name, config.get("registered_name"), kind, config)
     if not inspect.isclass(cls) or not hasattr(cls, "from_config"):
         raise ValueError(
@@ -299,6 +333,8 @@ def deserialize_keras_object(
     if config.get("build_config") and hasattr(instance, "build_from_config"):
         instance.build_from_config(config["build_config"])
         instance.built = True
+    if known is not None and isinstance(shared_id, int):
+        known[shared_id] = instance
     return instance
 
 
@@ -325,8 +361,10 @@ def _find(name: Any, registered_name: Any, kind: str | None, config: dict[str, A
     if isinstance(name, str):
         kinds = [kind] if kind is not None else _kinds_of(module)
         is_function = config["class_name"] == "function"
-        if is_function:
-            kinds = [*_FUNCTION_KINDS, *kinds] if kind is None else [kind, f"{kind}.functions"]
+        if is_function and kind is not None:
+            kinds = [kind, f"{kind}.functions"]
+        elif is_function:
+            kinds = [*(kinds if len(kinds) == 1 else ()), *_FUNCTION_KINDS, *kinds]
         for builtin_kind in kinds:
             found = _builtins.get(builtin_kind, {}).get(name)
             if found is not None and not (is_function and inspect.isclass(found)):
