@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -80,6 +84,7 @@ def make_weight(
             f"{list(_AGGREGATIONS)}. Received: {aggregation!r}"
         )
     shape = _checked_shape(shape, name, owner)
+    _charge(math.prod(shape) * tf.as_dtype(dtype).size, name, owner)
     if initializer is None:
         initializer = "glorot_uniform" if is_float(dtype) else "zeros"
     if isinstance(initializer, (tf.Tensor, tf.Variable)) or hasattr(initializer, "__array__"):
@@ -102,6 +107,33 @@ def make_weight(
             constraint=constraint,
             aggregation=_AGGREGATIONS[aggregation],
         )
+
+
+_budget: contextvars.ContextVar[list[int] | None] = contextvars.ContextVar("budget", default=None)
+
+
+@contextlib.contextmanager
+def weight_budget(num_bytes: int) -> Iterator[None]:
+    """Within the `with` block weights of at most so many bytes can be made.
+
+    For models from files: a configuration of a few bytes can ask for weights that fill the memory.
+    """
+    token = _budget.set([num_bytes])
+    try:
+        yield
+    finally:
+        _budget.reset(token)
+
+
+def _charge(num_bytes: int, name: str, owner: Any) -> None:
+    left = _budget.get()
+    if left is not None:
+        left[0] -= num_bytes
+        if left[0] < 0:
+            raise ValueError(
+                f"Weight '{name}' of layer '{owner.path}' has {num_bytes:,} bytes: the configuration asks "
+                "for more weights than the file holds."
+            )
 
 
 def assign_all(layer: Any, values: list[Any]) -> None:
