@@ -8,12 +8,14 @@ import json
 import shutil
 import tempfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import h5py
 
 from tfkit import registry
+from tfkit.core import tracking
 from tfkit.core.layer import Layer
 from tfkit.core.weights import weight_budget
 from tfkit.interop import (
@@ -30,6 +32,7 @@ from tfkit.interop.keras_hdf5 import KerasReader
 from tfkit.interop.keras_matching import Checked, Matcher
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import LoadError
+from tfkit.saving.matching import LoadReport, Rename
 
 # The version of Keras whose form the files have.
 _FORMAT_OF = "3.15.1"
@@ -62,7 +65,7 @@ def load_model(
     compile: bool = True,
     safe_mode: bool = True,
     *,
-    rename: dict[str, str] | None = None,
+    rename: Mapping[str, str] | None = None,
 ) -> Any:
     """Reads a whole model that Keras has saved: `.keras` of Keras 3, or `.h5` of Keras 2 and 3.
 
@@ -105,7 +108,7 @@ def load_model(
         if compile and compiled:
             _compile(reader, model, compiled)
             checked.add(_optimizer_state(reader, model))
-        checked.assign()
+        checked.assign(tracking.named_state(model))
     return model
 
 
@@ -114,10 +117,10 @@ def load_weights(
     filepath: Any,
     skip_mismatch: bool = False,
     by_name: bool = False,
-    rename: dict[str, str] | None = None,
+    rename: Rename | None = None,
     *,
     same_order: bool = False,
-) -> None:
+) -> LoadReport:
     """Reads weights that Keras has saved; everything is checked before the first is assigned.
 
     Keras names the members of dicts, and some of a subclassed model's layers, by their order alone.
@@ -132,6 +135,9 @@ def load_weights(
         same_order: says that the class of `model` makes its members in the order in which the saved one
             did.
 
+    Returns:
+        What became of each weight, and of each value in the file.
+
     Raises:
         LoadError: with a table of what does not fit, or could be swapped. No weight has changed then.
     """
@@ -140,13 +146,19 @@ def load_weights(
             "`by_name=True` is not for files of Keras, in which not all layers have names. Pass "
             "`rename={path in the file: path in the model}`."
         )
+    if callable(rename):
+        raise ValueError(
+            "For files of Keras `rename` is a dict: {path in the file: path in the model}. Received: "
+            f"rename={rename!r}"
+        )
     if not model.built:
         raise ValueError(
             f"Model '{model.name}' has no weights yet to load into. Call it on some data, or build it, "
             "before `load_weights()`."
         )
     with _open(Path(filepath)) as reader:
-        _matched(reader, model, rename, same_order, skip_mismatch).assign(skip_mismatch)
+        checked = _matched(reader, model, rename, same_order, skip_mismatch)
+        return checked.assign(tracking.named_state(model), skip_mismatch)
 
 
 class _ArchiveReader(KerasReader):
@@ -208,7 +220,7 @@ def _made(reader: KerasReader, config: Any) -> Any:
 def _matched(
     reader: KerasReader,
     model: Any,
-    rename: dict[str, str] | None,
+    rename: Mapping[str, str] | None,
     same_order: bool,
     skip_mismatch: bool = False,
 ) -> Checked:
@@ -255,7 +267,7 @@ def _optimizer_state(reader: KerasReader, model: Any) -> Checked:
     legacy = keras_legacy.is_legacy(reader)
     group = keras_legacy.OPTIMIZER if legacy else OPTIMIZER
     if model.optimizer is None or not reader.below(group):
-        return Checked(reader, [], [])
+        return Checked(reader)
     if len(reader.below(group)) > len(model.optimizer.variables):  # It had been used.
         model.optimizer.build(model.trainable_weights)
     try:

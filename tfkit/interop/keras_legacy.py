@@ -6,6 +6,7 @@ the others. Layers are in the order of `model.layers`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -45,7 +46,9 @@ def group_of(reader: KerasReader) -> str:
     return _root(reader) or ""
 
 
-def plan(reader: KerasReader, model: Any, rename: dict[str, str] | None, same_order: bool) -> Plan:
+def plan(
+    reader: KerasReader, model: Any, rename: Mapping[str, str] | None, same_order: bool
+) -> Plan:
     """The datasets of all variables of a model.
 
     Args:
@@ -89,7 +92,7 @@ def _matched_layers(
     model: Any,
     names: list[str],
     layers: list[Layer],
-    rename: dict[str, str] | None,
+    rename: Mapping[str, str] | None,
     same_order: bool,
 ) -> dict[str, Layer]:
     by_path = dict(tracking.named_layers(model))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tfkit.interop import keras_layout
 from tfkit.interop.keras_hdf5 import KerasReader, Stored
 from tfkit.interop.keras_layout import Container, Member
 from tfkit.saving.errors import LoadError
+from tfkit.saving.matching import LoadReport
 
 
 @dataclasses.dataclass
@@ -72,7 +74,7 @@ class Matcher:
     """
 
     def __init__(
-        self, reader: KerasReader, model: Layer, rename: dict[str, str] | None, same_order: bool
+        self, reader: KerasReader, model: Layer, rename: Mapping[str, str] | None, same_order: bool
     ) -> None:
         self._reader = reader
         self._model = model
@@ -216,19 +218,33 @@ class Checked:
         reader: the file.
         values: variables with the paths of their datasets.
         stores: layers that read their variables themselves, with their groups.
+        skipped: variables that do not fit, with the reasons.
+        unused: datasets that no variable has, with the reasons.
     """
 
     reader: KerasReader
-    values: list[tuple[tf.Variable, str]]
-    stores: list[tuple[str, Layer]]
+    values: list[tuple[tf.Variable, str]] = dataclasses.field(default_factory=list)
+    stores: list[tuple[str, Layer]] = dataclasses.field(default_factory=list)
+    skipped: list[tuple[tf.Variable, str]] = dataclasses.field(default_factory=list)
+    unused: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def add(self, other: Checked) -> None:
         """Takes in what was checked of something else."""
         self.values += other.values
         self.stores += other.stores
+        self.skipped += other.skipped
+        self.unused |= other.unused
 
-    def assign(self, skip_mismatch: bool = False) -> None:
-        """Assigns everything; first what can still fail, and if it does, no weight has changed."""
+    def assign(self, paths: dict[str, tf.Variable], skip_mismatch: bool = False) -> LoadReport:
+        """Assigns everything; first what can still fail, and if it does, no weight has changed.
+
+        Args:
+            paths: the variables of the model by path, for the report.
+            skip_mismatch: whether a layer that cannot load its variables is passed over.
+        """
+        names = {id(variable): path for path, variable in paths.items()}
+        report = LoadReport(str(self.reader.path), unused=self.unused)
+        report.skipped = {names.get(id(v), v.name): reason for v, reason in self.skipped}
         before: list[tuple[tf.Variable, np.ndarray]] = []
         for group, layer in self.stores:
             mine = [(variable, variable.numpy()) for variable in layer.variables]
@@ -237,20 +253,25 @@ class Checked:
                 path.removeprefix(f"{group}/"): self.reader.read(path)
                 for path in self.reader.below(group)
             }
+            fates = [names[id(variable)] for variable, _ in mine if id(variable) in names]
             try:
                 layer.load_own_variables(store)
+                report.loaded += fates
             except Exception as error:  # The user's method may raise anything.
                 for variable, value in mine if skip_mismatch else before:
                     variable.assign(value)
+                reason = f"its `load_own_variables()` raised {type(error).__name__}: {error}"
                 if not skip_mismatch:
+                    found = {key: value.shape for key, value in store.items()}
                     raise LoadError(
                         f"File {self.reader.path}: layer '{layer.path}' (of type {type(layer).__name__}) "
-                        "cannot load its variables; nothing was loaded. Its `load_own_variables()` raised "
-                        f"{type(error).__name__}: {error}. The file has: "
-                        f"{ {key: value.shape for key, value in store.items()} }"
+                        f"cannot load its variables; nothing was loaded: {reason}. The file has: {found}"
                     ) from error
+                report.skipped |= dict.fromkeys(fates, reason)
         for variable, path in self.values:
             variable.assign(self.reader.read(path))
+            report.loaded.append(names.get(id(variable), path))
+        return report
 
 
 def check(
@@ -278,25 +299,26 @@ def check(
         if not path.startswith(apart or ("//",))
     }
     own = tuple(f"{prefix}/" for prefix in plan.stores)
+    result = Checked(reader, stores=list(plan.stores.items()))
     lines = []
-    fits = []
     for path, variable in plan.variables.items():
         expected = Stored(tuple(variable.shape), variable.dtype.name)
         label = getattr(variable, "path", "")
         if path not in stored:
             lines.append(f"  missing in the file:  {path} {expected} ({label})")
+            result.skipped.append((variable, "missing in the file"))
         elif stored[path] != expected:
-            lines.append(
-                f"  different:            {path}: the file has {stored[path]}, the model {expected} "
-                f"({label})"
-            )
+            reason = f"the file has {stored[path]}, the model {expected}"
+            lines.append(f"  different:            {path}: {reason} ({label})")
+            result.skipped.append((variable, reason))
         else:
-            fits.append((variable, path))
+            result.values.append((variable, path))
     for path, it in stored.items():
         if path not in plan.variables and not path.startswith(own or ("//",)):
             lines.append(f"  not in the model:     {path} {it}")
+            result.unused[path] = "not in the model"
     if lines and not skip_mismatch:
         raise LoadError(
             f"File {reader.path} does not fit the model; nothing was loaded:\n" + "\n".join(lines)
         )
-    return Checked(reader, fits, list(plan.stores.items()))
+    return result
