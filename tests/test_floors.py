@@ -14,10 +14,10 @@ FLOORS = {
         rematerialization settings shared_programs symbolic tree version xla""",
     1: "activations constraints initializers losses metrics mixed_precision optimizers regularizers",
     2: "core",
-    # `saving` and `export` work on any layer. Models stand above them: `Model.save` calls them.
-    3: "export layers saving training",
+    # `saving`, `export` and `interop` work on any layer. Models stand above: `Model.save` calls them.
+    3: "export interop layers saving training",
     4: "models",
-    5: "backend cli interop preprocessing utils",
+    5: "backend cli preprocessing utils",
     6: "__init__ __main__",
 }
 FLOOR = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()}

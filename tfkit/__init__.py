@@ -8,6 +8,7 @@ from tfkit import datasets as datasets
 from tfkit import dtype_policies as dtype_policies
 from tfkit import export as export
 from tfkit import initializers as initializers
+from tfkit import interop as interop
 from tfkit import layers as layers
 from tfkit import losses as losses
 from tfkit import metrics as metrics

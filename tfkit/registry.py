@@ -127,6 +127,32 @@ def custom_object_scope(custom_objects: dict[str, Any]) -> Iterator[None]:
         _custom_objects.update(before)
 
 
+_written: dict[int, Any] | None = None
+_read: dict[int, Any] | None = None
+
+
+@contextlib.contextmanager
+def writes_shared_objects() -> Iterator[None]:
+    """Within the `with` block configurations say by a `shared_object_id` which are of one object."""
+    global _written
+    before, _written = _written, {}
+    try:
+        yield
+    finally:
+        _written = before
+
+
+@contextlib.contextmanager
+def reads_shared_objects() -> Iterator[None]:
+    """Within the `with` block configurations with the same `shared_object_id` give one object."""
+    global _read
+    before, _read = _read, {}
+    try:
+        yield
+    finally:
+        _read = before
+
+
 # --- Identifiers ------------------------------------------------------------------------------------
 
 
@@ -251,6 +277,9 @@ def _serialize_instance(obj: Any) -> dict[str, Any]:
         "config": serialize_keras_object(obj.get_config()),
         "registered_name": registered_name,
     }
+    if _written is not None:
+        _written[id(obj)] = obj  # Kept alive, so that no other object gets the id.
+        config["shared_object_id"] = id(obj)
     build_config = obj.get_build_config() if hasattr(obj, "get_build_config") else None
     if build_config is not None:
         config["build_config"] = serialize_keras_object(build_config)
@@ -310,6 +339,11 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
         return ...
     if class_name == "function":
         return _find(inner, None, kind, config)
+    shared_id = config.get("shared_object_id")
+    # Where a kind is expected, sharing could smuggle in an object of another one.
+    known = _read if kind is None else None
+    if known is not None and isinstance(shared_id, int) and shared_id in known:
+        return known[shared_id]
     cls = _find(class_name, config.get("registered_name"), kind, config)
     if not inspect.isclass(cls) or not hasattr(cls, "from_config"):
         raise ValueError(
@@ -331,6 +365,8 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
     if config.get("build_config") and hasattr(instance, "build_from_config"):
         instance.build_from_config(config["build_config"])
         instance.built = True
+    if known is not None and isinstance(shared_id, int):
+        known[shared_id] = instance
     return instance
 
 
@@ -396,4 +432,6 @@ def _kinds_of(module: str, kind: str | None, is_function: bool) -> list[str]:
     if kind is not None:
         return [kind, f"{kind}.functions"] if is_function else [kind]
     kinds = [place] if place in _builtins and place else list(_builtins)
-    return [*_FUNCTION_KINDS, *kinds] if is_function else kinds
+    if not is_function:
+        return kinds
+    return [*(kinds if len(kinds) == 1 else ()), *_FUNCTION_KINDS, *kinds]

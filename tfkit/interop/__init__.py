@@ -1,1 +1,3 @@
+"""Exchange with other frameworks."""
 
+from tfkit.interop import keras as keras

@@ -23,9 +23,9 @@ from tfkit.models.naming import local_names
 from tfkit.models.summary import print_summary
 from tfkit.names import did_you_mean
 from tfkit.registry import deserialize_keras_object, serialize_keras_object
+from tfkit.saving.formats import load_weights, save_model
 from tfkit.saving.matching import LoadReport, Rename
-from tfkit.saving.model_file import save_model
-from tfkit.saving.weights import load_weights, save_weights
+from tfkit.saving.weights import save_weights
 from tfkit.training.cache import Programs
 from tfkit.training.trainer import Trainer
 
@@ -219,10 +219,10 @@ class Model(Trainer, Layer):
     # --- Files --------------------------------------------------------------------------------------
 
     def save(self, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
-        """Writes configuration, weights and optimizer state to one `.h5` file, whole or not at all.
+        """Writes configuration, weights and optimizer state to one file, whole or not at all.
 
         Args:
-            filepath: a name that ends in `.h5`.
+            filepath: a name that ends in `.h5`, or in `.keras` for a file that Keras loads.
             overwrite: whether an existing file is replaced.
             **kwargs: `include_optimizer=False` leaves the optimizer's state out.
         """
@@ -250,7 +250,7 @@ class Model(Trainer, Layer):
         """Reads weights by attribute path: all of them, or an error that says what does not fit.
 
         Args:
-            filepath: a file of `save_weights` or `save`.
+            filepath: a file of `save_weights` or `save`, of tfkit or of Keras.
             skip_mismatch: whether weights that do not fit are left as they are.
             by_name: whether weights are found by the names that you gave to layers, instead of by path.
             rename: for what has another path in the file: a dict from beginnings of paths in the file to

@@ -9,11 +9,11 @@ from tfkit.registry import register_keras_serializable as register_keras_seriali
 from tfkit.registry import serialize_keras_object as serialize_keras_object
 from tfkit.saving.errors import DamagedFileError as DamagedFileError
 from tfkit.saving.errors import LoadError as LoadError
+from tfkit.saving.formats import load_model as load_model
+from tfkit.saving.formats import load_weights as load_weights
+from tfkit.saving.formats import save_model as save_model
 from tfkit.saving.matching import LoadReport as LoadReport
-from tfkit.saving.model_file import load_model as load_model
 from tfkit.saving.model_file import model_from_json as model_from_json
-from tfkit.saving.model_file import save_model as save_model
-from tfkit.saving.weights import load_weights as load_weights
 from tfkit.saving.weights import save_weights as save_weights
 
 CustomObjectScope = custom_object_scope

@@ -58,7 +58,7 @@ def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]])
             large.append((dataset.id.get_offset(), stored.nbytes))
         target.check()
 
-    with _Target(path, "w+") as target, ThreadPoolExecutor(1) as pool:
+    with Target(path, "w+") as target, ThreadPoolExecutor(1) as pool:
         with h5py.File(target, "w", libver="latest", userblock_size=seal.BLOCK) as file:
             file.attrs["format"] = FORMAT
             file.attrs["format_version"] = FORMAT_VERSION
@@ -85,7 +85,7 @@ def _bytes_of(value: np.ndarray) -> memoryview:
     return np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
 
 
-class _Target(io.FileIO):
+class Target(io.FileIO):
     """The file that HDF5 writes to. It never fails while HDF5 uses it: `check` tells afterwards.
 
     For HDF5 cannot close a file that it cannot write, and complains of it until the process ends.
@@ -94,6 +94,7 @@ class _Target(io.FileIO):
     error: OSError | None = None
 
     def write(self, data: Any) -> int:
+        """Writes bytes, where it still can."""
         view = memoryview(data).cast("B")
         done = 0
         while done < len(view) and self.error is None:
@@ -104,6 +105,7 @@ class _Target(io.FileIO):
         return len(view)
 
     def truncate(self, size: int | None = None) -> int:
+        """Makes the file as long as this, where it can."""
         try:
             return super().truncate(size)
         except OSError as error:

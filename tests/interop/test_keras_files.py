@@ -1,0 +1,328 @@
+"""Files of the real Keras here, and files of ours there: the same outputs, and the same training."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfkit
+from tests.conformance.table import CASES
+
+# Keras copies its variables in a way that NumPy 2 warns of, whenever it saves.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+X = np.random.default_rng(0).normal(size=(8, 4)).astype("float32")
+Y = X[:, :2]
+
+
+def assert_close(actual, expected, tolerance=1e-6):
+    tf.nest.assert_same_structure(actual, expected)
+    for a, b in zip(tf.nest.flatten(actual), tf.nest.flatten(expected), strict=True):
+        np.testing.assert_allclose(
+            np.asarray(a, "float64"), np.asarray(b, "float64"), rtol=tolerance, atol=tolerance
+        )
+
+
+def train(model, x=X, y=Y):
+    """Two steps, without Keras's `fit`, whose pipelines can wait for minutes when they end."""
+    first = tf.nest.map_structure(lambda part: part[:4], (x, y))
+    second = tf.nest.map_structure(lambda part: part[4:], (x, y))
+    return [model.train_on_batch(*half, return_dict=True) for half in (first, second)]
+
+
+def there_and_back(model, folder, ours=None, theirs=None):
+    """A model of Keras, loaded here; and what was loaded here, loaded in Keras."""
+    model.save(folder / "theirs.keras")
+    here = tfkit.saving.load_model(folder / "theirs.keras", custom_objects=ours)
+    here.save(folder / "ours.keras")
+    there = keras.models.load_model(folder / "ours.keras", custom_objects=theirs)
+    return here, there
+
+
+# --- Every layer --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """One model with a branch for each row of the conformance table, its data and outputs."""
+    keras.utils.clear_session()
+    inputs, outputs, data = [], [], []
+    for case in CASES:
+        values = case.data()
+        given = tf.nest.map_structure(
+            lambda x: keras.Input(x.shape[1:], dtype=str(x.dtype)), values
+        )
+        outputs += tf.nest.flatten(case.make(keras.layers)(*given))
+        inputs += tf.nest.flatten(given)
+        data += tf.nest.flatten(values)
+    model = keras.Model(inputs, outputs)
+    draws = np.random.default_rng(1)
+    model.set_weights([draws.uniform(0.5, 1.5, w.shape) for w in model.get_weights()])
+    folder = tmp_path_factory.mktemp("table")
+    return model, folder, data, model(data)
+
+
+def test_every_layer_in_an_archive(table):
+    model, folder, data, expected = table
+    here, there = there_and_back(model, folder)
+    assert_close(here(data), expected)
+    assert_close(there(data), expected)
+
+
+def test_every_layer_in_a_legacy_file(table):
+    model, folder, data, expected = table
+    model.save(folder / "legacy.h5")
+    assert_close(tfkit.saving.load_model(folder / "legacy.h5")(data), expected)
+
+
+# --- Graphs -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """Nested and shared layers, dicts of inputs and outputs, ops, a schedule, losses and metrics by name."""
+    a, b = keras.Input((4,), name="a"), keras.Input((4,), name="b")
+    inner = keras.Model(a, keras.layers.Dense(4)(a), name="inner")
+    shared = keras.layers.Dense(4, name="shared")
+    h = shared(shared(inner(inner(a) + 2 * b)))
+    stack = keras.Sequential([keras.layers.Dense(3), keras.layers.BatchNormalization()])
+    total = keras.ops.sum(stack(h), axis=-1, keepdims=True)
+    h = keras.ops.concatenate([h, total], -1)[:, 1:]
+    o = keras.layers.Dense(2, kernel_regularizer="l2", name="o")(keras.ops.where(h > 0, h, 0.1 * h))
+    model = keras.Model({"a": a, "b": b}, {"o": o, "i": inner(b)})
+    rate = keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.9)
+    model.compile(
+        keras.optimizers.Adam(rate),
+        {"o": "mse", "i": keras.losses.Huber()},
+        metrics={"o": ["mae"], "i": keras.metrics.RootMeanSquaredError()},
+    )
+    return model
+
+
+def test_graphs_train_on_as_in_keras(graph, tmp_path):
+    data, targets = {"a": X, "b": X + 1}, {"o": Y, "i": X}
+    train(graph, data, targets)
+    models = list(there_and_back(graph, tmp_path))
+    graph.save(tmp_path / "legacy.h5")  # After which Keras leaves the optimizer out of archives.
+    models.append(tfkit.saving.load_model(tmp_path / "legacy.h5"))
+    expected = graph(data)
+    for model in models:
+        assert_close(model(data), expected)
+    history = train(graph, data, targets)
+    for model in models:
+        assert_close(train(model, data, targets), history, 1e-5)
+
+
+def test_a_layer_in_two_inner_models_stays_one(tmp_path):
+    """Keras's own files lose that, and Keras cannot load them."""
+    x = tfkit.Input((4,))
+    layer = tfkit.layers.Dense(4)
+    first, second = tfkit.Model(x, layer(x)), tfkit.Model(x, tfkit.ops.relu(layer(x)))
+    model = tfkit.Model(x, second(first(x)))
+    model.save(tmp_path / "m.keras")
+    for load in (tfkit.saving.load_model, keras.models.load_model):
+        loaded = load(tmp_path / "m.keras")
+        assert len(loaded.weights) == 2
+        assert_close(loaded(X), model(X))
+
+
+def test_a_multi_output_layer_and_arguments_by_name(tmp_path):
+    x, y = keras.Input((3, 6)), keras.Input((4, 6))
+    sequence, h, c = keras.layers.LSTM(6, return_sequences=True, return_state=True)(x)
+    attended = keras.layers.MultiHeadAttention(2, 3)(query=sequence, value=y)
+    after = keras.layers.LSTM(6)(attended, initial_state=[h, c])
+    model = keras.Model([x, y], [after, keras.layers.RNN([keras.layers.GRUCell(2)])(attended)])
+    data = [np.ones((2, 3, 6), "float32"), np.ones((2, 4, 6), "float32")]
+    here, there = there_and_back(model, tmp_path)
+    assert_close(here(data), model(data))
+    assert_close(there(data), model(data))
+    model.save(tmp_path / "legacy.h5")
+    assert_close(tfkit.saving.load_model(tmp_path / "legacy.h5")(data), model(data))
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "bfloat16"])
+def test_dtype_policies(policy, tmp_path):
+    dense = [keras.layers.Dense(size, dtype=policy) for size in (3, 2)]
+    model = keras.Sequential([keras.Input((4,)), *dense])
+    model.dtype_policy = keras.DTypePolicy(policy)  # Which makes it scale losses.
+    model.compile("adam", "mse")
+    train(model)
+    here, there = there_and_back(model, tmp_path)
+    for weights in (here.get_weights(), there.get_weights()):
+        assert_close(weights, model.get_weights(), 0)
+    assert type(here.optimizer).__name__ == type(model.optimizer).__name__
+    assert_close(there(X), model(X), 0)
+    states = [[v.numpy() for v in m.optimizer.variables] for m in (model, here, there)]
+    assert_close(states[1], states[0], 0)
+    assert_close(states[2], states[0], 0)
+
+
+# --- The optimizer ------------------------------------------------------------------------------------
+
+# One for each way in which slots are laid out; the others have one or two beside each weight, as Ftrl has.
+OPTIMIZERS = [
+    ("Adafactor", {}),
+    ("Adam", {"amsgrad": True, "use_ema": True, "ema_momentum": 0.9}),
+    ("Ftrl", {}),
+    ("Muon", {}),
+    ("Nadam", {}),
+    ("RMSprop", {"momentum": 0.5, "centered": True}),
+    ("SGD", {"momentum": 0.9, "nesterov": True}),
+    ("SGD", {"gradient_accumulation_steps": 2}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), OPTIMIZERS)
+def test_training_goes_on_as_if_nothing_had_happened(name, arguments, tmp_path):
+    layers = [keras.layers.Dense(3, activation="relu"), keras.layers.Dense(2)]
+    model = keras.Sequential([keras.Input((4,)), *layers])
+    model.compile(getattr(keras.optimizers, name)(0.01, **arguments), "mse")
+    train(model)
+    here, there = there_and_back(model, tmp_path)
+    for loaded in (here, there):
+        assert int(loaded.optimizer.iterations) == int(model.optimizer.iterations) > 0
+    expected = train(model)
+    assert_close(train(here), expected, 1e-5)
+    assert_close(train(there), expected, 1e-5)
+
+
+def test_without_the_optimizer(graph, tmp_path):
+    graph.save(tmp_path / "m.keras")
+    here = tfkit.saving.load_model(tmp_path / "m.keras", compile=False)
+    assert not here.compiled
+    here.compile("adam", {"o": "mse", "i": "mse"})
+    here.save(tmp_path / "ours.keras", include_optimizer=False)
+    assert not keras.models.load_model(tmp_path / "ours.keras").compiled
+
+
+# --- Classes of one's own -----------------------------------------------------------------------------
+
+
+def classes(framework):
+    """The same program for Keras and for tfkit."""
+    layers = framework.layers
+
+    @framework.saving.register_keras_serializable("exchange", name="Scaled")
+    class Scale(layers.Layer):
+        def __init__(self, units=4, **kwargs):
+            super().__init__(**kwargs)
+            self.units = units
+            self.zoom = layers.Dense(units)
+            self.dropout = layers.Dropout(0.5, seed=3)
+
+        def build(self, shape):
+            self.zoom.build(shape)
+            self.scale = self.add_weight(shape=(self.units,), initializer="ones", name="scale")
+            self.shift = self.add_weight(shape=(self.units,), trainable=False, name="shift")
+
+        def call(self, x):
+            return self.dropout(self.zoom(x)) * self.scale + self.shift
+
+        def get_config(self):
+            return {**super().get_config(), "units": self.units}
+
+    class Net(framework.Model):
+        """Attributes before and after "layers" in the alphabet, a private one, and containers."""
+
+        def __init__(self, units=4, **kwargs):
+            super().__init__(**kwargs)
+            self.units = units
+            self.zed = layers.Dense(units)
+            self.alpha = layers.Dense(units)
+            self.blocks = [layers.Dense(units), layers.Dense(units, name="x")]
+            self.heads = {"b": layers.Dense(units), "a": [layers.Dense(units), layers.Dropout(0.1)]}
+            self._private = layers.Dense(units)
+            self.same = self.alpha
+            self.inner = framework.Sequential([layers.Dense(units), layers.BatchNormalization()])
+            self.scale = Scale(units)
+            self.w = self.add_weight(shape=(units,), initializer="ones", name="w")
+
+        def call(self, x):
+            for layer in [self.zed, self.alpha, *self.blocks, self.heads["b"], *self.heads["a"]]:
+                x = layer(x)
+            return self.scale(self.inner(self._private(x))) * self.w
+
+        def get_config(self):
+            return {"units": self.units}
+
+    return Net, Scale
+
+
+THEIRS, OURS = classes(keras), classes(tfkit)
+
+
+@pytest.fixture(scope="module")
+def subclassed():
+    model = THEIRS[0]()
+    model(X)
+    model.compile("adam", "mse")
+    train(model, X, X)
+    return model
+
+
+def test_a_subclassed_model_with_its_class_passed(subclassed, tmp_path):
+    here, there = there_and_back(subclassed, tmp_path, {"Net": OURS[0]}, {"Net": THEIRS[0]})
+    assert_close(here(X), subclassed(X))
+    assert_close(there(X), subclassed(X))
+    assert_close(
+        [v.numpy() for v in there.optimizer.variables],
+        [v.numpy() for v in subclassed.optimizer.variables],
+        0,
+    )
+    names = [weight.path for weight in there.trainable_variables]
+    assert len(names) == len(here.trainable_variables) == len(subclassed.trainable_variables)
+
+
+def test_a_registered_layer_in_a_graph(tmp_path):
+    model = keras.Sequential([keras.Input((4,)), THEIRS[1](), THEIRS[1]()])
+    model.compile("sgd", "mse")
+    train(model, X, X)
+    here, there = there_and_back(model, tmp_path)
+    assert_close(here(X), model(X))
+    assert_close(there(X), model(X))
+
+
+def test_a_class_that_is_not_passed_is_refused(subclassed, tmp_path):
+    subclassed.save(tmp_path / "m.keras")
+    with pytest.raises(tfkit.saving.LoadError, match=r"m\.keras.*'Net'.*custom_objects"):
+        tfkit.saving.load_model(tmp_path / "m.keras")
+
+
+def test_layers_that_store_themselves(tmp_path):
+    def stores(framework):
+        class Stores(framework.layers.Layer):
+            def build(self, shape):
+                self.w = self.add_weight(shape=(4,), initializer="ones")
+
+            def call(self, x):
+                return x * self.w
+
+            def save_own_variables(self, store):
+                store["twice"] = 2 * np.asarray(self.w)
+
+            def load_own_variables(self, store):
+                self.w.assign(np.asarray(store["twice"]) / 2)
+
+        return Stores
+
+    model = keras.Sequential([keras.Input((4,)), stores(keras)()])
+    model.set_weights([X[0]])
+    here, there = there_and_back(
+        model, tmp_path, {"Stores": stores(tfkit)}, {"Stores": stores(keras)}
+    )
+    assert_close(here(X), model(X))
+    assert_close(there(X), model(X))
+
+
+def test_seed_states_are_kept_from_tfkit_to_tfkit(tmp_path):
+    model = tfkit.Sequential([tfkit.Input((4,)), tfkit.layers.Dropout(0.5, seed=3)])
+    model(X, training=True)
+    model.save(tmp_path / "m.keras")
+    loaded = tfkit.saving.load_model(tmp_path / "m.keras")
+    assert_close(loaded(X, training=True), model(X, training=True), 0)
+    # Keras's files have none: its draws begin anew, and ours do where Keras wrote the file.
+    theirs = keras.models.load_model(tmp_path / "m.keras")
+    theirs(X, training=True)
+    theirs.save(tmp_path / "m.keras")
+    anew = tfkit.saving.load_model(tmp_path / "m.keras")
+    assert anew.layers[0].variables[0].numpy().tolist() == [3, 0]

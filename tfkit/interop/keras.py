@@ -1,0 +1,356 @@
+"""Exchange with Keras: its files read and written, without importing it."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import json
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+
+from tfkit import budget, registry
+from tfkit.core import tracking
+from tfkit.core.layer import Layer
+from tfkit.interop import (
+    keras_config,
+    keras_contents,
+    keras_hdf5,
+    keras_legacy,
+    keras_legacy_config,
+    keras_matching,
+)
+from tfkit.interop.keras_archive import CONFIG, METADATA, WEIGHTS, Archive
+from tfkit.interop.keras_contents import INNER, OPTIMIZER, SEEDS
+from tfkit.interop.keras_hdf5 import KerasReader
+from tfkit.interop.keras_matching import Checked, Matcher
+from tfkit.saving import hdf5
+from tfkit.saving.atomic import atomic_write
+from tfkit.saving.errors import LoadError
+from tfkit.saving.matching import LoadReport, Rename
+
+# The version of Keras whose form the files have.
+_FORMAT_OF = "3.15.1"
+_APART = (f"{OPTIMIZER}/", "tfkit/")
+
+
+def is_keras_file(filepath: Any) -> bool:
+    """Whether a file looks like one of Keras's: a zip, or HDF5 that does not say to be tfkit's."""
+    path = Path(filepath)
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        if file.read(4) in (b"PK\3\4", b"PK\5\6"):
+            return True
+    try:
+        with h5py.File(path, "r") as file:
+            return "format" not in file.attrs and "format_version" not in file.attrs
+    except OSError:
+        return False  # tfkit's own reader says what is wrong with it.
+
+
+# --- Reading ------------------------------------------------------------------------------------------
+
+
+def load_model(
+    filepath: Any,
+    custom_objects: dict[str, Any] | None = None,
+    compile: bool = True,
+    safe_mode: bool = True,
+    *,
+    rename: Mapping[str, str] | None = None,
+) -> Any:
+    """Reads a whole model that Keras has saved: `.keras` of Keras 3, or `.h5` of Keras 2 and 3.
+
+    Args:
+        filepath: the file.
+        custom_objects: classes and functions of yours that the file may name, by name.
+        compile: whether to compile the model as it was, with the optimizer's state.
+        safe_mode: only True: tfkit never runs code from a file.
+        rename: paths in the model by path in the file, for layers and weights that have moved.
+
+    Raises:
+        LoadError: for a damaged file, names that are not registered, and weights that do not fit.
+    """
+    if not safe_mode:
+        raise ValueError(
+            "`safe_mode=False` is not supported: tfkit never runs code from a file. Register your classes "
+            "and functions, or pass them as `custom_objects`."
+        )
+    path = Path(filepath)
+    with (
+        registry.custom_object_scope(custom_objects or {}),
+        registry.reads_shared_objects(),
+        _open(path) as reader,
+    ):
+        if isinstance(reader, _ArchiveReader):
+            document = keras_hdf5.parse(path, CONFIG, reader.archive.text(CONFIG))
+            compiled = document.get("compile_config")
+            config = _translated(path, keras_config.from_keras, document)
+        else:
+            document = reader.document("model_config")
+            if document is None:
+                raise LoadError(
+                    f"File {path} holds weights alone. Make the model in code and call "
+                    "`model.load_weights(filepath)`."
+                )
+            compiled = reader.document("training_config")
+            config = _translated(path, keras_config.from_keras, _legacy_model(reader, document))
+        model = _made(reader, config)
+        checked = _matched(reader, model, rename, same_order=True)
+        if compile and compiled:
+            _compile(reader, model, compiled)
+            checked.add(_optimizer_state(reader, model))
+        checked.assign(tracking.named_state(model))
+    return model
+
+
+def load_weights(
+    model: Any,
+    filepath: Any,
+    skip_mismatch: bool = False,
+    by_name: bool = False,
+    rename: Rename | None = None,
+    *,
+    same_order: bool = False,
+) -> LoadReport:
+    """Reads weights that Keras has saved; everything is checked before the first is assigned.
+
+    Keras names the members of dicts, and some of a subclassed model's layers, by their order alone.
+    Where two of them have the same shapes, nothing in the file says which is which.
+
+    Args:
+        model: a built model.
+        filepath: `.weights.h5`, `.keras`, or a whole `.h5`, of Keras.
+        skip_mismatch: whether weights that do not fit are left as they are.
+        by_name: only False: Keras's files have no names for all layers.
+        rename: paths in the model by path in the file, of layers or single weights.
+        same_order: says that the class of `model` makes its members in the order in which the saved one
+            did.
+
+    Returns:
+        What became of each weight, and of each value in the file.
+
+    Raises:
+        LoadError: with a table of what does not fit, or could be swapped. No weight has changed then.
+    """
+    if by_name:
+        raise ValueError(
+            "`by_name=True` is not for files of Keras, in which not all layers have names. Pass "
+            "`rename={path in the file: path in the model}`."
+        )
+    if callable(rename):
+        raise ValueError(
+            "For files of Keras `rename` is a dict: {path in the file: path in the model}. Received: "
+            f"rename={rename!r}"
+        )
+    if not model.built:
+        raise ValueError(
+            f"Model '{model.name}' has no weights yet to load into. Call it on some data, or build it, "
+            "before `load_weights()`."
+        )
+    with _open(Path(filepath)) as reader:
+        checked = _matched(reader, model, rename, same_order, skip_mismatch)
+        return checked.assign(tracking.named_state(model), skip_mismatch)
+
+
+class _ArchiveReader(KerasReader):
+    """The weights in a `.keras` archive."""
+
+    def __init__(self, path: Path) -> None:
+        self.archive = Archive(path)
+        try:
+            super().__init__(path, self.archive.weights())
+        except BaseException:
+            self.archive.close()
+            raise
+
+    def close(self) -> None:
+        super().close()
+        self.archive.close()
+
+
+def _open(path: Path) -> KerasReader:
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no model file at {path}.")
+    with open(path, "rb") as file:
+        is_archive = file.read(2) == b"PK"
+    return _ArchiveReader(path) if is_archive else KerasReader(path)
+
+
+def _translated(path: Path, function: Any, document: dict[str, Any]) -> Any:
+    """A configuration in tfkit's form."""
+    try:
+        return function(document)
+    except LoadError as error:
+        raise LoadError(f"File {path}: {error}") from None
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise LoadError(
+            f"File {path}: its configuration is none of a Keras model "
+            f"({type(error).__name__}: {error})."
+        ) from error
+
+
+def _legacy_model(reader: KerasReader, document: dict[str, Any]) -> dict[str, Any]:
+    old = keras_legacy.is_old(reader)
+    function = functools.partial(keras_legacy_config.model_from_keras, old=old)
+    return dict(_translated(reader.path, function, document))
+
+
+def _made(reader: KerasReader, config: Any) -> Any:
+    """The model that a configuration describes, with weights of no more bytes than the file has."""
+    try:
+        stored = sum(stored.num_bytes for stored in reader.datasets.values())
+        with budget.limited(stored):
+            model = registry.deserialize_keras_object(config)
+    except Exception as error:  # A class of the user's may raise anything.
+        raise LoadError(f"File {reader.path}: the model cannot be made: {error}") from error
+    if not isinstance(model, Layer):
+        raise LoadError(f"File {reader.path} describes {model!r}, which is no model.")
+    return model
+
+
+def _matched(
+    reader: KerasReader,
+    model: Any,
+    rename: Mapping[str, str] | None,
+    same_order: bool,
+    skip_mismatch: bool = False,
+) -> Checked:
+    """The weights and seed states in a file, checked and not yet assigned."""
+    if keras_legacy.is_legacy(reader):
+        plan = keras_legacy.plan(reader, model, rename, same_order)
+        group = keras_legacy.group_of(reader)
+        return keras_matching.check(reader, plan, group, skip_mismatch=skip_mismatch)
+    matcher = Matcher(reader, model, rename, same_order)
+    places = matcher.places()
+    checked = keras_matching.check(reader, matcher.plan(places), "", _APART, skip_mismatch)
+    if reader.below(SEEDS):
+        seeds = keras_matching.Plan(keras_contents.seeds(places))
+        checked.add(keras_matching.check(reader, seeds, SEEDS, skip_mismatch=skip_mismatch))
+    return checked
+
+
+def _compile(reader: KerasReader, model: Any, config: dict[str, Any]) -> None:
+    if keras_legacy.is_legacy(reader):
+        legacy = functools.partial(
+            keras_legacy_config.compile_from_keras, outputs=model.output_names
+        )
+        config = _translated(reader.path, legacy, config)
+    config = _translated(reader.path, keras_config.compile_from_keras, config)
+    optimizer = config["optimizer"]
+    if reader.below(f"{OPTIMIZER}/{INNER}") and "inner_optimizer" not in optimizer["config"]:
+        # Keras wraps it for float16, and does not write that down.
+        config["optimizer"] = {
+            "module": "keras.optimizers",
+            "class_name": "LossScaleOptimizer",
+            "config": {INNER: optimizer, "name": "loss_scale_optimizer"},
+        }
+    try:
+        model.compile_from_config(config)
+    except Exception as error:
+        raise LoadError(
+            f"File {reader.path}: the configuration of `compile` cannot be used: {error} To load the model "
+            "alone, pass `compile=False`."
+        ) from error
+
+
+def _optimizer_state(reader: KerasReader, model: Any) -> Checked:
+    """The optimizer's variables; none where it has not been used before it was saved."""
+    legacy = keras_legacy.is_legacy(reader)
+    group = keras_legacy.OPTIMIZER if legacy else OPTIMIZER
+    if model.optimizer is None or not reader.below(group):
+        return Checked(reader)
+    if len(reader.below(group)) > len(model.optimizer.variables):  # It had been used.
+        model.optimizer.build(model.trainable_weights)
+    try:
+        if legacy:
+            variables = keras_legacy.optimizer_variables(reader, model.optimizer)
+            apart = keras_legacy.unused(reader, model.optimizer)
+        else:
+            variables, apart = keras_contents.optimizer_variables(model.optimizer), ()
+        return keras_matching.check(reader, keras_matching.Plan(variables), group, apart)
+    except LoadError as error:
+        raise LoadError(
+            f"{error}\nThis is the state of the optimizer. To load the model alone, pass `compile=False`."
+        ) from None
+
+
+# --- Writing ------------------------------------------------------------------------------------------
+
+
+def save_model(
+    model: Any, filepath: Any, overwrite: bool = True, include_optimizer: bool = True
+) -> None:
+    """Writes a `.keras` archive, which Keras 3 and tfkit load.
+
+    Args:
+        model: a built model.
+        filepath: a name that ends in `.keras`.
+        overwrite: whether an existing file is replaced.
+        include_optimizer: whether what `compile` was given goes into it, and the optimizer's state.
+
+    Raises:
+        ValueError: for another ending, and for a model that is not built.
+        TypeError: for a model whose configuration cannot be made, or has no form in Keras.
+    """
+    path = Path(filepath)
+    _check_writable(model, path, ".keras", overwrite)
+    compiled = model.compiled and include_optimizer
+    with registry.writes_shared_objects():
+        config = keras_config.to_keras(registry.serialize_keras_object(model))
+        if compiled:
+            config["compile_config"] = keras_config.compile_to_keras(model.get_compile_config())
+    metadata = {
+        "keras_version": _FORMAT_OF,
+        "date_saved": datetime.datetime.now().strftime("%Y-%m-%d@%H:%M:%S"),
+    }
+    groups, values = keras_contents.contents(model, model.optimizer if compiled else None)
+    texts = {METADATA: json.dumps(metadata), CONFIG: json.dumps(config)}
+    with atomic_write(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name, text in texts.items():
+            archive.writestr(name, text)
+        with tempfile.TemporaryFile(dir=path.parent) as file:
+            keras_hdf5.write(file, groups, values)
+            file.seek(0)
+            with archive.open(WEIGHTS, "w", force_zip64=True) as member:
+                shutil.copyfileobj(file, member, 1 << 20)
+
+
+def save_weights(model: Any, filepath: Any, overwrite: bool = True) -> None:
+    """Writes weights as Keras 3 does, for `model.load_weights()` there and here.
+
+    `model.save_weights()` writes tfkit's own format, which has checksums and names all members.
+
+    Args:
+        model: a built model.
+        filepath: a name that ends in `.weights.h5`.
+        overwrite: whether an existing file is replaced.
+
+    Raises:
+        ValueError: for another ending, and for a model that is not built.
+    """
+    path = Path(filepath)
+    _check_writable(model, path, ".weights.h5", overwrite)
+    groups, values = keras_contents.contents(model, None)
+    with atomic_write(path) as temporary, hdf5.Target(temporary, "w+") as target:
+        keras_hdf5.write(target, groups, values)
+        target.check()
+
+
+def _check_writable(model: Any, path: Path, suffix: str, overwrite: bool) -> None:
+    if not path.name.endswith(suffix):
+        raise ValueError(f"The filename must end in `{suffix}`. Received: filepath={path}")
+    if path.exists() and not overwrite:
+        raise FileExistsError(f"File {path} exists. Pass `overwrite=True` to replace it.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {path.parent} to save {path.name} in.")
+    if not model.built:
+        raise ValueError(
+            f"Model '{model.name}' has no weights yet. Call it on some data, or build it, before saving."
+        )
