@@ -3,13 +3,15 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
 
 import tfkit
 from tfkit import cli
+
+GOLDENS = Path(__file__).parent / "goldens"
 
 
 class Doubled(tfkit.layers.Layer):
@@ -133,8 +135,7 @@ def test_errors_are_one_line(run, path, tmp_path, command):
     code, out, err = run(command, tmp_path / "nothing.h5", *more)
     assert (code, out) == (2, "")
     assert err == f"tfkit {command}: There is no model file at {tmp_path / 'nothing.h5'}.\n"
-    with h5py.File(tmp_path / "other.h5", "w") as file:
-        file["x"] = np.ones(3)
+    (tmp_path / "other.h5").write_text("No model.")
     code, out, err = run(command, tmp_path / "other.h5", *more)
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert "other.h5" in err
@@ -256,3 +257,19 @@ def test_as_a_program(path):
     )
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith(f"{path}: whole, ")
+
+
+@pytest.mark.parametrize("name", ["of_keras3.keras", "keras2_adam.h5"])
+def test_files_of_keras(run, tmp_path, name):
+    golden = GOLDENS / name
+    code, said, _ = run("inspect", golden)
+    assert code == 0
+    assert "a file of Keras" in said
+    assert "optimizer: " in said
+    assert "float32" in said
+    assert run("verify", golden)[:2][0] == 0
+    code, _, _ = run("convert", golden, tmp_path / "m.h5")
+    assert code == 0
+    assert tfkit.models.load_model(tmp_path / "m.h5").count_params() > 0
+    assert run("diff", golden, golden)[:2] == (0, "no difference\n")
+    assert run("diff", golden, tmp_path / "m.h5")[0] == 1

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from tfkit.saving import model_file, state, weights
+from tfkit.interop import keras as keras_files
+from tfkit.saving import formats, model_file, weights
 from tfkit.saving.errors import LoadError
 from tfkit.saving.hdf5 import FORMAT_VERSION
 from tfkit.version import __version__
@@ -47,6 +48,80 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1 if isinstance(error, LoadError) else 2
 
 
+# --- Files ----------------------------------------------------------------------------------------
+
+
+class _File:
+    """A file of tfkit that is open for reading.
+
+    Args:
+        reader: the file.
+
+    Attributes:
+        format: what it is, in words.
+        arrays: shape and dtype of each array.
+        config: the configuration of the model, `None` for weights alone.
+        compiled: what `compile` was given.
+    """
+
+    format = f"tfkit format {FORMAT_VERSION}"
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+        self._contents: Contents = reader.shapes("")
+        self.arrays = {path: it for path, it in self._contents.items() if it[1] != "json"}
+        self.config = reader.text(model_file.CONFIG)
+        self.compiled = reader.text(model_file.COMPILE)
+
+    def __enter__(self) -> _File:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._reader.close()
+
+    def value(self, path: str) -> np.ndarray:
+        """The numbers of an array."""
+        group, _, rest = path.partition("/")
+        value: np.ndarray = self._reader.value(group, rest)
+        return value
+
+    def verify(self) -> str:
+        """Compares all checksums; says how many there are."""
+        for path in self._contents:
+            group, _, rest = path.partition("/")
+            if rest:
+                self._reader.check(group, rest)
+            else:
+                self._reader.text(group)
+        return f"{len(self._contents):,} checksums compared"
+
+
+class _KerasFile(_File):
+    """A file of Keras; as `_File`."""
+
+    format = "a file of Keras"
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+        self.arrays = {path: (it.shape, it.dtype) for path, it in reader.datasets.items()}
+        self.config, self.compiled = reader.documents()
+
+    def value(self, path: str) -> np.ndarray:
+        value: np.ndarray = self._reader.read(path)
+        return value
+
+    def verify(self) -> str:
+        for path in self.arrays:
+            self._reader.read(path)
+        return f"{len(self.arrays):,} arrays read; Keras's HDF5 has no checksums"
+
+
+def _open(path: Path) -> _File:
+    if keras_files.is_keras_file(path):
+        return _KerasFile(keras_files.open_file(path))
+    return _File(weights.open_file(path))
+
+
 # --- inspect --------------------------------------------------------------------------------------
 
 
@@ -61,14 +136,13 @@ def _add_inspect(commands: Any) -> None:
 
 def inspect(args: argparse.Namespace) -> int:
     """Prints what a file holds. Nothing in it is run, and no model is made."""
-    with weights.open_file(args.file) as reader:
-        contents, config = reader.shapes(""), reader.text(model_file.CONFIG)
-        compiled = reader.text(model_file.COMPILE)
+    with _open(args.file) as file:
+        contents, config, compiled = file.arrays, file.config, file.compiled
     if args.config:
         print(json.dumps(config, indent=1))
         return 0
     kind = "weights" if config is None else "model"
-    print(f"{_printable(str(args.file))}: {kind}, tfkit format {FORMAT_VERSION}")
+    print(f"{_printable(str(args.file))}: {kind}, {file.format}")
     for line in [*_about_config(config), *_about_compile(compiled), *_tree(contents)]:
         print(_printable(line))
     return 0
@@ -130,20 +204,19 @@ def _short(value: Any) -> str:
 
 def _tree(contents: Contents) -> Iterator[str]:
     """Groups with what is in them together, and below them the arrays."""
-    arrays = {path: found for path, found in contents.items() if found[1] != "json"}
     totals: Counter[str] = Counter()
     counts: Counter[str] = Counter()
-    for path, found in arrays.items():
+    for path, found in contents.items():
         for group in _groups(path):
             totals[group] += _num_bytes(*found)
             counts[group] += 1
     seen: set[str] = set()
-    for path in sorted(arrays, key=_sort_key):
+    for path in sorted(contents, key=_sort_key):
         for group in _groups(path):
             if group not in seen:
                 seen.add(group)
                 yield f"{_indented(group)}/  {counts[group]:,} arrays, {totals[group]:,} bytes"
-        shape, dtype = arrays[path]
+        shape, dtype = contents[path]
         yield f"{_indented(path)}  {shape} {dtype}, {_num_bytes(shape, dtype):,} bytes"
 
 
@@ -182,15 +255,9 @@ def verify(args: argparse.Namespace) -> int:
     Raises:
         LoadError: where one is another than the stored one.
     """
-    with weights.open_file(args.file) as reader:
-        contents = reader.shapes("")
-        for path in contents:
-            group, _, rest = path.partition("/")
-            if rest:
-                reader.check(group, rest)
-            else:
-                reader.text(group)
-    print(f"{_printable(str(args.file))}: whole, {len(contents):,} checksums compared")
+    with _open(args.file) as file:
+        count = file.verify()
+    print(f"{_printable(str(args.file))}: whole, {count}")
     return 0
 
 
@@ -206,16 +273,19 @@ def _add_diff(commands: Any) -> None:
 
 def diff(args: argparse.Namespace) -> int:
     """Prints how the second file differs from the first; 1 where it does."""
-    with weights.open_file(args.old) as old, weights.open_file(args.new) as new:
+    with _open(args.old) as old, _open(args.new) as new:
         lines = [*_different_texts(old, new), *_different_arrays(old, new)]
     for line in lines or ["no difference"]:
         print(_printable(line))
     return 1 if lines else 0
 
 
-def _different_texts(old: Any, new: Any) -> Iterator[str]:
-    for name in (model_file.CONFIG, model_file.COMPILE):
-        before, after = _leaves(old.text(name)), _leaves(new.text(name))
+def _different_texts(old: _File, new: _File) -> Iterator[str]:
+    for name, one, other in (
+        ("config", old.config, new.config),
+        ("compile", old.compiled, new.compiled),
+    ):
+        before, after = _leaves(one), _leaves(other)
         for path in sorted({*before, *after}):
             if path not in after:
                 yield f"- {name}{path}: {before[path]}"
@@ -239,21 +309,19 @@ def _leaves(config: Any) -> dict[str, str]:
     return found
 
 
-def _different_arrays(old: Any, new: Any) -> Iterator[str]:
-    for group in (state.WEIGHTS, state.OPTIMIZER, state.METRICS):
-        before, after = old.shapes(group), new.shapes(group)
-        for path in sorted({*before, *after}, key=_sort_key):
-            name = f"{group}/{path}"
-            if path not in after:
-                yield f"- {name} {_about(before[path])}"
-            elif path not in before:
-                yield f"+ {name} {_about(after[path])}"
-            elif before[path] != after[path]:
-                yield f"! {name} {_about(before[path])} -> {_about(after[path])}"
-            else:
-                line = _different_values(old.value(group, path), new.value(group, path))
-                if line:
-                    yield f"! {name} {line}"
+def _different_arrays(old: _File, new: _File) -> Iterator[str]:
+    before, after = old.arrays, new.arrays
+    for path in sorted({*before, *after}, key=_sort_key):
+        if path not in after:
+            yield f"- {path} {_about(before[path])}"
+        elif path not in before:
+            yield f"+ {path} {_about(after[path])}"
+        elif before[path] != after[path]:
+            yield f"! {path} {_about(before[path])} -> {_about(after[path])}"
+        else:
+            line = _different_values(old.value(path), new.value(path))
+            if line:
+                yield f"! {path} {line}"
 
 
 def _about(found: tuple[tuple[int, ...], str]) -> str:
@@ -295,7 +363,7 @@ def convert(args: argparse.Namespace) -> int:
     with _importable_from_here() if args.modules else contextlib.nullcontext():
         for module in args.modules:
             importlib.import_module(module)
-    model = model_file.load_model(args.source)
+    model = formats.load_model(args.source)
     model.save(args.target, overwrite=args.overwrite)
     print(f"{_printable(str(args.target))}: written")
     return 0

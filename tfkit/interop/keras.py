@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import h5py
-
 from tfkit import budget, registry
 from tfkit.core import tracking
 from tfkit.core.layer import Layer
@@ -37,21 +35,16 @@ from tfkit.saving.matching import LoadReport, Rename
 # The version of Keras whose form the files have.
 _FORMAT_OF = "3.15.1"
 _APART = (f"{OPTIMIZER}/", "tfkit/")
+_FIRST_BYTES = (b"PK\3\4", b"PK\5\6", b"\x89HDF\r\n\x1a\n")
 
 
 def is_keras_file(filepath: Any) -> bool:
-    """Whether a file looks like one of Keras's: a zip, or HDF5 that does not say to be tfkit's."""
+    """Whether a file begins like one of Keras's: a zip, or HDF5 without tfkit's seal in front."""
     path = Path(filepath)
     if not path.is_file():
         return False
     with open(path, "rb") as file:
-        if file.read(4) in (b"PK\3\4", b"PK\5\6"):
-            return True
-    try:
-        with h5py.File(path, "r") as file:
-            return "format" not in file.attrs and "format_version" not in file.attrs
-    except OSError:
-        return False  # tfkit's own reader says what is wrong with it.
+        return file.read(8).startswith(_FIRST_BYTES)
 
 
 # --- Reading ------------------------------------------------------------------------------------------
@@ -86,21 +79,17 @@ def load_model(
     with (
         registry.custom_object_scope(custom_objects or {}),
         registry.reads_shared_objects(),
-        _open(path) as reader,
+        open_file(path) as reader,
     ):
-        if isinstance(reader, _ArchiveReader):
-            document = keras_hdf5.parse(path, CONFIG, reader.archive.text(CONFIG))
-            compiled = document.get("compile_config")
-            config = _translated(path, keras_config.from_keras, document)
-        else:
-            document = reader.document("model_config")
-            if document is None:
-                raise LoadError(
-                    f"File {path} holds weights alone. Make the model in code and call "
-                    "`model.load_weights(filepath)`."
-                )
-            compiled = reader.document("training_config")
-            config = _translated(path, keras_config.from_keras, _legacy_model(reader, document))
+        document, compiled = reader.documents()
+        if document is None:
+            raise LoadError(
+                f"File {path} holds weights alone. Make the model in code and call "
+                "`model.load_weights(filepath)`."
+            )
+        if not isinstance(reader, _ArchiveReader):
+            document = _legacy_model(reader, document)
+        config = _translated(path, keras_config.from_keras, document)
         model = _made(reader, config)
         checked = _matched(reader, model, rename, same_order=True)
         if compile and compiled:
@@ -154,7 +143,7 @@ def load_weights(
             f"Model '{model.name}' has no weights yet to load into. Call it on some data, or build it, "
             "before `load_weights()`."
         )
-    with _open(Path(filepath)) as reader:
+    with open_file(Path(filepath)) as reader:
         checked = _matched(reader, model, rename, same_order, skip_mismatch)
         return checked.assign(tracking.named_state(model), skip_mismatch)
 
@@ -170,12 +159,17 @@ class _ArchiveReader(KerasReader):
             self.archive.close()
             raise
 
+    def documents(self) -> tuple[Any, Any]:
+        document = keras_hdf5.parse(self.path, CONFIG, self.archive.text(CONFIG))
+        return document, document.get("compile_config")
+
     def close(self) -> None:
         super().close()
         self.archive.close()
 
 
-def _open(path: Path) -> KerasReader:
+def open_file(path: Path) -> KerasReader:
+    """A file of Keras for reading, with what is in it checked."""
     if not path.is_file():
         raise FileNotFoundError(f"There is no model file at {path}.")
     with open(path, "rb") as file:

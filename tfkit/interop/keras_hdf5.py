@@ -188,6 +188,10 @@ class KerasReader:
         found = [item for part in parts for item in np.asarray(part).reshape(-1).tolist()]
         return [item.decode() if isinstance(item, bytes) else str(item) for item in found]
 
+    def documents(self) -> tuple[Any, Any]:
+        """The configurations of the model and of `compile`, `None` where there are none."""
+        return self.document("model_config"), self.document("training_config")
+
     def document(self, name: str) -> Any:
         """The JSON document in an attribute of the root, `None` where there is none."""
         value = self.attribute("", name)
