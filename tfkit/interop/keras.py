@@ -52,7 +52,7 @@ def is_keras_file(filepath: Any) -> bool:
     try:
         with h5py.File(path, "r") as file:
             return "format" not in file.attrs and "format_version" not in file.attrs
-    except OSError:
+    except keras_hdf5.H5PY_ERRORS:
         return False  # tfkit's own reader says what is wrong with it.
 
 
@@ -340,8 +340,8 @@ def save_weights(model: Any, filepath: Any, overwrite: bool = True) -> None:
     path = Path(filepath)
     _check_writable(model, path, ".weights.h5", overwrite)
     groups, values = keras_contents.contents(model, None)
-    with atomic_write(path) as temporary:
-        keras_hdf5.write(temporary, groups, values)
+    with atomic_write(path) as temporary, open(temporary, "w+b") as file:
+        keras_hdf5.write(file, groups, values)
 
 
 def _check_writable(model: Any, path: Path, suffix: str, overwrite: bool) -> None:
