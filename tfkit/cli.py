@@ -184,10 +184,15 @@ def _is_custom(item: dict[str, Any]) -> bool:
 
 
 def _about_compile(compiled: Any) -> Iterator[str]:
-    for name in ("optimizer", "loss", "metrics"):
+    for name in (
+        "optimizer",
+        "optimizer_config",
+        "loss",
+        "metrics",
+    ):  # The second is Keras 2's name.
         value = compiled.get(name) if isinstance(compiled, dict) else None
         if value:
-            yield f"{name}: {_short(value)}"
+            yield f"{name.removesuffix('_config')}: {_short(value)}"
 
 
 def _short(value: Any) -> str:

@@ -129,7 +129,9 @@ def test_what_does_not_fit_is_listed_and_nothing_changes(tmp_path):
     assert "not in the model:     layers/dense_2/vars/0 (3, 2) float32" in message
     for now, then in zip(ours.get_weights(), before, strict=True):
         np.testing.assert_array_equal(now, then)
-    ours.load_weights(tmp_path / "m.weights.h5", skip_mismatch=True)
+    report = ours.load_weights(tmp_path / "m.weights.h5", skip_mismatch=True)
+    assert len(report.loaded) == len(report.skipped) == len(report.unused) == 2
+    assert report.skipped["dense_1/bias"] == "the file has (3,) float32, the model (5,) float32"
     with h5py.File(tmp_path / "m.weights.h5") as file:
         np.testing.assert_array_equal(ours.get_weights()[0], file["layers/dense/vars/0"])
     np.testing.assert_array_equal(ours.get_weights()[2], before[2])

@@ -11,7 +11,7 @@ from tfkit.core import tracking
 from tfkit.export.captures import captured_resources, captured_variables
 from tfkit.export.endpoints import PREDICT, Endpoint, function_endpoint, layer_endpoint
 from tfkit.export.examples import ExampleFunction
-from tfkit.export.folders import atomic_folder
+from tfkit.export.folders import export_folder
 from tfkit.export.method_names import set_method_names
 
 DEFAULT = "serving_default"
@@ -207,7 +207,7 @@ class ExportArchive:
         """
         if not self.endpoints:
             raise ValueError("There is no endpoint to write. Call `add_endpoint()` first.")
-        with atomic_folder(filepath) as folder:
+        with export_folder(filepath) as folder:
             self.write_into(folder, options)
         if verbose:
             print(f"Saved artifact at '{filepath}'. Endpoints:\n\n{self.describe()}")

@@ -1,26 +1,24 @@
-"""Writing a folder so that it is seen whole or not at all."""
+"""The folder of an export: seen whole or not at all, and never in the place of something else."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tfkit.saving.atomic import atomic_folder
+
 # What a SavedModel folder holds; a folder with anything else in it is not ours to replace.
 _SAVED_MODEL = {"saved_model.pb", "fingerprint.pb", "variables", "assets", "assets.extra", "debug"}
-_AT_WORKING_FOLDER, _EXCHANGE = -100, 2
 
 
 @contextlib.contextmanager
-def atomic_folder(path: Any) -> Iterator[Path]:
+def export_folder(path: Any) -> Iterator[Path]:
     """A temporary folder beside `path`, which takes its place when the `with` block has ended well.
 
-    An old SavedModel there is replaced at one moment, where the system can exchange two folders.
+    An old SavedModel there is replaced, where the system can in one step.
 
     Raises:
         FileExistsError: where `path` holds something else than a SavedModel.
@@ -36,12 +34,8 @@ def atomic_folder(path: Any) -> Iterator[Path]:
             "folder, or remove it."
         )
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as temporary:
-        written = Path(temporary, "new")
+    with atomic_folder(target) as written:
         yield written
-        sync(written)
-        _put(written, target)
-        sync_folder(target.parent)
 
 
 def may_replace(target: Path) -> bool:
@@ -51,41 +45,3 @@ def may_replace(target: Path) -> bool:
     if not target.is_dir():
         return False
     return {entry.name for entry in os.scandir(target)} <= _SAVED_MODEL
-
-
-def _put(written: Path, target: Path) -> None:
-    if not target.exists():
-        os.rename(written, target)
-    elif not _exchange(written, target):
-        old = written.with_name("old")
-        os.rename(target, old)
-        os.rename(written, target)
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _exchange(one: Path, other: Path) -> bool:
-    """Swaps two folders at one moment; `False` where the system cannot."""
-    try:
-        rename = ctypes.CDLL(None).renameat2
-    except (AttributeError, OSError, TypeError):
-        return False
-    names = os.fsencode(one), os.fsencode(other)
-    return rename(_AT_WORKING_FOLDER, names[0], _AT_WORKING_FOLDER, names[1], _EXCHANGE) == 0
-
-
-def sync(folder: Path) -> None:
-    """Waits until all files in a folder are on the disk."""
-    for root, _, files in os.walk(folder):
-        for name in files:
-            with open(os.path.join(root, name), "rb+") as file:
-                os.fsync(file.fileno())
-        sync_folder(root)
-
-
-def sync_folder(folder: str | os.PathLike[str]) -> None:
-    """Waits until the names in a folder are on the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

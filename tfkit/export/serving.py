@@ -20,11 +20,11 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.export.archive import DEFAULT, ExportArchive
-from tfkit.export.folders import sync, sync_folder
 from tfkit.export.samples import made_up, samples_by_endpoint
 from tfkit.export.saved_model import archive_of
 from tfkit.export.verification import Case, expected, verify
 from tfkit.export.warmup import read_warmup, write_warmup
+from tfkit.saving.atomic import sync, sync_tree
 
 _TEMPORARY = ".tfkit-"
 _ABANDONED = 24 * 3600.0  # seconds after which a temporary folder is nobody's
@@ -95,7 +95,7 @@ def to_serving(
             write_warmup(written, folder.name, requests)
             cases += read_warmup(written)
         verify(written, {**archive.endpoints, DEFAULT: archive.default}, cases)
-        sync(written)
+        sync_tree(written)
         published = _publish(written, folder, version)
     if keep is not None:
         _prune(folder, keep, published)
@@ -173,7 +173,7 @@ def _publish(written: Path, folder: Path, version: int | None) -> Path:
             if version is not None:
                 raise FileExistsError(f"Version {version} is there already: {target}") from None
             continue
-        sync_folder(folder)
+        sync(folder)
         return target
 
 

@@ -84,8 +84,8 @@ def load_model(
         document, compiled = reader.documents()
         if document is None:
             raise LoadError(
-                f"File {path} holds weights alone. Make the model in code and call "
-                "`model.load_weights(filepath)`."
+                f"File {path} is an HDF5 file, but not of tfkit's format, and holds no model of Keras. If "
+                "it holds weights alone, make the model in code and call `model.load_weights(filepath)`."
             )
         if not isinstance(reader, _ArchiveReader):
             document = _legacy_model(reader, document)

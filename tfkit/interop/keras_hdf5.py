@@ -17,7 +17,7 @@ from tfkit.saving.errors import DamagedFileError, LoadError
 _DEEPEST = 200
 _BFLOAT16 = tf.bfloat16.as_numpy_dtype
 # What h5py raises for a file that is damaged inside.
-_H5PY_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError)
+H5PY_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +62,7 @@ class KerasReader:
         except LoadError:
             self.close()
             raise
-        except _H5PY_ERRORS as error:
+        except H5PY_ERRORS as error:
             self.close()
             raise DamagedFileError(f"File {path} is damaged: {error}.") from None
 
@@ -148,7 +148,7 @@ class KerasReader:
         """The numbers of one dataset, in this machine's order of bytes."""
         try:
             value = np.asarray(self._file[path][()])
-        except _H5PY_ERRORS as error:
+        except H5PY_ERRORS as error:
             raise LoadError(f"File {self.path}: `{path}` cannot be read: {error}") from None
         if self.datasets[path].dtype == "bfloat16":
             return value.view(_BFLOAT16)
@@ -219,7 +219,7 @@ def write(target: Any, names: dict[str, str], values: dict[str, Any]) -> None:
     """Writes a file as Keras does.
 
     Args:
-        target: where to: a path, or an open file.
+        target: an open file.
         names: names of layers by the path of their group.
         values: variables and arrays by path.
     """

@@ -29,7 +29,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.fsync(handle)
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
-    _sync(target.parent)
+    sync(target.parent)
 
 
 @contextlib.contextmanager
@@ -42,10 +42,7 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     with _temporary(target.parent, folder=True) as (temporary, _):
         yield temporary
-        for parent, _, names in os.walk(temporary):
-            for name in names:
-                _sync(Path(parent) / name)
-            _sync(Path(parent))
+        sync_tree(temporary)
         os.chmod(temporary, 0o777 & ~_umask())
         if not target.exists():
             os.replace(temporary, target)
@@ -53,7 +50,7 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             with _temporary(target.parent, folder=True) as (old, _):
                 os.replace(target, old)
                 os.replace(temporary, target)
-    _sync(target.parent)
+    sync(target.parent)
 
 
 @contextlib.contextmanager
@@ -122,7 +119,16 @@ def _umask() -> int:
     return mask
 
 
-def _sync(path: Path) -> None:
+def sync_tree(folder: Path) -> None:
+    """Waits until all files in a folder, and their names, are on the disk."""
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            sync(Path(parent) / name)
+        sync(Path(parent))
+
+
+def sync(path: Path) -> None:
+    """Waits until a file, or the names in a folder, are on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
