@@ -70,6 +70,7 @@ ADDITIONS = {
     "interop.keras.is_keras_file",
     "interop.keras.load_model",
     "interop.keras.load_weights",
+    "interop.keras.open_file",
     "interop.keras.save_model",
     "interop.keras.save_weights",
     "losses.LossFunctionWrapper",
