@@ -234,6 +234,14 @@ def _load_library(path: Path) -> ctypes.CDLL:
     return library
 
 
+class StatusError(RuntimeError):
+    """TensorFlow's own message about what went wrong, and its code, a number of TF_Code."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 class SavedModel:
     """A loaded SavedModel, ready to run.
 
@@ -244,7 +252,7 @@ class SavedModel:
             `tensorflow` package unless given.
 
     Raises:
-        RuntimeError: with TensorFlow's own message, when it cannot load the model.
+        StatusError: a RuntimeError, with TensorFlow's own message, when it cannot load the model.
 
     Use it in a `with` block, or call `close()` when done.
     """
@@ -290,7 +298,8 @@ class SavedModel:
 
         Raises:
             ValueError: for an unknown signature and for inputs that do not fit it.
-            RuntimeError: with TensorFlow's own message, when the run fails.
+            StatusError: a RuntimeError, with TensorFlow's own message, when the run fails.
+            RuntimeError: for a model that is closed.
         """
         if self._session is None:
             raise RuntimeError("The model is closed: make a new SavedModel to run it.")
@@ -350,8 +359,8 @@ class SavedModel:
         status = self._c.TF_NewStatus()
         try:
             yield status
-            if self._c.TF_GetCode(status) != 0:
-                raise RuntimeError(self._c.TF_Message(status).decode(errors="replace"))
+            if code := self._c.TF_GetCode(status):
+                raise StatusError(code, self._c.TF_Message(status).decode(errors="replace"))
         finally:
             self._c.TF_DeleteStatus(status)
 
