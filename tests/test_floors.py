@@ -17,11 +17,12 @@ FLOORS = {
     # `saving`, `export` and `interop` work on any layer. Models stand above: `Model.save` calls them.
     3: "export interop layers saving training",
     4: "models",
-    5: "backend cli preprocessing utils",
+    5: "backend cli preprocessing serving utils",
     6: "__init__ __main__",
 }
 FLOOR = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()}
-OPTIONAL = {"PIL", "ml_dtypes", "onnx", "tf2onnx"}  # Beside what the package depends on.
+# Beside what the package depends on.
+OPTIONAL = {"PIL", "aiohttp", "google", "grpc", "ml_dtypes", "onnx", "tensorflow_serving", "tf2onnx"}
 
 
 def module_of(path):

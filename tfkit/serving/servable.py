@@ -1,0 +1,131 @@
+"""One version of a model in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.export.c_api import SavedModel, Signature, StatusError
+from tfkit.export.warmup import FILE
+from tfkit.serving.errors import RequestError, invalid
+from tfkit.serving.messages import arrays_of, examples_of
+from tfkit.serving.packages import prediction_log_pb2
+from tfkit.serving.scan import meta_graph_of
+
+DEFAULT = "serving_default"
+
+
+class Servable:
+    """A loaded SavedModel, and how many requests use it.
+
+    Args:
+        folder: the SavedModel.
+        name: of the model.
+        version: its number.
+        trusted: whether it may have operations on files, other machines, processes or Python.
+
+    Raises:
+        LoadError: for a model that is refused, or is none.
+        RuntimeError: where TensorFlow cannot load it.
+        RequestError: where one of its warm-up requests fails.
+    """
+
+    def __init__(self, folder: Path, name: str, version: int, trusted: bool = False) -> None:
+        self.name = name
+        self.version = version
+        self.signature_defs = dict(meta_graph_of(str(folder), trusted).signature_def)
+        self._model = SavedModel(folder)
+        self._users = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+        try:
+            self._warm_up(folder / FILE)
+        except BaseException:
+            self.close()
+            raise
+
+    def signature(self, name: str, method_name: str | None = None) -> Signature:
+        """A signature by its name.
+
+        Args:
+            name: the name.
+            method_name: the kind of requests that it must answer; any unless given.
+
+        Raises:
+            RequestError: where there is none.
+        """
+        if name not in self._model.signatures:
+            raise invalid(
+                f'Serving signature name: "{name}" not found in signature def. Signatures of {self.name}: '
+                f"{sorted(self._model.signatures)}"
+            )
+        found = self.signature_defs[name].method_name
+        if method_name is not None and found != method_name:
+            raise invalid(
+                f'Signature "{name}" has the method name {found}. Expected: {method_name}'
+            )
+        return self._model.signatures[name]
+
+    def run(self, signature: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The outputs of a signature by name. Several threads may call it at once.
+
+        Raises:
+            RequestError: for inputs that do not fit, and for errors of the model.
+        """
+        try:
+            return self._model.run(signature, **inputs)
+        except ValueError as error:
+            raise invalid(str(error)) from None
+        except StatusError as error:
+            raise RequestError(error.code, str(error)) from None
+
+    def acquire(self) -> None:
+        """Keeps the version in memory until `release`. Both are for the thread of the event loop alone."""
+        self._users += 1
+        self._idle.clear()
+
+    def release(self) -> None:
+        """Takes back one `acquire`."""
+        self._users -= 1
+        if not self._users:
+            self._idle.set()
+
+    @contextlib.contextmanager
+    def used(self) -> Iterator[Servable]:
+        """Keeps the version in memory for the `with` block."""
+        self.acquire()
+        try:
+            yield self
+        finally:
+            self.release()
+
+    async def unused(self) -> None:
+        """Waits until nothing uses the version."""
+        await self._idle.wait()
+
+    def close(self) -> None:
+        """Gives the memory back."""
+        self._model.close()
+
+    def _warm_up(self, file: Path) -> None:
+        """Runs the recorded requests that come with the model, as TF Serving does."""
+        if not file.exists():
+            return
+        for record in tf.data.TFRecordDataset(str(file)):
+            log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
+            kind = log.WhichOneof("log_type")
+            if kind in ("predict_log", "classify_log", "regress_log"):
+                request: Any = getattr(log, kind).request
+                self.run(request.model_spec.signature_name or DEFAULT, _inputs(request, file))
+
+
+def _inputs(request: Any, file: Path) -> dict[str, np.ndarray]:
+    if hasattr(request, "inputs"):
+        return arrays_of(request.inputs, file.stat().st_size * 64)
+    return {"inputs": np.array(examples_of(request.input), object)}
