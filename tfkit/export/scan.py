@@ -150,8 +150,8 @@ class _Graph:
 
 
 def _called(node: Any) -> list[str]:
-    """Names of the functions in the attributes of a node."""
-    names = []
+    """Names of the functions in the attributes of a node, and its operation, which may be one too."""
+    names = [node.op]
     for value in node.attr.values():
         if value.HasField("func"):
             names.append(value.func.name)
