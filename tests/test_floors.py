@@ -22,7 +22,16 @@ FLOORS = {
 }
 FLOOR = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()}
 # Beside what the package depends on.
-OPTIONAL = {"PIL", "aiohttp", "google", "grpc", "ml_dtypes", "onnx", "tensorflow_serving", "tf2onnx"}
+OPTIONAL = {
+    "PIL",
+    "aiohttp",
+    "google",
+    "grpc",
+    "ml_dtypes",
+    "onnx",
+    "tensorflow_serving",
+    "tf2onnx",
+}
 
 
 def module_of(path):

@@ -269,7 +269,9 @@ def test_main_graph_is_looked_at_too(copy):
 def test_a_function_that_is_called_like_an_operation_is_looked_at_too(copy):
     def call_the_saver(model):
         functions = model.meta_graphs[0].graph_def.library.function
-        (saver,) = (each.signature.name for each in functions if "traced_save" in each.signature.name)
+        (saver,) = (
+            each.signature.name for each in functions if "traced_save" in each.signature.name
+        )
         caller = next(each for each in functions if "signature_wrapper" in each.signature.name)
         caller.node_def.add(name="quiet", op=saver)
 

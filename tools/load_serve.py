@@ -1,0 +1,167 @@
+"""Loads `tfkit serve` with clients: no error, no growth, and how long an answer takes.
+
+Half of the clients ask over REST, half over gRPC, one row each time, one request after the other. They
+share the machine with the server, so the times are those of both. At the end the C client says what
+one run of the model takes without any server.
+"""
+
+import argparse
+import contextlib
+import http.client
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import grpc
+import numpy as np
+import psutil
+import tensorflow as tf
+from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
+
+ROOT = Path(__file__).resolve().parents[1]
+FEATURES = 64
+ALLOWED_GROWTH = 0.05  # of the memory after the first third
+EXPORT = f"""
+import sys
+import tfkit
+model = tfkit.Sequential([tfkit.Input(({FEATURES},), name="x")])
+for units in (128, 128, 10):
+    model.add(tfkit.layers.Dense(units, activation="relu"))
+model.export(sys.argv[1], verbose=False)
+"""
+
+
+def rest(port, row):
+    """A function that asks over REST, on one connection."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    body = json.dumps({"instances": [row.tolist()]})
+
+    def ask():
+        connection.request("POST", "/v1/models/load:predict", body)
+        answer = connection.getresponse()
+        content = json.load(answer)
+        if answer.status != 200:
+            raise RuntimeError(content)
+        return content["predictions"][0]
+
+    return ask
+
+
+def over_grpc(port, row):
+    """A function that asks over gRPC, on one connection."""
+    channel = grpc.insecure_channel(f"127.0.0.1:{port}")
+    stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = "load"
+    request.inputs["x"].CopyFrom(tf.make_tensor_proto(row[None]))
+
+    def ask():
+        response = stub.Predict(request, timeout=60)
+        return tf.make_ndarray(next(iter(response.outputs.values())))[0]
+
+    return ask
+
+
+def client(ask, ended, times, errors):
+    """Asks until the end; each answer must be the first one again."""
+    try:
+        first = np.array(ask())
+        while not ended.is_set():
+            start = time.perf_counter()
+            answer = ask()
+            times.append(time.perf_counter() - start)
+            np.testing.assert_allclose(answer, first, rtol=1e-4, atol=1e-5)
+    except Exception as error:
+        errors.append(error)
+
+
+@contextlib.contextmanager
+def server(base, window):
+    """The process, and its ports."""
+    command = [sys.executable, "-m", "tfkit.serving", base, "--port", "0", "--grpc-port", "0"]
+    command += ["--batching-window", str(window)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    try:
+        words = process.stdout.readline().replace(",", " ").split()
+        yield process.pid, *(int(word.rpartition(":")[2]) for word in (words[2], words[-1]))
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def percentiles(times):
+    found = np.percentile(times, [50, 90, 99, 100]) * 1e3
+    return "  ".join(f"p{p} {ms:.2f}" for p, ms in zip((50, 90, 99, 100), found, strict=True))
+
+
+def load(base, options):
+    """Prints latencies and memory. Gives whether all is well."""
+    rng = np.random.default_rng(0)
+    ended, errors = threading.Event(), []
+    with server(base, options.batching_window) as (pid, port, grpc_port):
+        kinds = {"REST": (rest, port), "gRPC": (over_grpc, grpc_port)}
+        times = {name: [] for name in kinds}
+        threads = []
+        for index in range(options.clients):
+            name = list(kinds)[index % 2]
+            make, at = kinds[name]
+            ask = make(at, rng.normal(size=FEATURES).astype("float32"))
+            threads.append(threading.Thread(target=client, args=(ask, ended, times[name], errors)))
+        for thread in threads:
+            thread.start()
+        memory = []
+        for _ in range(3):
+            ended.wait(options.seconds / 3)
+            memory.append(psutil.Process(pid).memory_info().rss)
+        ended.set()
+        for thread in threads:
+            thread.join()
+    for name, found in times.items():
+        rate = len(found) / options.seconds
+        print(f"{name}: {len(found):,} answers, {rate:,.0f} a second; ms: {percentiles(found)}")
+    growth = memory[-1] / memory[0] - 1
+    sizes = ", ".join(f"{size / 2**20:.1f}" for size in memory)
+    print(f"memory of the server after each third, MiB: {sizes} ({growth:+.1%})")
+    print(f"errors: {len(errors)}{''.join(f'; {error}' for error in errors[:3])}")
+    return not errors and growth < ALLOWED_GROWTH
+
+
+def run_c_client(folder, base):
+    """Prints the latency of one row through TensorFlow's C library, without a server."""
+    if shutil.which("gcc") is None or shutil.which("make") is None:
+        print("C client: there is no gcc or no make")
+        return
+    source = ROOT / "export" / "client"
+    for name in ("Makefile", "tfkit_client.c"):
+        shutil.copy(source / name, folder)
+    subprocess.run(["make", "-s", "CC=gcc", f"PYTHON={sys.executable}"], cwd=folder, check=True)
+    row = f"x={json.dumps([[0.5] * FEATURES])}"
+    command = [folder / "tfkit_client", base / "load" / "1", "--input", row, "--repeat", "2000"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    print(f"C client, one row: {result.stderr.splitlines()[-1]}")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tools/load_serve", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0, help="60 unless given")
+    parser.add_argument("--clients", type=int, default=8, help="8 unless given")
+    parser.add_argument("--batching-window", type=float, default=0.0, help="ms, 0 unless given")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        base, folder = Path(temporary, "base"), Path(temporary, "client")
+        (base / "load").mkdir(parents=True)
+        folder.mkdir()
+        command = [sys.executable, "-c", EXPORT, base / "load" / "1"]
+        subprocess.run(command, check=True, cwd=ROOT)
+        well = load(base, options)
+        run_c_client(folder, base)
+    sys.exit(0 if well else 1)
+
+
+if __name__ == "__main__":
+    main()
