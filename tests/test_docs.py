@@ -13,6 +13,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").rglob("*.md")),
+    ROOT / "export" / "README.md",
 ]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
