@@ -2,7 +2,9 @@
 
 import asyncio
 import concurrent.futures
+import gzip
 import http.client
+import json
 import shutil
 import signal
 import subprocess
@@ -123,6 +125,11 @@ def test_a_large_body_is_refused(exports, tmp_path):
         assert status == 413
         assert "1000" in answer["error"]
         assert client("m:predict", ROWS)[0] == 200
+
+        gzip_header = {"Content-Encoding": "gzip"}
+        packed = gzip.compress(json.dumps(ROWS).encode())
+        assert client("m:predict", packed, gzip_header)[0] == 200
+        assert client("m:predict", gzip.compress(b" " * 10**6), gzip_header)[0] == 413
 
         connection = http.client.HTTPConnection("127.0.0.1", client.port)
         chunks = (b" " * 500 for _ in range(10))

@@ -19,6 +19,7 @@ from tfkit.serving.packages import prediction_log_pb2
 from tfkit.serving.scan import meta_graph_of
 
 DEFAULT = "serving_default"
+_LARGEST_MESSAGE = 2**31 - 1  # bytes
 
 
 class Servable:
@@ -122,10 +123,10 @@ class Servable:
             kind = log.WhichOneof("log_type")
             if kind in ("predict_log", "classify_log", "regress_log"):
                 request: Any = getattr(log, kind).request
-                self.run(request.model_spec.signature_name or DEFAULT, _inputs(request, file))
+                self.run(request.model_spec.signature_name or DEFAULT, _inputs(request))
 
 
-def _inputs(request: Any, file: Path) -> dict[str, np.ndarray]:
+def _inputs(request: Any) -> dict[str, np.ndarray]:
     if hasattr(request, "inputs"):
-        return arrays_of(request.inputs, file.stat().st_size * 64)
+        return arrays_of(request.inputs, _LARGEST_MESSAGE)
     return {"inputs": np.array(examples_of(request.input), object)}
