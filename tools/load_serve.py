@@ -36,6 +36,7 @@ model.export(sys.argv[1], verbose=False)
 """
 
 
+@contextlib.contextmanager
 def rest(port, row):
     """A function that asks over REST, on one connection."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -49,33 +50,37 @@ def rest(port, row):
             raise RuntimeError(content)
         return content["predictions"][0]
 
-    return ask
+    with contextlib.closing(connection):
+        yield ask
 
 
+@contextlib.contextmanager
 def over_grpc(port, row):
     """A function that asks over gRPC, on one connection."""
-    channel = grpc.insecure_channel(f"127.0.0.1:{port}")
-    stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
     request = predict_pb2.PredictRequest()
     request.model_spec.name = "load"
     request.inputs["x"].CopyFrom(tf.make_tensor_proto(row[None]))
 
-    def ask():
-        response = stub.Predict(request, timeout=60)
-        return tf.make_ndarray(next(iter(response.outputs.values())))[0]
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
 
-    return ask
+        def ask():
+            response = stub.Predict(request, timeout=60)
+            return tf.make_ndarray(next(iter(response.outputs.values())))[0]
+
+        yield ask
 
 
-def client(ask, ended, times, errors):
+def client(connection, ended, times, errors):
     """Asks until the end; each answer must be the first one again."""
     try:
-        first = np.array(ask())
-        while not ended.is_set():
-            start = time.perf_counter()
-            answer = ask()
-            times.append(time.perf_counter() - start)
-            np.testing.assert_allclose(answer, first, rtol=1e-4, atol=1e-5)
+        with connection as ask:
+            first = np.array(ask())
+            while not ended.is_set():
+                start = time.perf_counter()
+                answer = ask()
+                times.append(time.perf_counter() - start)
+                np.testing.assert_allclose(answer, first, rtol=1e-4, atol=1e-5)
     except Exception as error:
         errors.append(error)
 
@@ -85,13 +90,12 @@ def server(base, window):
     """The process, and its ports."""
     command = [sys.executable, "-m", "tfkit.serving", base, "--port", "0", "--grpc-port", "0"]
     command += ["--batching-window", str(window)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
-    try:
-        words = process.stdout.readline().replace(",", " ").split()
-        yield process.pid, *(int(word.rpartition(":")[2]) for word in (words[2], words[-1]))
-    finally:
-        process.terminate()
-        process.wait()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        try:
+            words = process.stdout.readline().replace(",", " ").split()
+            yield process.pid, *(int(word.rpartition(":")[2]) for word in (words[2], words[-1]))
+        finally:
+            process.terminate()
 
 
 def percentiles(times):

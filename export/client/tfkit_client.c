@@ -75,17 +75,24 @@ static const DataType DATA_TYPES[] = {
     {TF_STRING, "string", NULL, 0, 0},
 };
 
-static const DataType *data_type(TF_DataType number, const char *what) {
+static const DataType *find_data_type(TF_DataType number) {
   for (size_t i = 0; i < sizeof DATA_TYPES / sizeof *DATA_TYPES; i++)
     if (DATA_TYPES[i].number == number) return &DATA_TYPES[i];
-  fail("%s has a dtype that this client does not know: TF_DataType %d", what, (int)number);
+  return NULL;
+}
+
+static const DataType *data_type(TF_DataType number, const char *what) {
+  const DataType *found = find_data_type(number);
+  if (found == NULL) fail("'%s' has a dtype that this client does not know: TF_DataType %d", what,
+                          (int)number);
+  return found;
 }
 
 // --- Signatures, read from the bytes of a MetaGraphDef -----------------------------------------
 
 typedef struct {
   char *name;
-  char *tensor;  // as in `serving_default_x:0`
+  char *tensor;  // as in `serving_default_x:0`; NULL for sparse and composite ones
   TF_DataType dtype;
   int rank;  // -1 where it is not known
   int64_t dims[MAX_RANK];
@@ -181,7 +188,7 @@ static void read_specs(Bytes entry, Specs *specs) {  // one entry of map<string,
       if (info.number == 3) read_shape(info.content, spec);
     }
   }
-  if (spec->tensor == NULL) fail("'%s' is no dense tensor", spec->name ? spec->name : "");
+  if (spec->name == NULL) fail("the model's MetaGraphDef is damaged");
 }
 
 static Signatures read_signatures(Bytes meta_graph) {
@@ -197,6 +204,7 @@ static Signatures read_signatures(Bytes meta_graph) {
         if (part.number == 2) read_specs(part.content, &signature.outputs);
       }
     }
+    if (signature.name == NULL) fail("the model's MetaGraphDef is damaged");
     if (strncmp(signature.name, "__saved_model_", 14) == 0) continue;  // the loader runs it
     found.items = grown(found.items, (found.count + 1) * sizeof *found.items);
     found.items[found.count++] = signature;
@@ -207,7 +215,8 @@ static Signatures read_signatures(Bytes meta_graph) {
 static void print_specs(const char *title, const Specs *specs) {
   for (size_t i = 0; i < specs->count; i++) {
     const Spec *spec = &specs->items[i];
-    printf("  %s %s: %s", title, spec->name, data_type(spec->dtype, spec->name)->name);
+    const DataType *type = find_data_type(spec->dtype);
+    printf("  %s %s: %s", title, spec->name, type ? type->name : "of another dtype,");
     if (spec->rank < 0) printf(" of any shape");
     for (int axis = 0; axis < spec->rank; axis++) {
       if (spec->dims[axis] < 0) printf(" ?");
@@ -374,7 +383,8 @@ static void read_npy(Value *value, const char *path) {
     if (value->rank == MAX_RANK) fail("input '%s' has too many dimensions", value->input);
     char *end;
     int64_t dim = strtoll(at, &end, 10);
-    if (end == at || dim < 0) fail("input '%s': %s is damaged", value->input, path);
+    bool overflow = dim > 0 && value->count > SIZE_MAX / (size_t)dim;
+    if (end == at || dim < 0 || overflow) fail("input '%s': %s is damaged", value->input, path);
     value->dims[value->rank++] = dim;
     value->count *= (size_t)dim;
     at = end;
@@ -387,13 +397,13 @@ static void read_npy(Value *value, const char *path) {
 }
 
 static TF_Tensor *tensor_of(const Value *value) {
-  size_t item = value->strings ? sizeof(TF_TString) : TF_DataTypeSize(value->type->number);
-  if (value->type->number == TF_STRING) item = sizeof(TF_TString);
+  bool is_string = value->type->number == TF_STRING;
+  size_t item = is_string ? sizeof(TF_TString) : TF_DataTypeSize(value->type->number);
   TF_Tensor *tensor = TF_AllocateTensor(value->type->number, value->dims, value->rank,
                                         value->count * item);
   if (tensor == NULL) fail("input '%s': no memory", value->input);
   uint8_t *data = TF_TensorData(tensor);
-  if (value->type->number != TF_STRING) {
+  if (!is_string) {
     if (value->count) memcpy(data, value->numbers, value->count * item);
     return tensor;
   }
@@ -524,6 +534,7 @@ static void check(TF_Status *status) {
 }
 
 static TF_Output port(TF_Graph *graph, const Spec *spec) {
+  if (spec->tensor == NULL) fail("'%s' is no dense tensor", spec->name);
   char *name = allocate(strlen(spec->tensor) + 1);
   strcpy(name, spec->tensor);
   char *colon = strrchr(name, ':');
@@ -675,8 +686,6 @@ static Options parse(int count, char **words) {
 
 int main(int count, char **words) {
   Options options = parse(count, words);
-  setenv("TF_CPP_MIN_LOG_LEVEL", "2", 0);
-
   TF_Status *status = TF_NewStatus();
   TF_Graph *graph = TF_NewGraph();
   TF_Buffer *meta_graph = TF_NewBuffer();
