@@ -1,4 +1,4 @@
-"""The command line: `tfkit inspect`, `verify`, `diff`, `convert`. See `docs/file-format.md`."""
+"""The command line: `tfkit inspect`, `verify`, `diff`, `convert`, `serve`. See `docs/file-format.md`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tfkit.interop import keras as keras_files
 from tfkit.saving import formats, model_file, weights
 from tfkit.saving.errors import LoadError
 from tfkit.saving.hdf5 import FORMAT_VERSION
+from tfkit.serving import command as serving
 from tfkit.version import __version__
 
 Contents = dict[str, tuple[tuple[int, ...], str]]
@@ -37,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tfkit", description="Works with model files of tfkit.")
     parser.add_argument("--version", action="version", version=f"tfkit {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for add in (_add_inspect, _add_verify, _add_diff, _add_convert):
+    for add in (_add_inspect, _add_verify, _add_diff, _add_convert, _add_serve):
         add(commands)
     args = parser.parse_args(argv)
     try:
@@ -381,6 +382,15 @@ def _importable_from_here() -> Iterator[None]:
         yield
     finally:
         sys.path.remove(os.getcwd())
+
+
+# --- serve ----------------------------------------------------------------------------------------
+
+
+def _add_serve(commands: Any) -> None:
+    parser = commands.add_parser("serve", help="try exports out: answers TF Serving's requests")
+    serving.add_arguments(parser)
+    parser.set_defaults(run=serving.run)
 
 
 def _printable(text: str) -> str:

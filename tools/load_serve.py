@@ -88,7 +88,7 @@ def client(connection, ended, times, errors):
 @contextlib.contextmanager
 def server(base, window):
     """The process, and its ports."""
-    command = [sys.executable, "-m", "tfkit.serving", base, "--port", "0", "--grpc-port", "0"]
+    command = [sys.executable, "-m", "tfkit", "serve", base, "--port", "0", "--grpc-port", "0"]
     command += ["--batching-window", str(window)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         try:

@@ -18,7 +18,8 @@ import pytest
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 from tests.serving.conftest import X, export, serving, small
-from tfkit.serving import batching, command, packages, server
+from tfkit import cli
+from tfkit.serving import batching, packages, server
 from tfkit.serving.errors import RequestError
 from tfkit.serving.servable import Servable
 from tfkit.serving.server import Options
@@ -263,7 +264,7 @@ def test_the_command_serves_until_it_is_told_to_end(exports, tmp_path):
     publish(exports[0][0], tmp_path, 1)
     arguments = [str(tmp_path), "--port", "0", "--grpc-port", "0", "--batching-window", "2"]
     process = subprocess.Popen(
-        [sys.executable, "-W", "error", "-m", "tfkit.serving", *arguments],
+        [sys.executable, "-W", "error", "-m", "tfkit", "serve", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -299,7 +300,7 @@ def test_the_command_serves_until_it_is_told_to_end(exports, tmp_path):
 def test_what_stops_the_command(arguments, message, exports, tmp_path, client, capsys):
     (tmp_path / "m" / "1").mkdir(parents=True)
     values = {"base": tmp_path, "taken": client.port}
-    assert command.main([each.format(**values) for each in arguments]) == 2
+    assert cli.main(["serve", *(each.format(**values) for each in arguments)]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert "Traceback" not in error
@@ -310,13 +311,13 @@ def test_what_stops_the_command(arguments, message, exports, tmp_path, client, c
 )
 def test_arguments_out_of_range(arguments, capsys):
     with pytest.raises(SystemExit):
-        command.main([".", *arguments])
+        cli.main(["serve", ".", *arguments])
     assert f"argument {arguments[0]}: invalid" in capsys.readouterr().err
 
 
 def test_the_packages_that_are_missing_are_named(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(server, "MISSING", ImportError("No module named 'aiohttp'"))
-    assert command.main([str(tmp_path)]) == 2
+    assert cli.main(["serve", str(tmp_path)]) == 2
     assert "pip install 'tfkit[serve]' (No module named 'aiohttp')" in capsys.readouterr().err
     assert packages.MISSING is None
 

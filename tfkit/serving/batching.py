@@ -102,10 +102,10 @@ class Batcher:
         the request that causes it shall get.
         """
         parts = [inputs for inputs, _, _ in batch.requests]
-        whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         try:
+            whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
             outputs = await self._run(batch.servable, batch.name, whole)
-        except RequestError:
+        except (MemoryError, RequestError):
             return None
         if any(array.shape[:1] != (batch.num_rows,) for array in outputs.values()):
             return None

@@ -7,19 +7,18 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from tfkit.serving.server import Options, running
 
-DESCRIPTION = (
-    "Serves the models in a folder, BASE/name/number, as TF Serving would: to try them out, not for "
-    "production. Needs the packages of tfkit[serve]."
-)
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of the command to a parser; `run` takes what it parses."""
+    parser.description = (
+        "Serves the models in a folder, BASE/name/number, as TF Serving would: to try them out, not for "
+        "production. Needs the packages of tfkit[serve]."
+    )
     default = Options(Path())
     parser.add_argument("base", metavar="BASE", type=Path, help="folder with name/number below it")
     add = parser.add_argument
@@ -80,17 +79,6 @@ async def _serve(options: Options) -> None:
             print(f"  curl http://{options.host}:{server.port}/v1/models/{name}")
         sys.stdout.flush()
         await ended.wait()
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """The command by itself, `python -m tfkit.serving`; like `run`, with errors in one line."""
-    parser = argparse.ArgumentParser(prog="tfkit serve", description=DESCRIPTION)
-    add_arguments(parser)
-    try:
-        return run(parser.parse_args(argv))
-    except (ImportError, OSError, ValueError) as error:
-        print(f"tfkit serve: {error}", file=sys.stderr)
-        return 2
 
 
 def _at_least(smallest: int) -> Callable[[str], int]:
