@@ -70,6 +70,11 @@ class _File:
     def __init__(self, reader: Any) -> None:
         self._reader = reader
         self._contents: Contents = reader.shapes("")
+        for path, (_, dtype) in self._contents.items():
+            if dtype != "json" and "/" not in path:
+                raise LoadError(
+                    f"File {reader.path}: `{path}` is an array in the place of a group."
+                )
         self.arrays = {path: it for path, it in self._contents.items() if it[1] != "json"}
         self.config = reader.text(model_file.CONFIG)
         self.compiled = reader.text(model_file.COMPILE)

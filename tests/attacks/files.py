@@ -14,6 +14,8 @@ import tfkit
 from tests.attacks import damage
 from tests.attacks.harness import Case, Refused
 from tfkit import cli
+from tfkit.saving import checkpoint
+from tfkit.saving.errors import LoadError
 
 
 @functools.cache
@@ -50,6 +52,15 @@ def load_weights(path: Path, **options: Any) -> None:
             assert np.array_equal(variable, value), "a weight has changed"
 
 
+def resume(path: Path) -> None:
+    """Reads the state of a training, as `fit(resume=...)` does; a model's file holds none."""
+    try:
+        checkpoint.read(path)
+    except LoadError as error:
+        if "holds no state of a training" not in str(error) or path.name != "model.h5":
+            raise
+
+
 def command(*words: Any) -> None:
     """Runs the command line program; an exit code is an error with what it said."""
     said = io.StringIO()
@@ -80,7 +91,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
 }
 
 
-# `inspect` shows what is there, and reads no values.
+# `inspect` shows what is there, and reads no values; `resume` reads none of a model's weights.
 NOT_FOR_INSPECT = {"s12_dataset_for_group", "s12_wrong_checksum"}
 
 
@@ -106,6 +117,8 @@ def cases() -> dict[str, Case]:
             found[f"{name}-{entry}"] = _case(name, use)
         for entry, use in () if about_config else WEIGHTS.items():
             found[f"{name}-{entry}"] = _case(name, use)
+        if not about_config:
+            found[f"{name}-fit.resume"] = _case(name, resume, name in NOT_FOR_INSPECT)
         for entry, use in READERS.items():
             harmless = about_config or (name in NOT_FOR_INSPECT and entry == "cli.inspect")
             found[f"{name}-{entry}"] = _case(name, use, harmless)

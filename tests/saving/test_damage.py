@@ -109,7 +109,7 @@ def test_messages_name_what_is_damaged(model, files):
             "`weights/dense/kernel` is damaged.*another copy",
         ),
         (whole[:600] + b"\xff" + whole[601:], "another program has changed it.*structure"),
-        (b"PK" + whole[2:], "or no model file: it begins with b'PK"),
+        (b"PK" + whole[2:], "or no HDF5 file of tfkit: it begins with b'PK"),
         (whole[seal.BLOCK :], "is an HDF5 file, but not of tfkit's format"),
     ):
         path.write_bytes(damaged)

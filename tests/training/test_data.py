@@ -210,7 +210,8 @@ def test_accumulated_gradients_are_those_of_a_large_batch():
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_an_interrupt_is_heard_and_leaves_the_model_usable(tmp_path):
     script = """
-        import time, numpy as np, tfkit as keras
+        import signal, time, numpy as np, tfkit as keras
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # Ignored in a shell's background.
         x = np.random.rand(4000, 64).astype("float32")
         model = keras.Sequential([keras.Input((64,)), keras.layers.Dense(512), keras.layers.Dense(64)])
         model.compile("adam", "mse")

@@ -41,7 +41,7 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any)
             f"model, use `model.export()`. Received: filepath={filepath}"
         )
     weights.check_writable(path, overwrite)
-    weights.check_built(model, "to save")
+    weights.check_built(model, "saving")
     _check_no_assets(model)
     texts = {
         CONFIG: to_json(registry.serialize_keras_object(model)),

@@ -59,8 +59,8 @@ def check(file: io.FileIO, path: Path) -> int:
         )
     if not block.startswith(MAGIC):
         raise DamagedFileError(
-            f"File {path} is damaged, or no model file: it begins with {block[:8]!r}. Expected {MAGIC!r} "
-            "and an HDF5 file that `model.save()` or `model.save_weights()` wrote."
+            f"File {path} is damaged, or no HDF5 file of tfkit: it begins with {block[:8]!r}. Expected "
+            f"{MAGIC!r} and an HDF5 file that `model.save()` or `model.save_weights()` wrote."
         )
     if len(block) < BLOCK or block != _block(block[: _HEAD.size]):
         raise DamagedFileError(f"File {path} is damaged in its first {BLOCK} bytes.{_REMEDY}")
@@ -72,7 +72,8 @@ def check(file: io.FileIO, path: Path) -> int:
     size = os.fstat(file.fileno()).st_size
     if size != length:
         raise DamagedFileError(
-            f"File {path} is damaged: it was written with {length:,} bytes and has {size:,}.{_REMEDY}"
+            f"File {path} is damaged or truncated: it was written with {length:,} bytes and has "
+            f"{size:,}.{_REMEDY}"
         )
     ranges = _read_ranges(file, count, length)
     if ranges is None or _structure_checksum(file, ranges, length) != structure:

@@ -52,7 +52,7 @@ def save_weights(
             + f". Received: filepath={filepath}"
         )
     check_writable(path, overwrite)
-    check_built(model, "to save")
+    check_built(model, "saving")
     weights, names = state.model_state(model), state.layer_names(model)
     if max_shard_size is not None:
         shards.write(path, names, weights, max_shard_size)
@@ -73,7 +73,7 @@ def check_built(model: Any, purpose: str) -> None:
     """Refuses a model that has no weights yet."""
     if not model.built:
         raise ValueError(
-            f"Model '{model.name}' has no weights yet {purpose}. Call it on some data, or build it, first."
+            f"Model '{model.name}' has no weights yet. Call it on some data, or build it, before {purpose}."
         )
 
 
@@ -111,7 +111,7 @@ def load_weights(
         model.load_weights("old.weights.h5", rename={"body": "encoder/blocks/0"})
         ```
     """
-    check_built(model, "to load into")
+    check_built(model, "`load_weights()`")
     if by_name and rename:
         raise ValueError(
             "`by_name=True` and `rename` cannot both be used: each says what goes where."
