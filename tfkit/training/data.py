@@ -41,16 +41,12 @@ class ArrayData:
         data: `(x,)`, `(x, y)` or `(x, y, sample_weight)`, nests of arrays.
         batch_size: rows a step, 32 unless given.
         shuffle: whether each epoch takes the rows in a new order; `"batch"` shuffles whole batches.
-
-    Raises:
-        ValueError: where lengths differ, and for empty data.
     """
 
-    def __init__(self, data: tuple[Any, ...], batch_size: int | None, shuffle: bool | str) -> None:
+    def __init__(self, data: Any, batch_size: int | None, shuffle: bool | str) -> None:
         self.batch_size = 32 if batch_size is None else int(batch_size)
         if self.batch_size < 1:
             raise ValueError(f"`batch_size` must be a positive integer. Received: {batch_size}")
-        check_lengths(data)
         self.shuffle = shuffle
         # An autoencoder's `fit(x, x)` has one array, and keeps one tensor.
         once = {id(leaf): as_tensor(leaf) for leaf in tf.nest.flatten(data)}
@@ -141,7 +137,11 @@ def make_arrays(
     shuffle: bool | str = False,
     class_weight: dict[int, float] | None = None,
 ) -> ArrayData:
-    """`make_data` for arrays and tensors."""
+    """`make_data` for arrays and tensors.
+
+    Raises:
+        ValueError: where lengths differ, and for empty data.
+    """
     if y is None and sample_weight is not None:
         raise ValueError("`sample_weight` was passed without `y`: it weighs the loss of targets.")
     packed = tuple(part for part in (x, y, sample_weight) if part is not None)
@@ -149,6 +149,7 @@ def make_arrays(
         if y is None:
             raise ValueError("`class_weight` was passed without `y`: it weighs classes of targets.")
         packed = tuple(with_class_weight(packed, class_weight))
+    check_lengths(packed)
     return ArrayData(packed, batch_size, shuffle)
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from tfkit.training import random_states
+from tfkit.training.arrays import aligned_empty, tensor_in
 from tfkit.training.data import ArrayData, DatasetData
 from tfkit.training.programs import ArrayProgram, EagerProgram, IteratorProgram
+from tfkit.training.slices import BLOCK, SlicesData
 
 
 def run_arrays(
@@ -98,6 +100,60 @@ class ArrayFeed:
             random_states.set(state["drawn_from"])
             self.begin()
             random_states.set(now)
+
+
+class SlicesFeed(ArrayFeed):
+    """Rows of tensors in the order that a dataset gives them in.
+
+    Args:
+        data: the tensors.
+    """
+
+    data: SlicesData
+
+    def __init__(self, data: SlicesData) -> None:
+        super().__init__(data)
+        # The order of a pass is one tensor of one size, for XLA would compile anew for another size. A thread
+        # reads it ahead of the steps, which run on the part that is known.
+        self._known = aligned_empty((data.num_rows,), "int64")
+        self._num_known = 0
+        self._order = tensor_in(self._known)
+        self._blocks: Iterator[np.ndarray] = iter(())
+        self._passes = 0
+
+    def _draw(self) -> None:
+        self._blocks, self._num_known = self.data.blocks(), 0
+        self._passes += 1
+
+    def run(
+        self, model: Any, mode: str, first_step: int, num_steps: int
+    ) -> tuple[int, dict[str, Any]]:
+        """Runs a program of at most `num_steps` steps; how many it did, and its logs."""
+        size = self.data.batch_size
+        first = first_step * size
+        # At most as many as before, so that the thread has read as many meanwhile.
+        num_steps = min(num_steps, max(first, BLOCK, size) // size)
+        stop = min(first + num_steps * size, self.data.num_rows)
+        while self._num_known < stop:
+            block = next(self._blocks)
+            self._known[self._num_known : self._num_known + len(block)] = block
+            self._num_known += len(block)
+        return super().run(model, mode, first_step, num_steps)
+
+    def get_state(self) -> dict[str, Any]:
+        """Where the feed stands, as data; steps are counted elsewhere."""
+        return {"passes": self._passes, "is_open": self._is_open}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes to where another feed stood: what it has drawn is drawn again.
+
+        Args:
+            state: what `get_state()` gave.
+        """
+        self._passes = state["passes"] - state["is_open"]
+        replay(self.data.rows, self._passes)
+        if state["is_open"]:
+            self.begin()
 
 
 class DatasetFeed:
@@ -205,6 +261,8 @@ class DatasetFeed:
 
 def make_feed(data: ArrayData | DatasetData, goes_on: bool = False) -> ArrayFeed | DatasetFeed:
     """The feed for data of either form."""
+    if isinstance(data, SlicesData):
+        return SlicesFeed(data)
     return ArrayFeed(data) if isinstance(data, ArrayData) else DatasetFeed(data, goes_on)
 
 

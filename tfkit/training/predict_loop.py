@@ -19,7 +19,8 @@ def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: A
     """What `Model.predict` does."""
     program = predict_program(model, data)
     if data.num_batches == 1 and not verbose and callbacks is None:
-        batch = data.tensors if isinstance(data, ArrayData) else next(data.batches())
+        whole = isinstance(data, ArrayData) and not data.shuffle
+        batch = data.tensors if whole else next(data.batches())
         outputs = program.run_batch(tf.nest.flatten(batch))
         return tf.nest.map_structure(to_numpy, outputs)
     num_steps = steps if steps is not None else data.num_batches
@@ -27,7 +28,7 @@ def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: A
         model, callbacks, verbose, add_history=False, epochs=1, steps=num_steps
     )
     callbacks.on_predict_begin()
-    if isinstance(data, ArrayData):
+    if isinstance(data, ArrayData) and not data.shuffle:
         result = _predict_arrays(model, program, data, num_steps, callbacks)
     else:
         result = _predict_batches(program, data, num_steps, callbacks)
@@ -68,9 +69,9 @@ def _predict_arrays(
 
 
 def _predict_batches(
-    program: Any, data: DatasetData, num_steps: int | None, callbacks: CallbackList
+    program: Any, data: ArrayData | DatasetData, num_steps: int | None, callbacks: CallbackList
 ) -> Any:
-    """Predicts for the batches of a dataset, one by one."""
+    """Predicts for batches one by one."""
     gathered = Gathered(None)
     dense = callbacks.needs_predict_batches
     for index, batch in enumerate(itertools.islice(data.batches(), num_steps)):

@@ -20,6 +20,7 @@ from tfkit.training.data import (
     with_class_weight,
 )
 from tfkit.training.py_dataset import PyDataset, PyDatasetPasses
+from tfkit.training.slices import as_slices
 from tfkit.training.step import free_batch
 
 
@@ -30,6 +31,7 @@ def make_data(
     batch_size: int | None = None,
     shuffle: bool | str = False,
     class_weight: dict[int, float] | None = None,
+    num_steps: int | None = None,
 ) -> ArrayData | DatasetData:
     """Brings what the user passed into one of the two forms.
 
@@ -40,6 +42,7 @@ def make_data(
         batch_size: rows a step, for arrays only.
         shuffle: for arrays only.
         class_weight: a weight for each class of the targets, by index.
+        num_steps: steps of a pass, all batches unless given.
     """
     if x is None:
         raise ValueError("`x` is None. Expected arrays, a dataset or a generator of batches.")
@@ -53,6 +56,9 @@ def make_data(
                     f"`(x, y, sample_weight)`. Received: x={type(x).__name__}, {name}={_brief(value)}"
                 )
         if isinstance(x, tf.data.Dataset):
+            slices = as_slices(x) if num_steps is None and class_weight is None else None
+            if slices is not None:
+                return slices
             count = int(x.cardinality())
             data = DatasetData(x, count if count >= 0 else None)
         else:

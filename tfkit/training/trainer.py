@@ -384,7 +384,7 @@ class Trainer:
         if kwargs:
             raise ValueError(f"Arguments not recognized: {kwargs}")
         self._check_compiled("evaluate")
-        data = make_data(x, y, sample_weight, batch_size)
+        data = make_data(x, y, sample_weight, batch_size, num_steps=steps)
         verbose = _verbosity(verbose)
         logs = loop.evaluate(self, data, verbose, steps, callbacks)
         if return_dict:
@@ -411,7 +411,7 @@ class Trainer:
         Raises:
             ValueError: for callbacks together with `stream`.
         """
-        data = make_data(x, None, None, batch_size)
+        data = make_data(x, None, None, batch_size, num_steps=steps)
         if stream:
             if callbacks is not None:
                 raise ValueError(
