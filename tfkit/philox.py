@@ -81,10 +81,7 @@ def at_least(threshold: float, shape: Any, seed: tf.Tensor, dtype: str) -> tf.Te
 # --- Philox written out, for XLA ----------------------------------------------------------------------
 #
 # A counter gives four integers. What XLA makes of TensorFlow's operation goes through all rounds once for
-# each of the four. A loop keeps them together: 2.3 ms instead of 6.8 for 640,000 integers. Two times five
-# rounds, for XLA takes a loop that runs once apart.
-
-_NUM_LOOPS, _ROUNDS_A_LOOP = 2, 5
+# each of the four. A loop keeps them together: 2.3 ms instead of 6.8 for 640,000 integers.
 
 
 def _rolled(count: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
@@ -93,24 +90,31 @@ def _rolled(count: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     key, (low, high) = _key_and_counter(seed)
     zeros = tf.zeros([num_counters], tf.uint32)
     numbers = tf.cast(tf.range(num_counters), tf.uint32)
-
-    def body(index: tf.Tensor, *state: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        for _ in range(_ROUNDS_A_LOOP):
-            state = _round(*state)
-        return (index + 1, *state)
-
-    start = (0, *key, numbers, zeros, zeros + low, zeros + high)
-    _, _, _, *words = tf.while_loop(lambda index, *_: index < _NUM_LOOPS, body, start)
+    _, _, *words = _ten_rounds(*key, numbers, zeros, zeros + low, zeros + high)
     return tf.reshape(tf.stack(words, axis=1), [-1])[:count]
 
 
 def _key_and_counter(seed: tf.Tensor) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """The key, and the high words of the counter, that TensorFlow makes of a seed: a draw of Philox too."""
     wide = tf.cast(tf.cast(seed, tf.int64), tf.uint64)
-    state = (_word(0x3EC8F720), _word(0x02461E29), *_halves(wide[0]), *_halves(wide[1]))
-    for _ in range(_NUM_LOOPS * _ROUNDS_A_LOOP):
-        state = _round(*state)
-    return state[2:4], state[4:6]
+    key = (_word(0x3EC8F720), _word(0x02461E29))
+    _, _, *words = _ten_rounds(*key, *_halves(wide[0]), *_halves(wide[1]))
+    return tuple(words[:2]), tuple(words[2:])
+
+
+def _ten_rounds(*state: tf.Tensor) -> tuple[tf.Tensor, ...]:
+    """Philox of a key of two words and counters of four: two times five rounds.
+
+    XLA takes a loop that runs once apart, and twice as long to compile ten rounds in a row.
+    """
+
+    def body(index: tf.Tensor, *state: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        for _ in range(5):
+            state = _round(*state)
+        return (index + 1, *state)
+
+    _, *state = tf.while_loop(lambda index, *_: index < 2, body, (0, *state))
+    return tuple(state)
 
 
 def _round(*state: tf.Tensor) -> tuple[tf.Tensor, ...]:
