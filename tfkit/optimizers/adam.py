@@ -16,14 +16,13 @@ def adam(
     g: Any,
     m: tf.Tensor,
     v: tf.Tensor,
-    t: tf.Tensor,
-    alpha: tf.Tensor,
+    alpha_t: tf.Tensor,
     beta_1: float,
     beta_2: float,
     epsilon: float,
     v_hat: tf.Tensor | None = None,
 ) -> tuple[tf.Tensor, ...]:
-    """New `w`, `m`, `v`, and `v_hat` if it is given, after step number `t` (from 1).
+    """New `w`, `m`, `v`, and `v_hat` if it is given, after a step of size `alpha_t`.
 
     The order of computation is the one at the end of the paper's section 2, whose epsilon is
     "epsilon hat". `v_hat` is the largest `v` so far (AMSGrad).
@@ -35,12 +34,16 @@ def adam(
     """
     m = moving_average(m, g, beta_1)
     v = moving_average(v, square(g), beta_2)
-    alpha_t = alpha * tf.sqrt(1 - tf.pow(tf.cast(beta_2, t.dtype), t))
-    alpha_t /= 1 - tf.pow(tf.cast(beta_1, t.dtype), t)
     if v_hat is None:
         return w - alpha_t * m / (tf.sqrt(v) + epsilon), m, v
     v_hat = tf.maximum(v_hat, v)
     return w - alpha_t * m / (tf.sqrt(v_hat) + epsilon), m, v, v_hat
+
+
+def bias_corrections(t: tf.Tensor, beta_1: float, beta_2: float) -> tuple[tf.Tensor, tf.Tensor]:
+    """What `alpha` is multiplied and divided by in step number `t` (from 1), as both moments begin at 0."""
+    root = tf.sqrt(1 - tf.pow(tf.cast(beta_2, t.dtype), t))
+    return root, 1 - tf.pow(tf.cast(beta_1, t.dtype), t)
 
 
 class Adam(Optimizer):
@@ -118,19 +121,22 @@ class Adam(Optimizer):
         """Updates one variable and its moments."""
         index = self._get_variable_index(variable)
         g = tf.cast(gradient, variable.dtype)
-        t = self._step_number(variable.dtype)
-        alpha = tf.cast(learning_rate, variable.dtype)
+        root, rest = self._once("corrections", variable.dtype, self._bias_corrections)
+        alpha_t = tf.cast(learning_rate, variable.dtype) * root / rest
         m, v = self._momentums[index], self._velocities[index]
         options = (self.beta_1, self.beta_2, self.epsilon)
         if self.amsgrad:
             v_hat = self._velocity_hats[index]
-            new_w, new_m, new_v, new_v_hat = adam(variable, g, m, v, t, alpha, *options, v_hat)
+            new_w, new_m, new_v, new_v_hat = adam(variable, g, m, v, alpha_t, *options, v_hat)
             v_hat.assign(new_v_hat)
         else:
-            new_w, new_m, new_v = adam(variable, g, m, v, t, alpha, *options)
+            new_w, new_m, new_v = adam(variable, g, m, v, alpha_t, *options)
         m.assign(new_m)
         v.assign(new_v)
         variable.assign(new_w)
+
+    def _bias_corrections(self, dtype: Any) -> tuple[tf.Tensor, tf.Tensor]:
+        return bias_corrections(self._step_number(dtype), self.beta_1, self.beta_2)
 
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments, as data."""

@@ -25,7 +25,7 @@ class _Untracked:
         self.index_of: dict[int, int] = {}
         self.excluded_from_decay: set[int] = set()
         self.excluded_names: re.Pattern[str] | None = None
-        self.step: tf.Tensor | None = None
+        self.shared: dict[Any, Any] | None = None
 
 
 class Optimizer(SlotOwner):
@@ -292,8 +292,7 @@ class Optimizer(SlotOwner):
 
     def _update_variables(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
         learning_rate = tf.convert_to_tensor(self.learning_rate)
-        # Read once: reads of a variable are not merged by TensorFlow, and cost as much as arithmetic.
-        self._untracked.step = tf.convert_to_tensor(self.iterations) + 1
+        self._untracked.shared = {}
         self._before_updates()
 
         def update(gradients: list[Any]) -> None:
@@ -304,7 +303,7 @@ class Optimizer(SlotOwner):
             tf.function(update, jit_compile=True, autograph=False)(gradients)
         else:
             update(gradients)
-        self._untracked.step = None
+        self._untracked.shared = None
 
     def _before_updates(self) -> None:
         """Updates what is shared by all variables; `self._step_number` is that of this update."""
@@ -320,8 +319,19 @@ class Optimizer(SlotOwner):
 
     def _step_number(self, dtype: Any) -> tf.Tensor:
         """The number of this update, from 1, as a scalar of `dtype`."""
-        step = self._untracked.step
-        return tf.cast(self.iterations + 1 if step is None else step, dtype)
+        return self._once("step", dtype, lambda dtype: tf.cast(self.iterations + 1, dtype))
+
+    def _once(self, name: str, dtype: Any, compute: Callable[[Any], Any]) -> Any:
+        """`compute(dtype)`, which is done once in an update, for all variables of that dtype.
+
+        A third of the operations of Adam's update would be the same for each variable.
+        """
+        shared = self._untracked.shared
+        if shared is None:
+            return compute(dtype)
+        if (name, dtype) not in shared:
+            shared[name, dtype] = compute(dtype)
+        return shared[name, dtype]
 
     def _clip_unless_accumulating(self, gradients: list[Any]) -> list[Any]:
         """Clips each call's gradients; where they are averaged, the mean is clipped instead."""

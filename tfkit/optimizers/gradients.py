@@ -51,6 +51,7 @@ def moving_average(average: tf.Tensor, value: Any, beta: Any) -> tf.Tensor:
     """`beta * average + (1 - beta) * value`."""
     if isinstance(value, tf.IndexedSlices):
         return add(beta * average, map_values(lambda rows: (1 - beta) * rows, value))
+    average = tf.convert_to_tensor(average)  # A variable is read once.
     return average + (value - average) * (1 - beta)
 
 

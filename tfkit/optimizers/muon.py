@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.optimizers import distribution
-from tfkit.optimizers.adam import adam
+from tfkit.optimizers.adam import adam, bias_corrections
 from tfkit.optimizers.base import LearningRate, Optimizer
 from tfkit.optimizers.gradients import dense
 from tfkit.optimizers.slots import variable_path
@@ -179,8 +179,10 @@ class Muon(Optimizer):
             )
         else:
             t = self._step_number(variable.dtype)
-            options = (self.adam_beta_1, self.adam_beta_2, self.epsilon)
-            new_w, new_m, new_v = adam(variable, g, m, v, t, alpha * self.adam_lr_ratio, *options)
+            betas = (self.adam_beta_1, self.adam_beta_2)
+            root, rest = bias_corrections(t, *betas)
+            alpha_t = alpha * self.adam_lr_ratio * root / rest
+            new_w, new_m, new_v = adam(variable, g, m, v, alpha_t, *betas, self.epsilon)
             v.assign(new_v)
         m.assign(new_m)
         variable.assign(new_w)
