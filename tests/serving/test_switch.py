@@ -19,7 +19,7 @@ from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 from tests.serving.conftest import X, export, serving, small
 from tfkit import cli
-from tfkit.serving import batching, packages, server
+from tfkit.serving import batching, packages
 from tfkit.serving.errors import RequestError
 from tfkit.serving.servable import Servable
 from tfkit.serving.server import Options
@@ -316,10 +316,19 @@ def test_arguments_out_of_range(arguments, capsys):
 
 
 def test_the_packages_that_are_missing_are_named(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(server, "MISSING", ImportError("No module named 'aiohttp'"))
+    monkeypatch.delitem(vars(packages), "web", raising=False)  # As before the first use.
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    monkeypatch.delitem(sys.modules, "aiohttp.web", raising=False)
     assert cli.main(["serve", str(tmp_path)]) == 2
-    assert "pip install 'tfkit[serve]' (No module named 'aiohttp')" in capsys.readouterr().err
-    assert packages.MISSING is None
+    assert "pip install 'tfkit[serve]' (No module named 'aiohttp.web'" in capsys.readouterr().err
+
+
+def test_other_commands_do_without_the_packages():
+    code = (
+        "import sys, tfkit.__main__\n"
+        "assert not {'aiohttp', 'grpc', 'tensorflow_serving'} & {*sys.modules}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_server_listens_to_this_machine_alone_unless_told_otherwise(tmp_path):

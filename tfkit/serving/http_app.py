@@ -11,10 +11,9 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tfkit.serving import rest_json
+from tfkit.serving import packages, rest_json
 from tfkit.serving.errors import HTTP_STATUS, RequestError, invalid
 from tfkit.serving.messages import SIGNATURE_DEF
-from tfkit.serving.packages import get_model_metadata_pb2, json_format, web
 from tfkit.serving.service import Service
 
 _log = logging.getLogger("tfkit.serving")
@@ -31,8 +30,8 @@ def http_app(service: Service, max_body: int) -> Any:
         service: what answers.
         max_body: bytes of the largest request that is read.
     """
-    app = web.Application(
-        client_max_size=max_body, middlewares=[web.middleware(_with_errors_as_json)]
+    app = packages.web.Application(
+        client_max_size=max_body, middlewares=[packages.web.middleware(_with_errors_as_json)]
     )
     app.router.add_route("*", "/{path:.*}", _Handler(service).answer)
     return app
@@ -76,7 +75,7 @@ class _Handler:
 
     def metadata(self, name: str, version: int | None) -> Any:
         response = self._service.metadata(name, version)
-        signatures = get_model_metadata_pb2.SignatureDefMap()
+        signatures = packages.get_model_metadata_pb2.SignatureDefMap()
         response.metadata[SIGNATURE_DEF].Unpack(signatures)
         spec = {**_plain(response.model_spec), "signature_name": ""}
         spec["version"] = str(response.model_spec.version.value)
@@ -94,14 +93,14 @@ def _version(digits: str | None) -> int | None:
 
 def _plain(message: Any) -> Any:
     """A message as JSON, with all fields, as TF Serving writes it."""
-    return json_format.MessageToDict(
+    return packages.json_format.MessageToDict(
         message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
 
 
 def _json(answer: Any, status: int = 200) -> Any:
     text = json.dumps(answer, separators=(", ", ": "))
-    return web.Response(text=text + "\n", status=status, content_type="application/json")
+    return packages.web.Response(text=text + "\n", status=status, content_type="application/json")
 
 
 async def _with_errors_as_json(request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
@@ -109,7 +108,8 @@ async def _with_errors_as_json(request: Any, handler: Callable[[Any], Awaitable[
         return await handler(request)
     except RequestError as error:
         return _json({"error": error.message}, HTTP_STATUS.get(error.code, 500))
-    except web.HTTPException as error:  # Of the library: a body that is too large, bad headers.
+    except packages.web.HTTPException as error:
+        # Of the library: a body that is too large, bad headers.
         return _json({"error": error.text or error.reason}, error.status)
     except Exception:
         _log.exception("%s %s", request.method, request.path)

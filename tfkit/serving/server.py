@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from tfkit.serving import packages
 from tfkit.serving.batching import Batcher
 from tfkit.serving.grpc_service import grpc_server
 from tfkit.serving.http_app import http_app
-from tfkit.serving.packages import MISSING, web
 from tfkit.serving.service import Service
 from tfkit.serving.store import Store
 
@@ -72,10 +72,7 @@ async def running(options: Options) -> AsyncIterator[Running]:
         OSError: for a folder that is not there, and a port that is taken.
         ValueError: for a folder of versions in place of one of models.
     """
-    if MISSING is not None:
-        raise ImportError(
-            f"The server needs packages that are not installed: pip install 'tfkit[serve]' ({MISSING})"
-        )
+    web = packages.web  # First of all: without the packages this raises.
     base = options.base.absolute()
     if any(entry.name.isdigit() and entry.is_dir() for entry in base.iterdir()):
         raise ValueError(
