@@ -28,7 +28,11 @@ DANGEROUS |= {"urllib", "http", "requests", "socket", "runpy"}
 ALLOWED = {
     ("core/tracking.py", "urllib.parse"),
     ("datasets/download.py", "urllib.request"),  # One data set, with a fixed hash.
-    ("export/c_api.py", "ctypes"),  # TensorFlow's own library.
+    # TensorFlow's own library, and the program that runs it.
+    ("export/c_api/__main__.py", "runpy"),
+    ("export/c_api/library.py", "ctypes"),
+    ("export/c_api/saved_model.py", "ctypes"),
+    ("export/c_api/tensors.py", "ctypes"),
     # Children of ours run what is exported, away from this process.
     ("export/formats.py", "subprocess"),
     ("export/run_cases.py", "runpy"),
