@@ -19,6 +19,7 @@ from tfkit.serving.messages import (
     regression_result,
     tensor_of,
 )
+from tfkit.serving.offload import num_bytes
 from tfkit.serving.servable import DEFAULT, Servable
 from tfkit.serving.service import Service
 
@@ -57,7 +58,9 @@ class _Servicer:
 
     async def Predict(self, request: Any, context: Any) -> Any:
         servable, outputs = await self._service.predict(
-            *_asked(request.model_spec), lambda _: arrays_of(request.inputs, self._max_body)
+            *_asked(request.model_spec),
+            lambda _: arrays_of(request.inputs, self._max_body),
+            request.ByteSize(),
         )
         names = list(request.output_filter) or list(outputs)
         if unknown := set(names) - outputs.keys():
@@ -67,8 +70,12 @@ class _Servicer:
             )
         response = packages.predict_pb2.PredictResponse()
         _answered_by(response.model_spec, servable, request)
-        for name in names:
-            response.outputs[name].CopyFrom(tensor_of(outputs[name]))
+
+        def write() -> None:
+            for name in names:
+                response.outputs[name].CopyFrom(tensor_of(outputs[name]))
+
+        await self._service.worker.run(num_bytes(outputs), write)
         return response
 
     async def Classify(self, request: Any, context: Any) -> Any:

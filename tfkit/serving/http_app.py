@@ -14,6 +14,7 @@ from typing import Any
 from tfkit.serving import packages, rest_json
 from tfkit.serving.errors import HTTP_STATUS, RequestError, invalid
 from tfkit.serving.messages import SIGNATURE_DEF
+from tfkit.serving.offload import num_bytes
 from tfkit.serving.service import Service
 
 _log = logging.getLogger("tfkit.serving")
@@ -21,6 +22,7 @@ _MODEL = r"/v1/models/(?P<name>[^/:]+)(?:/versions/(?P<version>\d+))?"
 _METHOD = re.compile(_MODEL + ":(?P<method>predict|classify|regress)")
 _QUESTION = re.compile(_MODEL + "(?P<metadata>/metadata)?")
 _LARGEST_VERSION = 2**63 - 1
+Json = dict[str, Any]
 
 
 def http_app(service: Service, max_body: int) -> Any:
@@ -44,14 +46,15 @@ class _Handler:
     async def answer(self, request: Any) -> Any:
         if request.method == "POST" and (found := _METHOD.fullmatch(request.path)):
             answer = getattr(self, found["method"])
-            body = rest_json.parse(await request.read())
-            return _json(await answer(found["name"], _version(found["version"]), body))
+            body = await request.read()
+            parsed = await self._service.worker.run(len(body), lambda: rest_json.parse(body))
+            return await answer(found["name"], _version(found["version"]), parsed, len(body))
         if request.method == "GET" and (found := _QUESTION.fullmatch(request.path)):
             answer = self.metadata if found["metadata"] else self.status
             return _json(answer(found["name"], _version(found["version"])))
         raise invalid(f"Malformed request: {request.method} {request.path}")
 
-    async def predict(self, name: str, version: int | None, body: dict[str, Any]) -> Any:
+    async def predict(self, name: str, version: int | None, body: Json, size: int) -> Any:
         in_rows = False
 
         def read(signature: Any) -> rest_json.Arrays:
@@ -60,18 +63,27 @@ class _Handler:
             return inputs
 
         signature_name = rest_json.signature_name(body)
-        _, outputs = await self._service.predict(name, version, signature_name, read)
-        return rest_json.predict_answer(outputs, in_rows)
+        _, outputs = await self._service.predict(name, version, signature_name, read, size)
+        return await self._response(
+            num_bytes(outputs),
+            lambda: rest_json.predict_answer(outputs, in_rows),
+        )
 
-    async def classify(self, name: str, version: int | None, body: dict[str, Any]) -> Any:
-        arguments = rest_json.signature_name(body), rest_json.examples(body)
-        _, result = await self._service.classify(name, version, *arguments)
-        return rest_json.classification(result)
+    async def classify(self, name: str, version: int | None, body: Json, size: int) -> Any:
+        examples = await self._service.worker.run(size, lambda: rest_json.examples(body))
+        signature_name = rest_json.signature_name(body)
+        _, result = await self._service.classify(name, version, signature_name, examples)
+        return await self._response(size, lambda: rest_json.classification(result))
 
-    async def regress(self, name: str, version: int | None, body: dict[str, Any]) -> Any:
-        arguments = rest_json.signature_name(body), rest_json.examples(body)
-        _, values = await self._service.regress(name, version, *arguments)
-        return rest_json.regression(values)
+    async def regress(self, name: str, version: int | None, body: Json, size: int) -> Any:
+        examples = await self._service.worker.run(size, lambda: rest_json.examples(body))
+        signature_name = rest_json.signature_name(body)
+        _, values = await self._service.regress(name, version, signature_name, examples)
+        return await self._response(size, lambda: rest_json.regression(values))
+
+    async def _response(self, size: int, answer: Callable[[], Json]) -> Any:
+        """The response with an answer that is made of so many bytes."""
+        return await self._service.worker.run(size, lambda: _json(answer()))
 
     def metadata(self, name: str, version: int | None) -> Any:
         response = self._service.metadata(name, version)

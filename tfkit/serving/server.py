@@ -13,6 +13,7 @@ from tfkit.serving import packages
 from tfkit.serving.batching import Batcher
 from tfkit.serving.grpc_service import grpc_server
 from tfkit.serving.http_app import http_app
+from tfkit.serving.offload import Worker
 from tfkit.serving.service import Service
 from tfkit.serving.store import Store
 
@@ -85,7 +86,9 @@ async def running(options: Options) -> AsyncIterator[Running]:
         await store.refresh()
         batcher = Batcher(options.batching_window, options.max_batch, options.threads)
         stack.push_async_callback(batcher.close)
-        service = Service(store, batcher)
+        worker = Worker()
+        stack.push_async_callback(worker.close)
+        service = Service(store, batcher, worker)
 
         runner = web.AppRunner(http_app(service, options.max_body), access_log=None)
         await runner.setup()
