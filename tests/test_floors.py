@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FLOORS = {
     0: """budget config datasets device_scope dtype_policies dtypes masking names ops philox random registry
-        rematerialization settings shared_programs symbolic tree version xla""",
+        rematerialization serialization settings shared_programs symbolic tree version xla""",
     1: "activations constraints initializers losses metrics mixed_precision optimizers regularizers",
     2: "core",
     # `saving`, `export` and `interop` work on any layer. Models stand above: `Model.save` calls them.

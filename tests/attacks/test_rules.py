@@ -11,7 +11,7 @@ import pytest
 import tfkit
 from tests.attacks.payloads import marshalled, thing
 from tests.test_public_face import OBJECTS
-from tfkit import registry
+from tfkit import registry, serialization
 
 # Modules that run, unpack or fetch what others made, and who may use them.
 DANGEROUS = {
@@ -90,7 +90,7 @@ def test_a_configuration_names_no_function_but_mathematics():
             thing(f"keras.{module}", short, {}),
         ):
             try:
-                found = registry.deserialize_keras_object(config)
+                found = serialization.deserialize_keras_object(config)
             except (TypeError, ValueError):
                 continue
             assert found is not item, name
@@ -128,9 +128,9 @@ def test_a_function_with_the_name_of_a_builtin_does_not_come_back_as_it(tmp_path
 
 @pytest.mark.parametrize("function", [max, abs, round])
 def test_a_function_of_python_does_not_come_back_as_an_operation(function):
-    config = registry.serialize_keras_object(function)
+    config = serialization.serialize_keras_object(function)
     with pytest.raises(ValueError, match="not registered"):
-        registry.deserialize_keras_object(config)
+        serialization.deserialize_keras_object(config)
 
 
 def test_a_class_with_the_name_of_a_builtin_does_not_come_back_as_it():

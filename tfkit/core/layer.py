@@ -21,7 +21,7 @@ from tfkit.core.stateful import Stateful
 from tfkit.core.stateless import stateless_call
 from tfkit.core.weights import check_may_add, make_weight
 from tfkit.names import auto_name
-from tfkit.registry import deserialize_keras_object
+from tfkit.serialization import deserialize_keras_object
 from tfkit.symbolic import Node, any_symbolic, trace
 
 

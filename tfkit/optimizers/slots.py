@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit.dtypes import standardize_dtype
 from tfkit.names import auto_name, operation_name
-from tfkit.registry import resolve
+from tfkit.serialization import resolve
 
 _AGGREGATIONS = {
     None: tf.VariableAggregation.NONE,
