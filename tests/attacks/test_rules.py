@@ -185,7 +185,7 @@ def tree(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-@pytest.mark.parametrize("name", NAMES, ids=ascii)
+@pytest.mark.parametrize("name", NAMES, ids=lambda name: ascii(name)[:20])
 def test_a_name_never_becomes_a_path(name, tmp_path):
     class Named(tfkit.Model):
         def __init__(self):

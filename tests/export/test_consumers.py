@@ -54,11 +54,11 @@ def decoder():
     """The guide's decoder after a fit of the whole, with an optimizer."""
     vae = vae_class(tfkit)(12, 6, 4)
     images = np.random.uniform(size=(20, 12)).astype("float32")
-    vae.compile("adam", "mse")
+    vae.compile("adam", "mse", jit_compile=False)
     vae.fit(images, images, batch_size=8, verbose=0)
     latent = tfkit.Input((4,), name="latent")
     model = tfkit.Model(latent, vae.decoder(latent))
-    model.compile("adam", "mse")
+    model.compile("adam", "mse", jit_compile=False)
     model.fit(np.ones((5, 4)), np.ones((5, 12)), verbose=0)
     rows = {size: np.random.normal(size=(size, 4)).astype("float32") for size in BATCH_SIZES}
     return model, "latent", rows, "decoder"
@@ -79,7 +79,7 @@ class Bag(tfkit.Model):
 def embedding():
     model = Bag()
     ids = np.random.randint(17, size=(20, 5)).astype("int32")
-    model.compile("adam", "mse")
+    model.compile("adam", "mse", jit_compile=False)
     model.fit(ids, np.ones((20, 2)), batch_size=8, verbose=0)
     return model, "ids", {size: ids[:size] for size in BATCH_SIZES}, "output_0"
 
