@@ -10,6 +10,7 @@ import pytest
 
 import tfkit
 from tfkit import cli
+from tfkit.cli import diff
 
 GOLDENS = Path(__file__).parent / "goldens"
 
@@ -206,7 +207,7 @@ def test_diff_of_what_is_missing_added_and_of_another_shape(run, tmp_path):
     ],
 )
 def test_diff_of_kinds_of_values(old, new, line):
-    assert cli._different_values(old, new) == line
+    assert diff._different_values(old, new) == line
 
 
 # --- convert --------------------

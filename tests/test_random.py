@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfkit import philox, random, registry
+from tfkit import philox, random, serialization
 from tfkit.shared_programs import SharedProgram
 from tfkit.symbolic import KerasTensor
 
@@ -128,9 +128,9 @@ def test_seed_generator_is_a_module_with_a_label():
 def test_seed_generator_config_round_trip():
     seeds = random.SeedGenerator(9, name="mine")
     seeds.next()
-    config = registry.serialize_keras_object(seeds)
+    config = serialization.serialize_keras_object(seeds)
     assert config == keras.saving.serialize_keras_object(keras.random.SeedGenerator(9, name="mine"))
-    again = registry.deserialize_keras_object(config)
+    again = serialization.deserialize_keras_object(config)
     np.testing.assert_array_equal(again.state, [9, 0])
 
 

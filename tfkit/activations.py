@@ -34,13 +34,8 @@ from tfkit.ops.activations import tanh_shrink as tanh_shrink
 from tfkit.ops.activations import threshold as threshold
 from tfkit.ops.elementwise import tanh as tanh
 from tfkit.ops.promotion import as_tensor, to_float
-from tfkit.registry import (
-    deserialize_keras_object,
-    is_builtin,
-    register_builtins,
-    resolve,
-    serialize_keras_object,
-)
+from tfkit.registry import is_builtin, register_builtins
+from tfkit.serialization import deserialize_keras_object, resolve, serialize_keras_object
 from tfkit.symbolic import symbolic_op
 
 swish = silu

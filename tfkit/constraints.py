@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import tensorflow as tf
 
-from tfkit import config, registry
+from tfkit import config, registry, serialization
 
 _Axes = int | Sequence[int]
 
@@ -150,14 +150,14 @@ def get(identifier: Any) -> Any:
     Raises:
         ValueError: for an unknown name and for anything that is not callable.
     """
-    return registry.resolve(identifier, "constraints")
+    return serialization.resolve(identifier, "constraints")
 
 
 def serialize(constraint: Any) -> Any:
     """The configuration of a constraint."""
-    return registry.serialize_keras_object(constraint)
+    return serialization.serialize_keras_object(constraint)
 
 
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
     """The constraint that a configuration describes."""
-    return registry.deserialize_keras_object(config, custom_objects, kind="constraints")
+    return serialization.deserialize_keras_object(config, custom_objects, kind="constraints")

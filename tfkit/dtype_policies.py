@@ -11,12 +11,8 @@ from typing import Any
 from tfkit import settings
 from tfkit.dtypes import standardize_dtype
 from tfkit.names import did_you_mean
-from tfkit.registry import (
-    deserialize_keras_object,
-    register_builtins,
-    resolve,
-    serialize_keras_object,
-)
+from tfkit.registry import register_builtins
+from tfkit.serialization import deserialize_keras_object, resolve, serialize_keras_object
 
 _MIXED = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
 

@@ -1,4 +1,4 @@
-"""Which classes and functions a configuration may name, and objects to configurations and back.
+"""Which classes and functions a configuration may name.
 
 A configuration is data. It can name only what stands in one of three tables: tfkit's own public
 objects, what the program registered with `register_keras_serializable`, and what the caller passes as
@@ -12,11 +12,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
-import tensorflow as tf
-
-from tfkit.dtypes import NUMBER_DTYPES
-from tfkit.names import did_you_mean, to_snake_case
+from tfkit.names import to_snake_case
 
 _builtins: dict[str, dict[str, Any]] = {}
 _builtin_kinds: dict[Any, str] = {}
@@ -48,6 +44,16 @@ def register_builtins(
 def is_builtin(item: Any) -> bool:
     """Whether `item` is one of tfkit's own public classes or functions."""
     return item in _builtin_kinds
+
+
+def kind_of(item: Any) -> str | None:
+    """The public module of one of tfkit's own classes or functions; `None` for others."""
+    return _builtin_kinds.get(item)
+
+
+def builtins_of(kind: str) -> dict[str, Any]:
+    """tfkit's own objects of a public module, by name."""
+    return _builtins.get(kind, {})
 
 
 def register_keras_serializable(
@@ -82,6 +88,11 @@ def register_keras_serializable(
         return item
 
     return register
+
+
+def is_registered(item: Any) -> bool:
+    """Whether the program has registered `item`."""
+    return item in _registered_names
 
 
 def get_registered_name(obj: Any) -> str:
@@ -127,267 +138,7 @@ def custom_object_scope(custom_objects: dict[str, Any]) -> Iterator[None]:
         _custom_objects.update(before)
 
 
-_written: dict[int, Any] | None = None
-_read: dict[int, Any] | None = None
-
-
-@contextlib.contextmanager
-def writes_shared_objects() -> Iterator[None]:
-    """Within the `with` block configurations say by a `shared_object_id` which are of one object."""
-    global _written
-    before, _written = _written, {}
-    try:
-        yield
-    finally:
-        _written = before
-
-
-@contextlib.contextmanager
-def reads_shared_objects() -> Iterator[None]:
-    """Within the `with` block configurations with the same `shared_object_id` give one object."""
-    global _read
-    before, _read = _read, {}
-    try:
-        yield
-    finally:
-        _read = before
-
-
-# --- Identifiers ------------------------------------------------------------------------------------
-
-
-def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = None) -> Any:
-    """The object that an identifier stands for, as every `get()` of the public modules answers.
-
-    Args:
-        identifier: `None`, a name, a configuration, a class (which is called without arguments), or
-            the object itself.
-        kind: the public module whose names apply, such as `"initializers"`.
-        custom_objects: further names.
-
-    Raises:
-        ValueError: for a name that is not known and for anything that is not callable.
-    """
-    if identifier is None:
-        return None
-    found = identifier
-    if isinstance(identifier, dict):
-        found = deserialize_keras_object(identifier, custom_objects, kind=kind)
-    elif isinstance(identifier, str):
-        table = _builtins.get(kind, {})
-        found = get_registered_object(identifier, custom_objects, table)
-        if found is None:
-            raise ValueError(
-                f"Unknown name in tfkit.{kind}: {identifier!r}.{did_you_mean(identifier, table)} "
-                "Pass the object itself, or register your own with "
-                "`@tfkit.saving.register_keras_serializable()`."
-            )
-    if inspect.isclass(found):
-        if kind == "activations" and isinstance(identifier, str):
-            raise ValueError(
-                f"The name of an activation must stand for a function. {identifier!r} stands for the class "
-                f"{found.__name__}. Pass an instance of it."
-            )
-        found = found()
-    if not callable(found) and not hasattr(found, "get_config"):
-        raise ValueError(
-            f"Could not interpret an identifier of tfkit.{kind}. Expected a name, a configuration "
-            f"or an object. Received: {identifier!r}"
-        )
-    return found
-
-
-# --- Objects and configurations -----------------------------------------------------------------------
-
-
-def serialize_keras_object(obj: Any) -> Any:
-    """A configuration of `obj`: numbers, strings, lists, tuples and dicts with string keys.
-
-    An object becomes `{"module", "class_name", "config", "registered_name"}`, its `config` from
-    `get_config()`; a function becomes its name.
-
-    Raises:
-        TypeError: for an object without `get_config()`, and for a lambda.
-    """
-    if obj is None or isinstance(obj, (bool, int, float, str)):
-        return obj
-    if isinstance(obj, (list, tuple)):
-        items = [serialize_keras_object(item) for item in obj]
-        return tuple(items) if isinstance(obj, tuple) else items
-    if isinstance(obj, dict):
-        return {key: serialize_keras_object(value) for key, value in obj.items()}
-    if isinstance(obj, np.generic):
-        return obj.item()
-    if isinstance(obj, tf.TensorShape):
-        return None if obj.rank is None else tuple(obj)
-    if isinstance(obj, (tf.DType, np.dtype)):
-        return obj.name
-    if isinstance(obj, (np.ndarray, tf.Tensor, tf.Variable)):
-        value = np.asarray(obj)
-        kind = "__numpy__" if isinstance(obj, np.ndarray) else "__tensor__"
-        return {
-            "class_name": kind,
-            "config": {"value": value.tolist(), "dtype": value.dtype.name},
-        }
-    if isinstance(obj, slice):
-        parts = [serialize_keras_object(part) for part in (obj.start, obj.stop, obj.step)]
-        return {"class_name": "__slice__", "config": parts}
-    if obj is Ellipsis:
-        return {"class_name": "__ellipsis__", "config": {}}
-    if inspect.isfunction(obj) or inspect.isbuiltin(obj):
-        return _serialize_function(obj)
-    if hasattr(obj, "get_config") and not inspect.isclass(obj):
-        return _serialize_instance(obj)
-    raise TypeError(
-        f"Cannot put {obj!r} (of type {type(obj).__name__}) into a configuration. Expected a number, "
-        "a string, an array, a registered function, an object with `get_config()`, or a nest of these."
-    )
-
-
-def _serialize_function(function: Any) -> dict[str, Any]:
-    if function.__name__ == "<lambda>" and function not in _registered_names:
-        raise TypeError(
-            "Cannot put a lambda into a configuration: it has no name. Define a function with "
-            "`def`, and decorate it with `@tfkit.saving.register_keras_serializable()`."
-        )
-    module = "builtins"
-    if function not in _registered_names and function not in _builtin_kinds:
-        # Keeps the name from being taken for that of one of tfkit's own functions.
-        module = "python" if function.__module__ in (None, "builtins") else function.__module__
-    return {
-        "module": module,
-        "class_name": "function",
-        "config": get_registered_name(function),
-        "registered_name": "function",
-    }
-
-
-def _serialize_instance(obj: Any) -> dict[str, Any]:
-    cls = type(obj)
-    kind = _builtin_kinds.get(cls)
-    if kind is not None:
-        module = "keras" if kind == "" else f"keras.{kind}"
-        registered_name = None
-    else:
-        module = cls.__module__
-        registered_name = get_registered_name(cls)
-    config = {
-        "module": module,
-        "class_name": cls.__name__,
-        "config": serialize_keras_object(obj.get_config()),
-        "registered_name": registered_name,
-    }
-    if _written is not None:
-        _written[id(obj)] = obj  # Kept alive, so that no other object gets the id.
-        config["shared_object_id"] = id(obj)
-    build_config = obj.get_build_config() if hasattr(obj, "get_build_config") else None
-    if build_config is not None:
-        config["build_config"] = serialize_keras_object(build_config)
-    return config
-
-
-def deserialize_keras_object(
-    config: Any,
-    custom_objects: dict[str, Any] | None = None,
-    safe_mode: bool = True,
-    *,
-    kind: str | None = None,
-) -> Any:
-    """The object that a configuration describes: the inverse of `serialize_keras_object`.
-
-    Args:
-        config: a configuration, as data.
-        custom_objects: names that the configuration may use besides tfkit's own and registered ones.
-        safe_mode: only True: tfkit never runs code from a configuration.
-        kind: if given, only tfkit's own objects of this public module may be named, and custom ones.
-
-    Raises:
-        ValueError: for a name that is not registered; no code of the object has run then.
-    """
-    if not safe_mode:
-        raise ValueError(
-            "`safe_mode=False` is not supported: tfkit never runs code from a configuration. Register "
-            "your classes and functions, or pass them as `custom_objects`. Received: safe_mode=False"
-        )
-    if custom_objects:
-        with custom_object_scope(custom_objects):
-            return deserialize_keras_object(config, kind=kind)
-    if isinstance(config, (list, tuple)):
-        items = [deserialize_keras_object(item) for item in config]
-        return tuple(items) if isinstance(config, tuple) else items
-    if not isinstance(config, dict):
-        return config
-    if "class_name" not in config or "config" not in config:
-        return {key: deserialize_keras_object(value) for key, value in config.items()}
-    try:
-        return _deserialize(config, kind)
-    except RecursionError as error:
-        raise ValueError("A configuration is nested too deeply.") from error
-
-
-def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
-    """What one configuration, a dict with `class_name` and `config`, describes."""
-    class_name, inner = config["class_name"], config["config"]
-    if class_name in ("__numpy__", "__tensor__"):
-        value = _array(inner)
-        return value if class_name == "__numpy__" else tf.constant(value)
-    if class_name == "__lambda__":
-        raise ValueError(LAMBDA_HELP)
-    if class_name == "__slice__":
-        return slice(*(deserialize_keras_object(part) for part in inner))
-    if class_name == "__ellipsis__":
-        return ...
-    if class_name == "function":
-        return _find(inner, None, kind, config)
-    shared_id = config.get("shared_object_id")
-    # Where a kind is expected, sharing could smuggle in an object of another one.
-    known = _read if kind is None else None
-    if known is not None and isinstance(shared_id, int) and shared_id in known:
-        return known[shared_id]
-    cls = _find(class_name, config.get("registered_name"), kind, config)
-    if not inspect.isclass(cls) or not hasattr(cls, "from_config"):
-        raise ValueError(
-            f"{class_name!r} in a configuration names {cls!r}, which is no class with `from_config()`."
-        )
-    if not isinstance(inner, dict):
-        raise ValueError(
-            f"The `config` of a {cls.__name__} must be a dict. Received: {inner!r} (of type "
-            f"{type(inner).__name__})"
-        )
-    try:
-        instance = cls.from_config(inner)
-    except (AttributeError, IndexError, KeyError) as error:
-        if not is_builtin(cls):
-            raise
-        raise ValueError(
-            f"A configuration of {cls.__name__} cannot be used. {type(error).__name__}: {error}"
-        ) from error
-    if config.get("build_config") and hasattr(instance, "build_from_config"):
-        instance.build_from_config(config["build_config"])
-        instance.built = True
-    if known is not None and isinstance(shared_id, int):
-        known[shared_id] = instance
-    return instance
-
-
-LAMBDA_HELP = (
-    "A configuration holds a lambda as Python bytecode, which tfkit never runs. Expected the name of a "
-    "registered function: define it with `def`, decorate it with "
-    "`@tfkit.saving.register_keras_serializable()`, and save the model again with it."
-)
-
-
-def _array(config: Any) -> np.ndarray:
-    """The array that the `config` of `__numpy__` or `__tensor__` describes."""
-    dtype = config.get("dtype") if isinstance(config, dict) else None
-    # Numbers only: a dtype such as "U1000000000" would take any amount of memory.
-    if not isinstance(dtype, str) or dtype not in NUMBER_DTYPES or "value" not in config:
-        raise ValueError(
-            "An array in a configuration must have a `value` and a `dtype` out of "
-            f"{sorted(NUMBER_DTYPES)}. Received: {config!r}"
-        )
-    return np.asarray(config["value"], tf.as_dtype(dtype).as_numpy_dtype)
-
+# --- Finding what a configuration names --------------------------------------------------------------
 
 # A function's configuration says nothing of its module, and `ops` has functions of the same names
 # that compute something else; so these come first, in the order in which Keras searches them.
@@ -401,8 +152,18 @@ _FUNCTION_KINDS = (
 )
 
 
-def _find(name: Any, registered_name: Any, kind: str | None, config: dict[str, Any]) -> Any:
-    """The class or function that a configuration names, from the tables and nowhere else."""
+def find(name: Any, registered_name: Any, kind: str | None, config: dict[str, Any]) -> Any:
+    """The class or function that a configuration names, from the tables and nowhere else.
+
+    Args:
+        name: the name of the class or function.
+        registered_name: looked for before the name, where there is one.
+        kind: if given, of tfkit's own objects only those of this public module are taken.
+        config: the configuration, which says its module, and whether it means a function.
+
+    Raises:
+        ValueError: for a name that stands in no table.
+    """
     module = config.get("module") or ""
     is_function = config["class_name"] == "function"
     if isinstance(name, str):

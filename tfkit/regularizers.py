@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import tensorflow as tf
 
-from tfkit import config, registry
+from tfkit import config, registry, serialization
 
 
 class Regularizer:
@@ -184,14 +184,14 @@ def get(identifier: Any) -> Any:
     Raises:
         ValueError: for an unknown name and for anything that is not callable.
     """
-    return registry.resolve(identifier, "regularizers")
+    return serialization.resolve(identifier, "regularizers")
 
 
 def serialize(regularizer: Any) -> Any:
     """The configuration of a regularizer."""
-    return registry.serialize_keras_object(regularizer)
+    return serialization.serialize_keras_object(regularizer)
 
 
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
     """The regularizer that a configuration describes."""
-    return registry.deserialize_keras_object(config, custom_objects, kind="regularizers")
+    return serialization.deserialize_keras_object(config, custom_objects, kind="regularizers")

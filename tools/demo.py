@@ -77,7 +77,8 @@ def export_and_compare(vae, folder, codes, out):
 
     files = {"--inputs": out / "codes.npz", "--outputs": out / "drawn.npz"}
     np.savez(files["--inputs"], latent=codes)
-    runner = [sys.executable, "-I", c_api.__file__, folder]  # -I: no modules from other folders
+    program = Path(c_api.__file__).parent
+    runner = [sys.executable, "-I", program, folder]  # -I: no modules from other folders
     start = time.perf_counter()
     subprocess.run([*runner, *(part for pair in files.items() for part in pair)], check=True)
     seconds = time.perf_counter() - start

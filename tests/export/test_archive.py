@@ -8,6 +8,7 @@ import tensorflow as tf
 import tfkit
 from tfkit import layers
 from tfkit.export import c_api
+from tfkit.export.signatures import call_specs
 
 
 def build(framework):
@@ -230,6 +231,43 @@ def test_the_endpoints_are_printed(tmp_path, capsys):
         "Endpoint 'serve'\n    takes x: float32 (None, 3)\n    gives y: float32 (None, 2)"
         in printed
     )
+
+
+class Nameless(tfkit.Model):
+    def __init__(self):
+        super().__init__(dtype="mixed_float16")
+        self.dense = layers.Dense(2, dtype="mixed_float16")
+
+    def call(self, x):
+        return self.dense(x)
+
+
+def test_mixed_precision_takes_what_users_send_before_any_call(tmp_path):
+    called = Nameless()
+    called(np.ones((1, 3), "float32"))
+    called.save(tmp_path / "m.h5")
+    loaded = tfkit.models.load_model(tmp_path / "m.h5", {"Nameless": Nameless})
+    built, symbolic = Nameless(), Nameless()
+    built.build((None, 3))
+    symbolic(tfkit.Input((3,)))
+    called.compute_output_shape((None, 3))
+    for model in (loaded, built, symbolic, called):
+        assert call_specs(model)["x"] == tf.TensorSpec([None, 3], tf.float32)
+    loaded.export(tmp_path / "exported", verbose=False)
+    with c_api.SavedModel(tmp_path / "exported") as model:
+        assert model.signatures["serve"].inputs["x"].dtype == "float32"
+        assert model.run("serve", x=np.ones((2, 3), "float32"))["output_0"].dtype == np.float16
+
+
+def test_default_floats_of_numpy_are_exported_as_float32_as_keras_does(tmp_path):
+    """`np.ones` makes float64, which nobody has chosen."""
+    for framework in (keras, tfkit):
+        model = framework.Sequential([framework.layers.Dense(2)])
+        model(np.ones((1, 3)))
+        model.export(tmp_path / framework.__name__, verbose=False)
+        with c_api.SavedModel(tmp_path / framework.__name__) as exported:
+            ((_, spec),) = exported.signatures["serve"].inputs.items()
+        assert (spec.dtype, spec.shape) == ("float32", (None, 3)), framework
 
 
 def test_dtypes_are_those_of_the_callers():

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-import tfkit.export.c_api as c_api
+from tfkit.export import c_api
+from tfkit.export.c_api import command
 
-RUNNER = Path(c_api.__file__)
+RUNNER = Path(c_api.__file__).parent
 
-# Runs c_api.py as a script where Python can import neither tensorflow nor tfkit.
+# Runs the folder as a program where Python can import neither tensorflow nor tfkit.
 WITHOUT_TENSORFLOW = """
 import builtins, runpy, sys
 real_import = builtins.__import__
@@ -213,7 +214,7 @@ def test_bfloat16_on_the_command_line(tmp_path):
     tf.saved_model.save(module, tmp_path / "model", signatures=module.double)
     np.savez(tmp_path / "in.npz", x=np.array([1.5, -2.0]).astype(tf.bfloat16.as_numpy_dtype))
     files = ["--inputs", str(tmp_path / "in.npz"), "--outputs", str(tmp_path / "out.npz")]
-    c_api.main([str(tmp_path / "model"), *files])
+    command.main([str(tmp_path / "model"), *files])
     with np.load(tmp_path / "out.npz") as outputs:
         assert outputs["y"].tolist() == [3.0, -4.0]
 

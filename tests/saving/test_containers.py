@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 import tfkit
-from tfkit import layers, registry
+from tfkit import layers, serialization
 from tfkit.core import tracking
 from tfkit.saving.json_nest import from_json, to_json
 
@@ -244,6 +244,6 @@ def check_same(value, other):
 @SETTINGS
 @hypothesis.given(VALUES)
 def test_configurations_come_back(value):
-    data = to_json(registry.serialize_keras_object(value))
+    data = to_json(serialization.serialize_keras_object(value))
     text = json.dumps(data)
-    check_same(value, registry.deserialize_keras_object(from_json(text)))
+    check_same(value, serialization.deserialize_keras_object(from_json(text)))

@@ -181,7 +181,21 @@ def tf_abs_sum(x):
     return tfkit.ops.sum(tfkit.ops.abs(x))
 
 
-@pytest.mark.parametrize("optimizer", ["adam", "adafactor", "muon"])
+@tfkit.saving.register_keras_serializable("load_weights")
+class Heavy(tfkit.optimizers.Optimizer):
+    """As users write one."""
+
+    def build(self, variables):
+        super().build(variables)
+        self.speeds = [self.add_variable_from_reference(v, "speed") for v in variables]
+
+    def update_step(self, gradient, variable, learning_rate):
+        speed = self.speeds[self._get_variable_index(variable)]
+        self.assign(speed, 0.9 * speed - learning_rate * gradient)
+        self.assign_add(variable, speed)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adafactor", "muon", Heavy(0.1)])
 def test_slots_follow_their_weights_and_not_their_places(optimizer, tmp_path):
     model = nets(["one", "two"])()
     model.compile(optimizer, "mse", run_eagerly=True)

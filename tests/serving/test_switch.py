@@ -15,11 +15,12 @@ import time
 import grpc
 import numpy as np
 import pytest
+import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 from tests.serving.conftest import X, export, serving, small
 from tfkit import cli
-from tfkit.serving import batching, packages, server
+from tfkit.serving import batching, grpc_service, packages, rest_json
 from tfkit.serving.errors import RequestError
 from tfkit.serving.servable import Servable
 from tfkit.serving.server import Options
@@ -316,10 +317,59 @@ def test_arguments_out_of_range(arguments, capsys):
 
 
 def test_the_packages_that_are_missing_are_named(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(server, "MISSING", ImportError("No module named 'aiohttp'"))
+    monkeypatch.delitem(vars(packages), "web", raising=False)  # As before the first use.
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    monkeypatch.delitem(sys.modules, "aiohttp.web", raising=False)
     assert cli.main(["serve", str(tmp_path)]) == 2
-    assert "pip install 'tfkit[serve]' (No module named 'aiohttp')" in capsys.readouterr().err
-    assert packages.MISSING is None
+    assert "pip install 'tfkit[serve]' (No module named 'aiohttp.web'" in capsys.readouterr().err
+
+
+def test_other_commands_do_without_the_packages():
+    code = (
+        "import sys, tfkit.__main__\n"
+        "assert not {'aiohttp', 'grpc', 'tensorflow_serving'} & {*sys.modules}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_large_messages_are_read_and_written_beside_the_event_loop(client, model, monkeypatch):
+    threads = []
+
+    def noted(module, name):
+        function = getattr(module, name)
+
+        def call(*args):
+            threads.append((name, threading.current_thread().name.partition("_")[0]))
+            return function(*args)
+
+        monkeypatch.setattr(module, name, call)
+
+    for name in ("parse", "predict_inputs", "predict_answer", "examples", "classification"):
+        noted(rest_json, name)
+    for name in ("arrays_of", "tensor_of"):
+        noted(grpc_service, name)
+    rows = np.random.default_rng(0).normal(size=(10_000, 3)).astype("float32")
+    examples = [{"x": [1.5, 2.0, 0.5], "text": "a" * 100_000}]
+    stub_request = predict_pb2.PredictRequest()
+    stub_request.model_spec.name = "small"
+    with grpc.insecure_channel(client.grpc_address) as channel:
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+        for size, where in ((5, None), (10_000, "tfkit-serving-messages")):
+            threads.clear()
+            status, answer = client("small:predict", {"instances": rows[:size].tolist()})
+            assert status == 200
+            np.testing.assert_allclose(answer["predictions"], model(rows[:size]), rtol=1e-5)
+            stub_request.inputs["x"].CopyFrom(tf.make_tensor_proto(rows[:size]))
+            outputs = stub.Predict(stub_request).outputs
+            (found,) = (tf.make_ndarray(value) for value in outputs.values())
+            np.testing.assert_allclose(found, model(rows[:size]), rtol=1e-5)
+            assert len(threads) == 5
+            assert all((thread == where) == (where is not None) for _, thread in threads), threads
+    threads.clear()
+    body = {"signature_name": "labels", "examples": examples}
+    assert client("small:classify", body)[0] == 200
+    assert {thread for _, thread in threads} == {"tfkit-serving-messages"}
+    assert len(threads) == 3
 
 
 def test_the_server_listens_to_this_machine_alone_unless_told_otherwise(tmp_path):

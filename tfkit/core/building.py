@@ -150,6 +150,18 @@ def merge_given(old: dict[str, Any] | None, arguments: CallArguments) -> dict[st
     return _merge(old, new)
 
 
+def mark_as_cast(layer: Any, inputs: Any) -> None:
+    """Symbolic inputs of mixed precision that are 16-bit floats stand for what a caller would pass.
+
+    That is floats in the dtype of the weights, which the layer casts.
+    """
+    policy = layer.dtype_policy
+    if layer.autocast and policy.is_mixed:
+        for tensor in tf.nest.flatten(inputs):
+            if isinstance(tensor, tf.Tensor) and tensor.dtype == policy.compute_dtype:
+                tensor._tfkit_given = tf.as_dtype(policy.variable_dtype)
+
+
 def _merge(old: dict[str, Any] | None, new: dict[str, Any]) -> dict[str, Any]:
     if old is None or not _alike(old, new):
         return new

@@ -21,7 +21,7 @@ from tfkit.core.stateful import Stateful
 from tfkit.core.stateless import stateless_call
 from tfkit.core.weights import check_may_add, make_weight
 from tfkit.names import auto_name
-from tfkit.registry import deserialize_keras_object
+from tfkit.serialization import deserialize_keras_object
 from tfkit.symbolic import Node, any_symbolic, trace
 
 
@@ -235,7 +235,12 @@ class Layer(Stateful):
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
         """What the layer would give for symbolic tensors, as symbolic tensors."""
-        return trace(lambda *a, **k: self._forward(a, k), args, kwargs)
+
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            building.mark_as_cast(self, (args, kwargs))
+            return self._forward(args, kwargs)
+
+        return trace(forward, args, kwargs)
 
     def compute_output_shape(self, *input_shapes: Any, **named_shapes: Any) -> Any:
         """The shape of the outputs for inputs of the given shape or nest of shapes."""

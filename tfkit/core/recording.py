@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from tfkit import registry
+from tfkit import registry, serialization
 
 
 class ConstructorArguments:
@@ -85,7 +85,7 @@ def layer_config(layer: Any, overridden: bool) -> dict[str, Any]:
         if builtin and hasattr(layer, name):
             value = getattr(layer, name)
         try:
-            config[name] = _short(registry.serialize_keras_object(value))
+            config[name] = _short(serialization.serialize_keras_object(value))
         except TypeError as error:
             if not overridden:
                 raise TypeError(

@@ -53,7 +53,8 @@ def main() -> None:
     """Answers the jobs on standard input."""
     for name in ("tensorflow", "tfkit", "keras"):
         sys.modules[name] = None  # type: ignore[assignment]
-    saved_model = runpy.run_path(str(Path(__file__).with_name("c_api.py")))["SavedModel"]
+    sys.path.append(str(Path(__file__).parent))
+    saved_model = runpy.run_module("c_api.saved_model")["SavedModel"]
     for line in sys.stdin:
         job = json.loads(line)
         try:

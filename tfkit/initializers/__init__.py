@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit import registry
+from tfkit import registry, serialization
 from tfkit.dtypes import standardize_dtype
 from tfkit.initializers.base import Initializer as Initializer
 from tfkit.initializers.constant import STFT as STFT
@@ -90,7 +90,7 @@ def get(identifier: Any) -> Any:
     """
     if isinstance(identifier, (np.generic, np.ndarray)) or tf.is_tensor(identifier):
         return _value_initializer(identifier)
-    return registry.resolve(identifier, "initializers")
+    return serialization.resolve(identifier, "initializers")
 
 
 def _value_initializer(value: Any) -> Callable[..., tf.Tensor]:
@@ -107,9 +107,9 @@ def _value_initializer(value: Any) -> Callable[..., tf.Tensor]:
 
 def serialize(initializer: Any) -> Any:
     """The configuration of an initializer."""
-    return registry.serialize_keras_object(initializer)
+    return serialization.serialize_keras_object(initializer)
 
 
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
     """The initializer that a configuration describes."""
-    return registry.deserialize_keras_object(config, custom_objects, kind="initializers")
+    return serialization.deserialize_keras_object(config, custom_objects, kind="initializers")

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import tensorflow as tf
 
-from tfkit import registry
+from tfkit import serialization
 from tfkit.dtypes import standardize_dtype
 from tfkit.initializers.base import Initializer
 
@@ -28,12 +28,12 @@ class Constant(Initializer):
 
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments."""
-        return {"value": registry.serialize_keras_object(self.value)}
+        return {"value": serialization.serialize_keras_object(self.value)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
         """An initializer from what `get_config()` gave."""
-        return cls(registry.deserialize_keras_object(config["value"]))
+        return cls(serialization.deserialize_keras_object(config["value"]))
 
 
 class Zeros(Initializer):

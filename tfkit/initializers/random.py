@@ -12,7 +12,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import random, registry
+from tfkit import random, serialization
 from tfkit.dtypes import is_int, standardize_dtype
 from tfkit.initializers.base import Initializer
 
@@ -33,7 +33,7 @@ class RandomInitializer(Initializer):
 
     def __init__(self, seed: Any = None) -> None:
         if isinstance(seed, dict):
-            seed = registry.deserialize_keras_object(seed)
+            seed = serialization.deserialize_keras_object(seed)
         if not isinstance(seed, (int, random.SeedGenerator, type(None))):
             raise ValueError(
                 "`seed` must be an integer, a `tfkit.random.SeedGenerator` or None. "
@@ -44,7 +44,7 @@ class RandomInitializer(Initializer):
 
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments."""
-        return {"seed": registry.serialize_keras_object(self._init_seed)}
+        return {"seed": serialization.serialize_keras_object(self._init_seed)}
 
 
 class RandomNormal(RandomInitializer):

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tfkit import budget, registry
+from tfkit import budget, registry, serialization
 from tfkit.core import tracking
 from tfkit.core.layer import Layer
 from tfkit.interop import (
@@ -78,7 +78,7 @@ def load_model(
     path = Path(filepath)
     with (
         registry.custom_object_scope(custom_objects or {}),
-        registry.reads_shared_objects(),
+        serialization.reads_shared_objects(),
         open_file(path) as reader,
     ):
         document, compiled = reader.documents()
@@ -201,7 +201,7 @@ def _made(reader: KerasReader, config: Any) -> Any:
     try:
         stored = sum(stored.num_bytes for stored in reader.datasets.values())
         with budget.limited(stored):
-            model = registry.deserialize_keras_object(config)
+            model = serialization.deserialize_keras_object(config)
     except Exception as error:  # A class of the user's may raise anything.
         raise LoadError(f"File {reader.path}: the model cannot be made: {error}") from error
     if not isinstance(model, Layer):
@@ -296,8 +296,8 @@ def save_model(
     path = Path(filepath)
     _check_writable(model, path, ".keras", overwrite)
     compiled = model.compiled and include_optimizer
-    with registry.writes_shared_objects():
-        config = keras_config.to_keras(registry.serialize_keras_object(model))
+    with serialization.writes_shared_objects():
+        config = keras_config.to_keras(serialization.serialize_keras_object(model))
         if compiled:
             config["compile_config"] = keras_config.compile_to_keras(model.get_compile_config())
     metadata = {

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tfkit import registry
+from tfkit import registry, serialization
 from tfkit.core.input_layer import Input as Input
 from tfkit.core.input_layer import InputLayer as InputLayer
 from tfkit.core.input_spec import InputSpec as InputSpec
@@ -203,9 +203,9 @@ registry.register_builtins(
 
 def serialize(layer: Any) -> Any:
     """The configuration of a layer."""
-    return registry.serialize_keras_object(layer)
+    return serialization.serialize_keras_object(layer)
 
 
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
     """The layer that a configuration describes."""
-    return registry.deserialize_keras_object(config, custom_objects, kind="layers")
+    return serialization.deserialize_keras_object(config, custom_objects, kind="layers")

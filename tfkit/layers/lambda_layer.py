@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import tensorflow as tf
 
-from tfkit import registry
+from tfkit import serialization
 from tfkit.core.arguments import shapes_of
 from tfkit.core.autograph import convert
 from tfkit.core.building import is_shape
@@ -84,7 +84,7 @@ class Lambda(Layer):
         """
         named = (config.get(key) for key in ("function", "output_shape", "mask"))
         if any(isinstance(value, list) and not is_shape(value) for value in named):
-            raise ValueError(registry.LAMBDA_HELP)
+            raise ValueError(serialization.LAMBDA_HELP)
         return cast(Lambda, super().from_config(config))
 
     def get_config(self) -> dict[str, Any]:
@@ -100,7 +100,7 @@ class Lambda(Layer):
             "arguments": self.arguments,
         }
         try:
-            config = registry.serialize_keras_object(arguments)
+            config = serialization.serialize_keras_object(arguments)
         except TypeError as error:
             raise TypeError(
                 f"Cannot make the configuration of Lambda '{self.path}'. {error}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfkit import registry
+from tfkit import registry, serialization
 from tfkit.losses.base import Loss as Loss
 from tfkit.losses.binary import BinaryCrossentropy as BinaryCrossentropy
 from tfkit.losses.binary import BinaryFocalCrossentropy as BinaryFocalCrossentropy
@@ -137,14 +137,14 @@ def get(identifier: Any) -> Any:
         >>> get("mse").__name__
         'mean_squared_error'
     """
-    return registry.resolve(identifier, "losses")
+    return serialization.resolve(identifier, "losses")
 
 
 def serialize(loss: Any) -> Any:
     """The configuration of a loss or loss function."""
-    return registry.serialize_keras_object(loss)
+    return serialization.serialize_keras_object(loss)
 
 
 def deserialize(name: Any, custom_objects: dict[str, Any] | None = None) -> Any:
     """The loss or loss function that a configuration describes."""
-    return registry.deserialize_keras_object(name, custom_objects, kind="losses")
+    return serialization.deserialize_keras_object(name, custom_objects, kind="losses")

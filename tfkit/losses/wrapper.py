@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from tfkit import registry, tree
+from tfkit import serialization, tree
 from tfkit.losses.base import Loss
 from tfkit.losses.tensors import squeeze_or_expand_to_same_rank
 
@@ -48,8 +48,8 @@ class LossFunctionWrapper(Loss):
         """The constructor's arguments, the function by its name."""
         return {
             **super().get_config(),
-            "fn": registry.serialize_keras_object(self.fn),
-            **registry.serialize_keras_object(self._fn_kwargs),
+            "fn": serialization.serialize_keras_object(self.fn),
+            **serialization.serialize_keras_object(self._fn_kwargs),
         }
 
     @classmethod
@@ -57,8 +57,8 @@ class LossFunctionWrapper(Loss):
         """A loss from what `get_config()` gave."""
         config = dict(config)
         if "fn" in config:
-            config["fn"] = registry.deserialize_keras_object(config["fn"], kind="losses")
-        return cls(**registry.deserialize_keras_object(config))
+            config["fn"] = serialization.deserialize_keras_object(config["fn"], kind="losses")
+        return cls(**serialization.deserialize_keras_object(config))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}({self.fn.__name__}, kwargs={self._fn_kwargs})>"

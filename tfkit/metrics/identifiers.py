@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfkit import registry
+from tfkit import serialization
 
 
 def get(identifier: Any) -> Any:
@@ -21,12 +21,12 @@ def get(identifier: Any) -> Any:
         >>> get("mse")
         <MeanSquaredError name=mean_squared_error>
     """
-    return registry.resolve(identifier, "metrics")
+    return serialization.resolve(identifier, "metrics")
 
 
 def serialize(metric: Any) -> Any:
     """The configuration of a metric, or the name of a metric function, as data."""
-    return registry.serialize_keras_object(metric)
+    return serialization.serialize_keras_object(metric)
 
 
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
@@ -39,4 +39,4 @@ def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> An
     Raises:
         ValueError: for a name that is not known.
     """
-    return registry.deserialize_keras_object(config, custom_objects, kind="metrics")
+    return serialization.deserialize_keras_object(config, custom_objects, kind="metrics")

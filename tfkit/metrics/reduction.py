@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import losses, masking, registry
+from tfkit import losses, masking, serialization
 from tfkit.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.metrics.base import Metric
 
@@ -146,12 +146,12 @@ class MeanMetricWrapper(Mean):
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments, the function among them."""
         arguments = {"fn": self._fn, **self._fn_kwargs}
-        return {**super().get_config(), **registry.serialize_keras_object(arguments)}
+        return {**super().get_config(), **serialization.serialize_keras_object(arguments)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
         """A metric with the arguments in `config`."""
-        return cls(**registry.deserialize_keras_object(config))
+        return cls(**serialization.deserialize_keras_object(config))
 
 
 class FunctionMetric(MeanMetricWrapper):

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import registry
+from tfkit import serialization
 from tfkit.metrics.accuracy import BinaryAccuracy, CategoricalAccuracy, SparseCategoricalAccuracy
 from tfkit.metrics.base import Metric
 from tfkit.metrics.reduction import MeanMetricWrapper
@@ -49,7 +49,7 @@ def metric_for(identifier: Any, y_true: Any, y_pred: Any, name: str | None = Non
         else:
             found = SparseCategoricalAccuracy() if is_sparse else CategoricalAccuracy()
     else:
-        found = registry.resolve(identifier, "metrics")
+        found = serialization.resolve(identifier, "metrics")
     name = name or (identifier if isinstance(identifier, str) else _name_of(found))
     if not isinstance(found, Metric):
         return MeanMetricWrapper(found, name=name)

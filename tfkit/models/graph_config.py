@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfkit import registry
+from tfkit import registry, serialization
 from tfkit.core.layer import Layer
 from tfkit.models.graph import Graph
 from tfkit.symbolic import KerasTensor, Node, any_symbolic
@@ -73,7 +73,7 @@ def _operation_config(node: Node) -> dict[str, Any]:
             "symbolic tensors: a file cannot name it. Use the function of `tfkit.ops` instead, or put the "
             "call into a Layer's `call()`."
         )
-    return registry.serialize_keras_object(operation)
+    return serialization.serialize_keras_object(operation)
 
 
 def _argument(value: Any, keys: dict[int, tuple[str, int, int]]) -> Any:
@@ -90,7 +90,7 @@ def _argument(value: Any, keys: dict[int, tuple[str, int, int]]) -> Any:
         return type(value)(_argument(item, keys) for item in value)
     if isinstance(value, dict):
         return {key: _argument(item, keys) for key, item in value.items()}
-    return registry.serialize_keras_object(value)
+    return serialization.serialize_keras_object(value)
 
 
 def _map(structure: Any, function: Any) -> Any:
@@ -115,7 +115,7 @@ def graph_from_config(
     pending: list[tuple[str, int, dict[str, Any]]] = []
     for entry in config["layers"]:
         name = entry["name"]
-        operations[name] = (layers or {}).get(name) or registry.deserialize_keras_object(entry)
+        operations[name] = (layers or {}).get(name) or serialization.deserialize_keras_object(entry)
         if isinstance(operations[name], Layer):
             operations[name]._auto_named = entry.get("auto_named", False)
         for index, call in enumerate(entry["inbound_nodes"]):
@@ -175,7 +175,7 @@ def _restore(value: Any, outputs: dict[tuple[str, int], list[KerasTensor]]) -> A
             name, index, position = value["config"]["keras_history"]
             return outputs[name, index][position]
         if "class_name" in value:
-            return registry.deserialize_keras_object(value)
+            return serialization.deserialize_keras_object(value)
         return {key: _restore(item, outputs) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return type(value)(_restore(item, outputs) for item in value)

@@ -22,10 +22,10 @@ from tfkit.models.graph_config import graph_from_config, graph_to_config
 from tfkit.models.naming import local_names
 from tfkit.models.summary import print_summary
 from tfkit.names import did_you_mean
-from tfkit.registry import deserialize_keras_object, serialize_keras_object
 from tfkit.saving.formats import load_weights, save_model
 from tfkit.saving.matching import LoadReport, Rename
 from tfkit.saving.weights import save_weights
+from tfkit.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.training.cache import Programs
 from tfkit.training.trainer import Trainer
 

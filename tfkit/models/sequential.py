@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfkit import registry
+from tfkit import serialization
 from tfkit.core.input_layer import InputLayer
 from tfkit.core.layer import Layer
 from tfkit.models.graph import Graph
@@ -116,7 +116,7 @@ class Sequential(Model):
             "trainable": self.trainable,
             "dtype": self.dtype_policy.name,
             "layers": [
-                {**registry.serialize_keras_object(layer), "auto_named": layer._auto_named}
+                {**serialization.serialize_keras_object(layer), "auto_named": layer._auto_named}
                 for layer in self._stack
             ],
         }
@@ -135,7 +135,7 @@ class Sequential(Model):
         del custom_objects
         model = cls(name=config.get("name"))
         for entry in config["layers"]:
-            layer = registry.deserialize_keras_object(entry)
+            layer = serialization.deserialize_keras_object(entry)
             if not isinstance(layer, Layer):
                 raise ValueError(
                     f"The configuration of a Sequential model holds {layer!r}, which is no layer."

@@ -21,12 +21,8 @@ from tfkit.optimizers.nadam import Nadam as Nadam
 from tfkit.optimizers.rmsprop import RMSprop as RMSprop
 from tfkit.optimizers.schedule_free import ScheduleFreeAdamW as ScheduleFreeAdamW
 from tfkit.optimizers.sgd import SGD as SGD
-from tfkit.registry import (
-    deserialize_keras_object,
-    register_builtins,
-    resolve,
-    serialize_keras_object,
-)
+from tfkit.registry import register_builtins
+from tfkit.serialization import deserialize_keras_object, resolve, serialize_keras_object
 
 _CLASSES = [
     Adadelta,

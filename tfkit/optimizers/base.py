@@ -12,7 +12,8 @@ from tfkit.optimizers import checks, compiling, distribution, stateless
 from tfkit.optimizers.gradients import clip_by_global_norm, drop_missing, map_values
 from tfkit.optimizers.schedules.base import LearningRateSchedule
 from tfkit.optimizers.slots import SlotOwner, constant, variable_path
-from tfkit.registry import deserialize_keras_object, is_builtin, serialize_keras_object
+from tfkit.registry import is_builtin
+from tfkit.serialization import deserialize_keras_object, serialize_keras_object
 
 LearningRate: TypeAlias = float | LearningRateSchedule | Callable[[], Any]
 

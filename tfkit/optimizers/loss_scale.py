@@ -11,7 +11,7 @@ from tfkit.optimizers import distribution
 from tfkit.optimizers.base import Optimizer
 from tfkit.optimizers.gradients import map_values
 from tfkit.optimizers.slots import constant
-from tfkit.registry import deserialize_keras_object, serialize_keras_object
+from tfkit.serialization import deserialize_keras_object, serialize_keras_object
 
 # Configurations of old versions carry these; they have no meaning on the wrapper.
 _BASE_DEFAULTS = {

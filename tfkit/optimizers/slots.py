@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit.dtypes import standardize_dtype
 from tfkit.names import auto_name, operation_name
-from tfkit.registry import resolve
+from tfkit.serialization import resolve
 
 _AGGREGATIONS = {
     None: tf.VariableAggregation.NONE,
@@ -72,7 +72,10 @@ class SlotOwner(tf.Module):
         layout: Any = None,
         name: str | None = None,
     ) -> tf.Variable:
-        """Makes a variable of the optimizer's own.
+        """Makes a variable of the optimizer's own, which belongs to no weight.
+
+        A file keeps it by its name and, among those of one name, by its place; a slot that is made by
+        `add_variable_from_reference` is kept by its weight.
 
         Args:
             shape: without unknown sizes.

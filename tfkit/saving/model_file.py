@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from tfkit import budget, registry
+from tfkit import budget, registry, serialization
 from tfkit.core import tracking
 from tfkit.core.layer import Layer
 from tfkit.saving import hdf5, matching, state, weights
@@ -44,12 +44,12 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any)
     weights.check_built(model, "saving")
     _check_no_assets(model)
     texts = {
-        CONFIG: to_json(registry.serialize_keras_object(model)),
+        CONFIG: to_json(serialization.serialize_keras_object(model)),
         state.NAMES: state.layer_names(model),
     }
     groups = {state.WEIGHTS: state.model_state(model), state.METRICS: state.metrics_state(model)}
     if model.compiled and include_optimizer:
-        texts[COMPILE] = to_json(registry.serialize_keras_object(model.get_compile_config()))
+        texts[COMPILE] = to_json(serialization.serialize_keras_object(model.get_compile_config()))
         groups[state.OPTIMIZER] = state.optimizer_state(model)
     with atomic_write(path) as temporary:
         hdf5.write(temporary, texts, groups)
@@ -99,7 +99,7 @@ def load_model(
             )
         try:
             with budget.limited(reader.stored_bytes(state.WEIGHTS)):
-                model = registry.deserialize_keras_object(from_json(config))
+                model = serialization.deserialize_keras_object(from_json(config))
         except Exception as error:  # Whatever the constructors of layers make of wrong arguments.
             raise LoadError(
                 f"File {filepath}: its configuration gives no model. {type(error).__name__}: {error}"
@@ -155,7 +155,7 @@ def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = No
         ValueError: for a text that is no JSON, describes no model, or names what is not registered.
     """
     with registry.custom_object_scope(custom_objects or {}):
-        model = registry.deserialize_keras_object(from_json(json_string))
+        model = serialization.deserialize_keras_object(from_json(json_string))
     if not isinstance(model, Layer):
         raise ValueError(f"The text describes {model!r}, which is no model.")
     return model

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from tfkit.serving import packages
 from tfkit.serving.errors import Code, RequestError, invalid
 from tfkit.serving.messages import (
     SIGNATURE_DEF,
@@ -18,14 +19,7 @@ from tfkit.serving.messages import (
     regression_result,
     tensor_of,
 )
-from tfkit.serving.packages import (
-    classification_pb2,
-    grpc,
-    model_service_pb2_grpc,
-    predict_pb2,
-    prediction_service_pb2_grpc,
-    regression_pb2,
-)
+from tfkit.serving.offload import num_bytes
 from tfkit.serving.servable import DEFAULT, Servable
 from tfkit.serving.service import Service
 
@@ -45,10 +39,10 @@ def grpc_server(service: Service, max_body: int) -> Any:
         ("grpc.max_send_message_length", -1),
         ("grpc.so_reuseport", 0),  # A port that is taken is an error.
     ]
-    server = grpc.aio.server(options=options)
+    server = packages.grpc.aio.server(options=options)
     servicer = _Servicer(service, max_body)
-    prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(servicer, server)
-    model_service_pb2_grpc.add_ModelServiceServicer_to_server(servicer, server)
+    packages.prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(servicer, server)
+    packages.model_service_pb2_grpc.add_ModelServiceServicer_to_server(servicer, server)
     return server
 
 
@@ -64,7 +58,9 @@ class _Servicer:
 
     async def Predict(self, request: Any, context: Any) -> Any:
         servable, outputs = await self._service.predict(
-            *_asked(request.model_spec), lambda _: arrays_of(request.inputs, self._max_body)
+            *_asked(request.model_spec),
+            lambda _: arrays_of(request.inputs, self._max_body),
+            request.ByteSize(),
         )
         names = list(request.output_filter) or list(outputs)
         if unknown := set(names) - outputs.keys():
@@ -72,23 +68,29 @@ class _Servicer:
                 f"output_filter: expected outputs of the signature, {sorted(outputs)}. Received: "
                 f"{sorted(unknown)}"
             )
-        response = predict_pb2.PredictResponse()
+        response = packages.predict_pb2.PredictResponse()
         _answered_by(response.model_spec, servable, request)
-        for name in names:
-            response.outputs[name].CopyFrom(tensor_of(outputs[name]))
+
+        def write() -> None:
+            for name in names:
+                response.outputs[name].CopyFrom(tensor_of(outputs[name]))
+
+        await self._service.worker.run(num_bytes(outputs), write)
         return response
 
     async def Classify(self, request: Any, context: Any) -> Any:
         examples = examples_of(request.input)
         servable, rows = await self._service.classify(*_asked(request.model_spec), examples)
-        response = classification_pb2.ClassificationResponse(result=classification_result(rows))
+        response = packages.classification_pb2.ClassificationResponse(
+            result=classification_result(rows)
+        )
         _answered_by(response.model_spec, servable, request)
         return response
 
     async def Regress(self, request: Any, context: Any) -> Any:
         examples = examples_of(request.input)
         servable, values = await self._service.regress(*_asked(request.model_spec), examples)
-        response = regression_pb2.RegressionResponse(result=regression_result(values))
+        response = packages.regression_pb2.RegressionResponse(result=regression_result(values))
         _answered_by(response.model_spec, servable, request)
         return response
 
@@ -134,7 +136,7 @@ def _with_status(method: Method) -> Method:
         except Exception:
             _log.exception("%s", type(request).__name__)
             code, message = Code.INTERNAL, "Internal error. The server's log says more."
-        statuses = {status.value[0]: status for status in grpc.StatusCode}
+        statuses = {status.value[0]: status for status in packages.grpc.StatusCode}
         return await context.abort(statuses[code], message)
 
     return answer

@@ -11,13 +11,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.serving import packages
 from tfkit.serving.errors import invalid
-from tfkit.serving.packages import (
-    classification_pb2,
-    get_model_metadata_pb2,
-    get_model_status_pb2,
-    regression_pb2,
-)
 
 SIGNATURE_DEF = "signature_def"
 
@@ -79,7 +74,7 @@ def tensor_of(array: np.ndarray) -> Any:
 
 def classification_result(rows: Iterable[Iterable[tuple[str, float]]]) -> Any:
     """A `ClassificationResult` with pairs of label and score for each example."""
-    result = classification_pb2.ClassificationResult()
+    result = packages.classification_pb2.ClassificationResult()
     for row in rows:
         classes = result.classifications.add().classes
         for label, score in row:
@@ -89,7 +84,7 @@ def classification_result(rows: Iterable[Iterable[tuple[str, float]]]) -> Any:
 
 def regression_result(values: np.ndarray) -> Any:
     """A `RegressionResult` with a number for each example."""
-    result = regression_pb2.RegressionResult()
+    result = packages.regression_pb2.RegressionResult()
     for value in values:
         result.regressions.add(value=value)
     return result
@@ -97,10 +92,10 @@ def regression_result(values: np.ndarray) -> Any:
 
 def metadata_response(name: str, version: int, signature_defs: dict[str, Any]) -> Any:
     """A `GetModelMetadataResponse` with the signatures of a version."""
-    response = get_model_metadata_pb2.GetModelMetadataResponse()
+    response = packages.get_model_metadata_pb2.GetModelMetadataResponse()
     response.model_spec.name = name
     response.model_spec.version.value = version
-    signatures = get_model_metadata_pb2.SignatureDefMap()
+    signatures = packages.get_model_metadata_pb2.SignatureDefMap()
     for key, signature in signature_defs.items():
         signatures.signature_def[key].CopyFrom(signature)
     response.metadata[SIGNATURE_DEF].Pack(signatures)
@@ -109,10 +104,10 @@ def metadata_response(name: str, version: int, signature_defs: dict[str, Any]) -
 
 def status_response(statuses: Iterable[tuple[int, str, int, str]]) -> Any:
     """A `GetModelStatusResponse` for version, state, error code and error message of each version."""
-    response = get_model_status_pb2.GetModelStatusResponse()
+    response = packages.get_model_status_pb2.GetModelStatusResponse()
     for version, state, code, message in statuses:
         added = response.model_version_status.add(version=version)
-        added.state = get_model_status_pb2.ModelVersionStatus.State.Value(state)
+        added.state = packages.get_model_status_pb2.ModelVersionStatus.State.Value(state)
         added.status.error_code = code
         added.status.error_message = message
     return response

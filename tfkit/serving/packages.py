@@ -1,41 +1,36 @@
-"""The packages of `tfkit[serve]`, which only the server needs: all of them or none."""
+"""The packages of `tfkit[serve]`, as attributes: imported together when the server first uses one.
+
+Other commands thus start without them, be they installed or not.
+"""
 
 from __future__ import annotations
 
-try:
-    import grpc
-    from aiohttp import web
-    from google.protobuf import json_format
-    from tensorflow_serving.apis import (
-        classification_pb2,
-        get_model_metadata_pb2,
-        get_model_status_pb2,
-        model_service_pb2_grpc,
-        predict_pb2,
-        prediction_log_pb2,
-        prediction_service_pb2_grpc,
-        regression_pb2,
-    )
-except ImportError as error:
-    MISSING: ImportError | None = error
-    grpc = json_format = web = None
-    classification_pb2 = get_model_metadata_pb2 = get_model_status_pb2 = predict_pb2 = None
-    model_service_pb2_grpc = prediction_log_pb2 = prediction_service_pb2_grpc = None
-    regression_pb2 = None
-else:
-    MISSING = None
+import importlib
+from typing import Any
 
-__all__ = [
-    "MISSING",
-    "classification_pb2",
-    "get_model_metadata_pb2",
-    "get_model_status_pb2",
-    "grpc",
-    "json_format",
-    "model_service_pb2_grpc",
-    "predict_pb2",
-    "prediction_log_pb2",
-    "prediction_service_pb2_grpc",
-    "regression_pb2",
-    "web",
-]
+_MODULES = {
+    "grpc": "grpc",
+    "web": "aiohttp.web",
+    "json_format": "google.protobuf.json_format",
+    "classification_pb2": "tensorflow_serving.apis.classification_pb2",
+    "get_model_metadata_pb2": "tensorflow_serving.apis.get_model_metadata_pb2",
+    "get_model_status_pb2": "tensorflow_serving.apis.get_model_status_pb2",
+    "model_service_pb2_grpc": "tensorflow_serving.apis.model_service_pb2_grpc",
+    "predict_pb2": "tensorflow_serving.apis.predict_pb2",
+    "prediction_log_pb2": "tensorflow_serving.apis.prediction_log_pb2",
+    "prediction_service_pb2_grpc": "tensorflow_serving.apis.prediction_service_pb2_grpc",
+    "regression_pb2": "tensorflow_serving.apis.regression_pb2",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        found = {each: importlib.import_module(path) for each, path in _MODULES.items()}
+    except ImportError as error:
+        raise ImportError(
+            f"The server needs packages that are not installed: pip install 'tfkit[serve]' ({error})"
+        ) from None
+    globals().update(found)
+    return found[name]

@@ -13,9 +13,9 @@ import tensorflow as tf
 
 from tfkit.export.c_api import SavedModel, Signature, StatusError
 from tfkit.export.warmup import FILE
+from tfkit.serving import packages
 from tfkit.serving.errors import RequestError, invalid
 from tfkit.serving.messages import arrays_of, examples_of
-from tfkit.serving.packages import prediction_log_pb2
 from tfkit.serving.scan import meta_graph_of
 
 DEFAULT = "serving_default"
@@ -119,7 +119,7 @@ class Servable:
         if not file.exists():
             return
         for record in tf.data.TFRecordDataset(str(file)):
-            log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
+            log = packages.prediction_log_pb2.PredictionLog.FromString(record.numpy())
             kind = log.WhichOneof("log_type")
             if kind in ("predict_log", "classify_log", "regress_log"):
                 request: Any = getattr(log, kind).request

@@ -9,10 +9,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from tfkit.serving import packages
 from tfkit.serving.batching import Batcher
 from tfkit.serving.grpc_service import grpc_server
 from tfkit.serving.http_app import http_app
-from tfkit.serving.packages import MISSING, web
+from tfkit.serving.offload import Worker
 from tfkit.serving.service import Service
 from tfkit.serving.store import Store
 
@@ -72,10 +73,7 @@ async def running(options: Options) -> AsyncIterator[Running]:
         OSError: for a folder that is not there, and a port that is taken.
         ValueError: for a folder of versions in place of one of models.
     """
-    if MISSING is not None:
-        raise ImportError(
-            f"The server needs packages that are not installed: pip install 'tfkit[serve]' ({MISSING})"
-        )
+    web = packages.web  # First of all: without the packages this raises.
     base = options.base.absolute()
     if any(entry.name.isdigit() and entry.is_dir() for entry in base.iterdir()):
         raise ValueError(
@@ -88,7 +86,9 @@ async def running(options: Options) -> AsyncIterator[Running]:
         await store.refresh()
         batcher = Batcher(options.batching_window, options.max_batch, options.threads)
         stack.push_async_callback(batcher.close)
-        service = Service(store, batcher)
+        worker = Worker()
+        stack.push_async_callback(worker.close)
+        service = Service(store, batcher, worker)
 
         runner = web.AppRunner(http_app(service, options.max_body), access_log=None)
         await runner.setup()

@@ -12,6 +12,7 @@ from tfkit.export.examples import CLASSIFY, REGRESS
 from tfkit.serving.batching import Arrays, Batcher
 from tfkit.serving.errors import Code, RequestError
 from tfkit.serving.messages import metadata_response, status_response
+from tfkit.serving.offload import Worker
 from tfkit.serving.servable import DEFAULT, Servable
 from tfkit.serving.store import Store
 
@@ -22,14 +23,16 @@ class Service:
     Args:
         store: the models.
         batcher: what runs them.
+        worker: what reads and writes large messages.
 
     Every method takes the name of a model and a version, the newest where that is `None`, and raises
     `RequestError` for what it cannot answer.
     """
 
-    def __init__(self, store: Store, batcher: Batcher) -> None:
+    def __init__(self, store: Store, batcher: Batcher, worker: Worker) -> None:
         self._store = store
         self._batcher = batcher
+        self.worker = worker
 
     async def predict(
         self,
@@ -37,6 +40,7 @@ class Service:
         version: int | None,
         signature_name: str,
         read: Callable[[Signature], Arrays],
+        size: int,
         method_name: str | None = None,
     ) -> tuple[Servable, Arrays]:
         """The version that answered, and the outputs of a signature by name.
@@ -46,11 +50,13 @@ class Service:
             version: its number.
             signature_name: `serving_default` where it is empty.
             read: gives the inputs, for the signature that they are for.
+            size: bytes that it reads.
             method_name: the kind of signature that is meant; any unless given.
         """
         with self._store.find(name, version).used() as servable:
             signature_name = signature_name or DEFAULT
-            inputs = read(servable.signature(signature_name, method_name))
+            signature = servable.signature(signature_name, method_name)
+            inputs = await self.worker.run(size, lambda: read(signature))
             return servable, await self._batcher.run(servable, signature_name, inputs)
 
     async def classify(
@@ -58,7 +64,7 @@ class Service:
     ) -> tuple[Servable, list[list[tuple[str, float]]]]:
         """The version that answered, and pairs of label and score for each serialized `tf.Example`."""
         servable, outputs = await self.predict(
-            name, version, signature_name, lambda _: _examples(examples), CLASSIFY
+            name, version, signature_name, lambda _: _examples(examples), 0, CLASSIFY
         )
         scores, classes = outputs.get("scores"), outputs.get("classes")
         shape = next((each.shape for each in (scores, classes) if each is not None), ())
@@ -82,7 +88,7 @@ class Service:
     ) -> tuple[Servable, np.ndarray]:
         """The version that answered, and a number for each serialized `tf.Example`."""
         servable, outputs = await self.predict(
-            name, version, signature_name, lambda _: _examples(examples), REGRESS
+            name, version, signature_name, lambda _: _examples(examples), 0, REGRESS
         )
         values = outputs.get("outputs")
         if values is None or values.dtype != np.float32 or values.size != len(examples):

@@ -3,12 +3,12 @@
 from tfkit.dtypes import standardize_dtype as standardize_dtype
 from tfkit.random import set_random_seed as set_random_seed
 from tfkit.registry import custom_object_scope as custom_object_scope
-from tfkit.registry import deserialize_keras_object as deserialize_keras_object
 from tfkit.registry import get_custom_objects as get_custom_objects
 from tfkit.registry import get_registered_name as get_registered_name
 from tfkit.registry import get_registered_object as get_registered_object
 from tfkit.registry import register_keras_serializable as register_keras_serializable
-from tfkit.registry import serialize_keras_object as serialize_keras_object
+from tfkit.serialization import deserialize_keras_object as deserialize_keras_object
+from tfkit.serialization import serialize_keras_object as serialize_keras_object
 from tfkit.settings import disable_interactive_logging as disable_interactive_logging
 from tfkit.settings import enable_interactive_logging as enable_interactive_logging
 from tfkit.settings import is_interactive_logging_enabled as is_interactive_logging_enabled

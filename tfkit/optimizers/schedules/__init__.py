@@ -11,7 +11,8 @@ from tfkit.optimizers.schedules.decay import ExponentialDecay as ExponentialDeca
 from tfkit.optimizers.schedules.decay import InverseTimeDecay as InverseTimeDecay
 from tfkit.optimizers.schedules.decay import PiecewiseConstantDecay as PiecewiseConstantDecay
 from tfkit.optimizers.schedules.decay import PolynomialDecay as PolynomialDecay
-from tfkit.registry import deserialize_keras_object, register_builtins, serialize_keras_object
+from tfkit.registry import register_builtins
+from tfkit.serialization import deserialize_keras_object, serialize_keras_object
 
 register_builtins(
     "optimizers.schedules",

@@ -1,0 +1,50 @@
+"""The command line: `tfkit inspect`, `verify`, `diff`, `convert`, `serve`. See `docs/file-format.md`.
+
+Each command is a module with `add_arguments(parser)` and `run(args)`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from tfkit.cli import convert, diff, inspect, verify
+from tfkit.cli.printing import printable
+from tfkit.saving.errors import LoadError
+from tfkit.serving import command as serve
+from tfkit.version import __version__
+
+_COMMANDS = {
+    "inspect": (inspect, "what is in a file: configuration, weights, sizes; runs nothing"),
+    "verify": (verify, "compare all checksums of a file"),
+    "diff": (diff, "what differs between two files"),
+    "convert": (convert, "read a model and save it in another format"),
+    "serve": (serve, "try exports out: answers TF Serving's requests"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command.
+
+    Args:
+        argv: the words after `tfkit`; those of the process unless given.
+
+    Returns:
+        The exit code: 0; 1 for a file that is damaged, refused or differs; 2 for a command that cannot be
+        run. What went wrong stands in one line on the standard error stream.
+    """
+    parser = argparse.ArgumentParser(prog="tfkit", description="Works with model files of tfkit.")
+    parser.add_argument("--version", action="version", version=f"tfkit {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (module, summary) in _COMMANDS.items():
+        command = commands.add_parser(name, help=summary)
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    args = parser.parse_args(argv)
+    try:
+        return int(args.run(args))
+    except (ImportError, OSError, TypeError, ValueError) as error:
+        text = " ".join(str(error).split())
+        print(f"tfkit {args.command}: {printable(text)}", file=sys.stderr)
+        return 1 if isinstance(error, LoadError) else 2

@@ -1,0 +1,179 @@
+"""The steps of training, their loss and their metrics: what a subclass of `Model` may override."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit import settings
+from tfkit.core.autograph import convert
+from tfkit.metrics import Mean, Metric
+from tfkit.optimizers import Optimizer
+from tfkit.training.data import unpack_x_y_sample_weight
+from tfkit.training.objectives import CompiledLoss, CompiledMetrics, batch_size_of
+from tfkit.training.step import Step
+
+
+class ModelSteps:
+    """One step of training, evaluation and prediction each, on one batch."""
+
+    optimizer: Optimizer | None = None
+    run_eagerly = False
+    _compiled_loss: CompiledLoss | None = None
+    _compiled_metrics: tuple[CompiledMetrics, ...] = ()
+    _loss_tracker: Mean | None = None
+
+    # --- Steps, to override -------------------------------------------------------------------------
+
+    def train_step(self, data: Any) -> dict[str, Any]:
+        """One update from one batch; runs inside compiled programs.
+
+        Args:
+            data: the batch as it was passed to `fit`: `(x, y)`, `(x, y, sample_weight)` or `(x,)`.
+
+        Returns:
+            Logs: a dict from name to scalar tensor.
+        """
+        return self._results(*self._update(data))
+
+    def _update(self, data: Any) -> tuple[Any, Any, Any, Any]:
+        x, y, sample_weight = unpack_x_y_sample_weight(data)
+        with tf.GradientTape() as tape:
+            y_pred = self(x, training=True)  # type: ignore[operator]
+            loss = self._loss_of(x, y, y_pred, sample_weight, training=True)
+            scaled = self.optimizer.scale_loss(loss) if self.optimizer is not None else loss
+        weights = self.trainable_weights  # type: ignore[attr-defined]
+        if weights and self.optimizer is not None:
+            gradients = tape.gradient(scaled, weights)
+            self.optimizer.apply_gradients(zip(gradients, weights, strict=True))
+        return x, y, y_pred, sample_weight
+
+    def test_step(self, data: Any) -> dict[str, Any]:
+        """The loss and metrics of one batch, without an update; as `train_step`."""
+        return self._results(*self._measure(data))
+
+    def _measure(self, data: Any) -> tuple[Any, Any, Any, Any]:
+        x, y, sample_weight = unpack_x_y_sample_weight(data)
+        y_pred = self(x, training=False)  # type: ignore[operator]
+        self._loss_of(x, y, y_pred, sample_weight, training=False)
+        return x, y, y_pred, sample_weight
+
+    def predict_step(self, data: Any) -> Any:
+        """The outputs for one batch."""
+        x, _, _ = unpack_x_y_sample_weight(data)
+        return self(x, training=False)  # type: ignore[operator]
+
+    def _loss_of(
+        self, x: Any, y: Any, y_pred: Any, sample_weight: Any, training: bool
+    ) -> tf.Tensor:
+        loss = self.compute_loss(x, y, y_pred, sample_weight, training=training)
+        assert self._loss_tracker is not None
+        self._loss_tracker.update_state(
+            tf.stop_gradient(loss), sample_weight=batch_size_of(x if x is not None else y_pred)
+        )
+        return loss
+
+    def compute_loss(
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        training: bool = True,
+    ) -> tf.Tensor:
+        """The total loss of a batch: that of `compile`, and what `add_loss` and regularizers add.
+
+        Raises:
+            ValueError: where there is nothing to minimize.
+        """
+        del x, training  # For overrides.
+        terms = []
+        if self._compiled_loss is not None:
+            loss = self._compiled_loss(y, y_pred, sample_weight)
+            if loss is not None:
+                terms.append(loss)
+        terms += [tf.cast(loss, terms[0].dtype if terms else loss.dtype) for loss in self.losses]  # type: ignore[attr-defined]
+        if not terms:
+            raise ValueError(
+                "No loss to compute. Provide a `loss` argument in `compile()` (and `y` to `fit()`), or "
+                "add one with `add_loss` in a layer's `call()`."
+            )
+        return terms[0] if len(terms) == 1 else tf.add_n(terms)
+
+    def compute_metrics(
+        self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
+    ) -> dict[str, Any]:
+        """Feeds a batch to the metrics of `compile` and gives the results so far."""
+        del x  # For overrides.
+        self._feed_metrics(y, y_pred, sample_weight)
+        return self.get_metrics_result()
+
+    def _feed_metrics(self, y: Any, y_pred: Any, sample_weight: Any) -> None:
+        for metrics in self._compiled_metrics:
+            if y is not None:
+                metrics.update_state(y, y_pred, sample_weight)
+
+    def _results(self, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> dict[str, Any]:
+        return self.compute_metrics(x, y, y_pred, sample_weight)
+
+    def get_metrics_result(self) -> dict[str, Any]:
+        """The results of all metrics by name."""
+        results: dict[str, Any] = {}
+        for metric in self.metrics:
+            result = metric.result()
+            results.update(result if isinstance(result, dict) else {metric.name: result})
+        return results
+
+    # --- Metrics -----------------------------------------------------------------------------------
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """The mean loss, the model's own metrics, and those of `compile`."""
+        found = [self._loss_tracker] if self._loss_tracker is not None else []
+        found += self._own_metrics()
+        if self._compiled_loss is not None:
+            found += self._compiled_loss.metrics
+        for compiled in self._compiled_metrics:
+            found += compiled.metrics
+        return list({id(metric): metric for metric in found}.values())
+
+    def _own_metrics(self) -> list[Metric]:
+        return super().metrics  # type: ignore[misc]
+
+    @property
+    def metrics_names(self) -> list[str]:
+        """The names of `metrics`."""
+        return [metric.name for metric in self.metrics]
+
+    def reset_metrics(self) -> None:
+        """Sets all metrics back to where they began."""
+        for metric in self.metrics:
+            metric.reset_state()
+
+    # --- Steps, as programs run them ----------------------------------------------------------------
+
+    def _step_for(self, mode: str) -> tuple[Step, Any]:
+        """The step of a mode and what gives the logs after the last step.
+
+        Where nothing is overridden, results of metrics are computed once a program, not once a step.
+        """
+        cls = type(self)
+        plain = all(
+            getattr(cls, name) is getattr(ModelSteps, name)
+            for name in (f"{mode}_step", "compute_metrics", "get_metrics_result")
+        )
+        if not plain:
+            step = self.train_step if mode == "train" else self.test_step
+            return (lambda data: convert(step)(data)), dict
+        inner = self._update if mode == "train" else self._measure
+
+        def plain_step(data: Any) -> dict[str, Any]:
+            _, y, y_pred, sample_weight = inner(data)
+            self._feed_metrics(y, y_pred, sample_weight)
+            return {}
+
+        return plain_step, self.get_metrics_result
+
+    def _runs_eagerly(self) -> bool:
+        return self.run_eagerly or settings.functions_run_eagerly()
