@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit import optimizers, settings
+from tfkit.core import tracking
 from tfkit.core.autograph import convert
 from tfkit.metrics import Mean, Metric
 from tfkit.optimizers import LossScaleOptimizer, Optimizer
@@ -35,10 +36,10 @@ class Trainer:
     run_eagerly = False
     output_names: list[str] | None = None
     _programs: Programs
-    _compile_arguments: dict[str, Any] | None = None
+    _tfkit_compile_arguments: dict[str, Any] | None = None
     _compiled_loss: CompiledLoss | None = None
-    _compiled_metrics: tuple[CompiledMetrics, ...] = ()
-    _loss_tracker: Mean | None = None
+    _tfkit_metrics: CompiledMetrics | None = None
+    _tfkit_loss_tracker: Mean | None = None
 
     # --- Settings -----------------------------------------------------------------------------------
 
@@ -85,18 +86,16 @@ class Trainer:
         found = optimizers.get(optimizer)
         names = self.output_names
         compiled_loss = None if loss is None else CompiledLoss(loss, loss_weights, names)
-        compiled_metrics = tuple(
-            CompiledMetrics(given, weighted, names)
-            for given, weighted in ((metrics, False), (weighted_metrics, True))
-            if given is not None
-        )
+        compiled_metrics = None
+        if metrics is not None or weighted_metrics is not None:
+            compiled_metrics = CompiledMetrics(metrics, weighted_metrics, names)
         mixed = self.dtype_policy.name == "mixed_float16"  # type: ignore[attr-defined]
         if auto_scale_loss and mixed and not isinstance(found, LossScaleOptimizer | None):
             found = LossScaleOptimizer(found, name="loss_scale_optimizer")
         self.optimizer = found
         self._compiled_loss = compiled_loss
-        self._compiled_metrics = compiled_metrics
-        self._loss_tracker = Mean(name="loss")
+        self._tfkit_metrics = compiled_metrics
+        self._tfkit_loss_tracker = Mean(name="loss")
         self.run_eagerly = run_eagerly
         self.steps_per_execution = steps_per_execution
         self.jit_compile = jit_compile
@@ -106,7 +105,7 @@ class Trainer:
                 part.may_compile = jit_compile is not False
         self.stop_training = False
         self.compiled = True
-        self._compile_arguments = {
+        self._tfkit_compile_arguments = {
             "optimizer": found,
             "loss": loss,
             "loss_weights": loss_weights,
@@ -129,26 +128,33 @@ class Trainer:
     @property
     def loss(self) -> Any:
         """The loss that `compile` was given."""
-        return (self._compile_arguments or {}).get("loss")
+        return (self._tfkit_compile_arguments or {}).get("loss")
 
     @property
     def metrics(self) -> list[Metric]:
-        """The mean loss, the model's own metrics, and those of `compile`."""
-        found = [self._loss_tracker] if self._loss_tracker is not None else []
-        found += self._own_metrics()
+        """The mean loss, the metrics of `compile` as one, the mean of each loss, and the layers' own."""
+        found: list[Any] = [self._tfkit_loss_tracker, self._tfkit_metrics]
         if self._compiled_loss is not None:
             found += self._compiled_loss.metrics
-        for compiled in self._compiled_metrics:
-            found += compiled.metrics
-        return list({id(metric): metric for metric in found}.values())
-
-    def _own_metrics(self) -> list[Metric]:
-        return super().metrics  # type: ignore[misc]
+        for layer in tracking.all_layers(self):
+            # The loss and metrics of a model inside are results of its own training.
+            if layer is self or not isinstance(layer, Trainer):
+                found += [member for _, member in layer._members() if isinstance(member, Metric)]
+        return list({id(metric): metric for metric in found if metric is not None}.values())
 
     @property
     def metrics_names(self) -> list[str]:
         """The names of `metrics`."""
         return [metric.name for metric in self.metrics]
+
+    def _in_order(self, logs: dict[str, Any]) -> list[Any]:
+        """Results in the order of `metrics`; those under other names, such as an output's, come last."""
+        names: list[str] = []
+        for metric in self.metrics:
+            parts = metric.metrics if isinstance(metric, CompiledMetrics) else [metric]
+            names += [part.name for part in parts]
+        known = dict.fromkeys(name for name in names if name in logs)
+        return [logs[name] for name in [*known, *sorted(logs.keys() - known)]]
 
     def reset_metrics(self) -> None:
         """Sets all metrics back to where they began."""
@@ -204,8 +210,8 @@ class Trainer:
         self, x: Any, y: Any, y_pred: Any, sample_weight: Any, training: bool
     ) -> tf.Tensor:
         loss = self.compute_loss(x, y, y_pred, sample_weight, training=training)
-        assert self._loss_tracker is not None
-        self._loss_tracker.update_state(
+        assert self._tfkit_loss_tracker is not None
+        self._tfkit_loss_tracker.update_state(
             tf.stop_gradient(loss), sample_weight=batch_size_of(x if x is not None else y_pred)
         )
         return loss
@@ -246,9 +252,8 @@ class Trainer:
         return self.get_metrics_result()
 
     def _feed_metrics(self, y: Any, y_pred: Any, sample_weight: Any) -> None:
-        for metrics in self._compiled_metrics:
-            if y is not None:
-                metrics.update_state(y, y_pred, sample_weight)
+        if self._tfkit_metrics is not None and y is not None:
+            self._tfkit_metrics.update_state(y, y_pred, sample_weight)
 
     def _results(self, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> dict[str, Any]:
         return self.compute_metrics(x, y, y_pred, sample_weight)
@@ -378,8 +383,8 @@ class Trainer:
         """The loss and metrics on the given data, without training; arguments as in `fit`.
 
         Returns:
-            The loss, or a list of loss and metrics in the order of `metrics_names`; with `return_dict`
-            a dict by name.
+            The loss, or a list of loss and metrics in the order of `metrics`; with `return_dict` a dict by
+            name.
         """
         if kwargs:
             raise ValueError(f"Arguments not recognized: {kwargs}")
@@ -389,7 +394,7 @@ class Trainer:
         logs = loop.evaluate(self, data, verbose, steps, callbacks)
         if return_dict:
             return logs
-        values = loop.flat_values(self, logs)
+        values = self._in_order(logs)
         return values[0] if len(values) == 1 else values
 
     def predict(
@@ -449,7 +454,7 @@ class Trainer:
         logs = loop.to_floats(run_arrays(self, mode, data, None, 0, 1))
         if return_dict:
             return logs
-        values = loop.flat_values(self, logs)
+        values = self._in_order(logs)
         return values[0] if len(values) == 1 else values
 
     def predict_on_batch(self, x: Any) -> Any:
