@@ -521,7 +521,7 @@ def state_of(layer):
         weights=[(id(w), w.numpy().tobytes()) for w in layer.weights],
         built=[(each.name, each.built, each.get_build_config()) for each in below],
         steps=optimizer and (id(optimizer), int(optimizer.iterations), len(optimizer.variables)),
-        compiled=getattr(layer, "_compile_arguments", None),
+        compiled=getattr(layer, "_tfkit_compile_arguments", None),
         losses=len(layer.losses),
     )
 

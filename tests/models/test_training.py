@@ -1,5 +1,7 @@
 """`fit`, `evaluate`, `predict` and their single-batch forms, beside Keras."""
 
+import contextlib
+
 import keras
 import numpy as np
 import pytest
@@ -92,6 +94,32 @@ def test_steps_per_epoch_goes_on_where_it_stopped():
     assert int(model.optimizer.iterations) == 12
 
 
+@pytest.mark.parametrize("steps", [2, 4, 6])
+@pytest.mark.parametrize("form", ["arrays", "dataset"])
+def test_epochs_of_other_lengths_than_the_data(form, steps):
+    """They go on in the data, and begin it anew where it is used up, as in Keras."""
+    histories, batches = [], []
+    for framework in (tfkit, keras):
+        seen = []
+
+        class Hooks(framework.callbacks.Callback):
+            def on_train_batch_begin(self, batch, logs=None, seen=seen):
+                seen.append(batch)
+
+        data = {"x": X, "y": Y, "batch_size": 13, "shuffle": False}
+        if form == "dataset":
+            data = {"x": tf.data.Dataset.from_tensor_slices((X, Y)).batch(13), "shuffle": False}
+        model = regression(framework)
+        options = {"epochs": 3, "steps_per_epoch": steps, "verbose": 0, "callbacks": [Hooks()]}
+        with pytest.warns(UserWarning, match="ran out") if steps == 6 else contextlib.nullcontext():
+            histories.append(model.fit(**data, **options).history)
+        batches.append(seen)
+    ours, theirs = histories
+    assert batches[0] == batches[1]
+    for name, values in theirs.items():
+        np.testing.assert_allclose(ours[name], values, rtol=1e-4, err_msg=name)
+
+
 @pytest.mark.parametrize("limit", [1, 3, None])
 def test_the_length_of_programs_changes_nothing(limit):
     expected = regression(tfkit)
@@ -160,6 +188,51 @@ def test_custom_steps():
     assert history["loss"][1] < history["loss"][0]
 
 
+def test_a_step_that_loops_over_the_metrics():
+    def build(framework):
+        class Guide(framework.Model):
+            def train_step(self, data):
+                x, y = data
+                with tf.GradientTape() as tape:
+                    y_pred = self(x, training=True)
+                    loss = self.compute_loss(y=y, y_pred=y_pred)
+                gradients = tape.gradient(loss, self.trainable_variables)
+                self.optimizer.apply(gradients, self.trainable_variables)
+                for metric in self.metrics:
+                    if metric.name == "loss":
+                        metric.update_state(loss)
+                    else:
+                        metric.update_state(y, y_pred)
+                return {metric.name: metric.result() for metric in self.metrics}
+
+        framework.utils.set_random_seed(1)
+        inputs = framework.Input((4,))
+        model = Guide(inputs, framework.layers.Dense(1)(inputs))
+        model.compile("sgd", "mse", metrics=["mae"])
+        return model
+
+    both(build, x=X, y=Y, batch_size=10, epochs=2)
+
+
+def test_results_of_a_model_inside_are_not_those_of_the_model():
+    def build(framework):
+        class Student(framework.Model):
+            def __init__(self, teacher):
+                super().__init__()
+                self.teacher, self.head = teacher, framework.layers.Dense(1)
+
+            def call(self, x):
+                return self.head(x) + self.teacher(x, training=False)
+
+        teacher = regression(framework)
+        teacher.fit(X, Y, verbose=0, shuffle=False)
+        student = Student(teacher)
+        student.compile("sgd", "mse", metrics=["mae"])
+        return student
+
+    both(build, x=X, y=Y, epochs=2)
+
+
 def test_several_inputs_and_outputs():
     def build(framework):
         framework.utils.set_random_seed(1)
@@ -207,6 +280,26 @@ def test_batch_hooks_see_each_batch():
     assert [batch for batch, _ in seen] == [0, 1, 2] * 2
 
 
+def test_the_batch_size_of_a_dataset_is_its_own():
+    model = regression(tfkit)
+    with pytest.warns(UserWarning, match="batch_size"):
+        model.fit(tf.data.Dataset.from_tensors((X, Y)), batch_size=3, verbose=0)
+    assert int(model.optimizer.iterations) == 1
+
+
+@pytest.mark.parametrize("floatx", ["float64", "bfloat16"])
+def test_other_float_types(floatx):
+    tfkit.config.set_floatx(floatx)
+    try:
+        model = regression(tfkit)
+        x, y = X.astype("float64") + 1e-12, Y.astype("float64")
+        loss = model.evaluate(x, y, verbose=0)[0]
+        expected = np.mean((model.predict(x, verbose=0).astype("float64") - y) ** 2)
+        assert loss == pytest.approx(expected, rel=1e-14 if floatx == "float64" else 0.02)
+    finally:
+        tfkit.config.set_floatx("float32")
+
+
 def test_mixed_precision_scales_the_loss():
     model = tfkit.Sequential(
         [tfkit.Input((4,)), tfkit.layers.Dense(1, dtype="mixed_float16")], dtype="mixed_float16"
@@ -233,8 +326,8 @@ def test_refused_calls_change_nothing():
         model.fit(X, Y[:49], verbose=0)
     with pytest.raises(ValueError, match="msee"):
         model.compile("adam", "msee")
-    with pytest.raises(ValueError, match="batch_size"):
-        model.fit(tf.data.Dataset.from_tensors((X, Y)), batch_size=3)
+    with pytest.raises(ValueError, match=r"np\.array\(x\)"):
+        model.fit(X.tolist(), Y.tolist())
     with pytest.raises(ValueError, match="validation_split"):
         model.fit(X, Y, validation_split=1.5)
     assert model.loss == "mse"

@@ -283,7 +283,7 @@ class Model(Trainer, Layer):
 
     def get_compile_config(self) -> dict[str, Any] | None:
         """What `compile` was given, as data; `None` before `compile`."""
-        return serialize_keras_object(self._compile_arguments) if self.compiled else None
+        return serialize_keras_object(self._tfkit_compile_arguments) if self.compiled else None
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
         """Compiles the model as it was when `get_compile_config` gave `config`.

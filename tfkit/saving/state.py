@@ -84,12 +84,10 @@ def metrics_state(model: Any) -> dict[str, tf.Variable]:
 
     Those that `compile` makes are no state of the model: each epoch and evaluation begins them anew.
     """
-    compiled = getattr(model, "_loss_tracker", None)
     state: dict[str, tf.Variable] = {}
     for path, metric in tracking.named_metrics(model):
-        if metric is not compiled:
-            variables = tracking.metric_variables(metric)
-            state |= {f"{path}/{name}": variable for name, variable in variables.items()}
+        variables = tracking.metric_variables(metric)
+        state |= {f"{path}/{name}": variable for name, variable in variables.items()}
     return state
 
 

@@ -157,9 +157,17 @@ def check_lengths(data: Any) -> None:
     """Refuses arrays whose numbers of rows differ.
 
     Raises:
-        ValueError: that gives the number of rows of `x`, `y` and `sample_weight`.
+        ValueError: that gives the number of rows of `x`, `y` and `sample_weight`; for Python numbers.
     """
     names = ("x", "y", "sample_weight")
+    for name, part in zip(names, data, strict=False):
+        for leaf in tf.nest.flatten(part):
+            if not hasattr(leaf, "shape") and not hasattr(leaf, "__len__"):
+                raise ValueError(
+                    f"Expected `{name}` to be an array or a tensor, or a nest of these. Received: a Python "
+                    f"{type(leaf).__name__} in a {type(part).__name__}. Make an array of numbers with "
+                    f"`np.array({name})`."
+                )
     lengths = [
         (
             name,

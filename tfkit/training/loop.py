@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from tfkit.training.callbacks import BackupAndRestore, CallbackList, History
 from tfkit.training.callbacks.callback_list import make_callback_list
@@ -49,7 +50,7 @@ class Steps:
         """Runs all steps that are left, or until a callback stops the training; the results."""
         if not self.done:
             self.feed.begin()
-        while self.num_steps is None or self.done < self.num_steps:
+        while (self.num_steps is None or self.done < self.num_steps) and self.feed.left != 0:
             if not self._run_program(callbacks):
                 break
             if self.mode == "train" and self.model.stop_training:
@@ -67,7 +68,7 @@ class Steps:
         if dense:
             getattr(callbacks, f"on_{self.mode}_batch_begin")(first)
         started = time.perf_counter()
-        steps, logs = self.feed.run(self.model, self.mode, first, self._pace.steps(left, limit))
+        steps, logs = self.feed.run(self.model, self.mode, self._pace.steps(left, limit))
         if steps == 0:
             return False
         self._pace.learn(steps, time.perf_counter() - started)
@@ -163,7 +164,7 @@ class Fit:
         return model.history
 
     def _check_ran_out(self) -> bool:
-        """Whether there is nothing to go on with; warns where there were too few batches."""
+        """Whether there is nothing to go on with; warns where an epoch had too few batches."""
         steps = self._steps
         if steps.num_steps is None:
             steps.num_steps = steps.done
@@ -175,7 +176,7 @@ class Fit:
                 "fewer `steps_per_epoch`.",
                 stacklevel=5,
             )
-        return ran_out and steps.feed.goes_on
+        return ran_out and steps.feed.is_spent
 
     # --- What a saved training keeps of it ------------------------------------------------------
 
@@ -318,16 +319,13 @@ def _due(number: int, frequency: Any) -> bool:
 
 
 def to_floats(logs: Logs) -> Logs:
-    """Logs as Python numbers; arrays stay arrays."""
-    floats = {}
-    for name, value in logs.items():
-        array = np.asarray(value)
+    """Logs as Python numbers by sorted name, as in Keras, dicts among them opened; arrays stay arrays."""
+    floats: Logs = {}
+    for name, value in sorted(logs.items()):
+        if isinstance(value, dict):
+            floats.update(to_floats(value))
+            continue
+        # NumPy by itself does not make an array of a bfloat16 tensor.
+        array = value.numpy() if isinstance(value, tf.Tensor) else np.asarray(value)
         floats[name] = float(array) if array.ndim == 0 else array
     return floats
-
-
-def flat_values(model: Any, logs: Logs) -> list[Any]:
-    """The values of logs in the order of the model's metrics."""
-    names = [name for name in model.metrics_names if name in logs]
-    names += [name for name in logs if name not in names]
-    return [logs[name] for name in names]

@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit import settings
+from tfkit.core import tracking
 from tfkit.core.autograph import convert
 from tfkit.metrics import Mean, Metric
 from tfkit.optimizers import Optimizer
@@ -21,8 +22,8 @@ class ModelSteps:
     optimizer: Optimizer | None = None
     run_eagerly = False
     _compiled_loss: CompiledLoss | None = None
-    _compiled_metrics: tuple[CompiledMetrics, ...] = ()
-    _loss_tracker: Mean | None = None
+    _tfkit_metrics: CompiledMetrics | None = None
+    _tfkit_loss_tracker: Mean | None = None
 
     # --- Steps, to override -------------------------------------------------------------------------
 
@@ -68,8 +69,8 @@ class ModelSteps:
         self, x: Any, y: Any, y_pred: Any, sample_weight: Any, training: bool
     ) -> tf.Tensor:
         loss = self.compute_loss(x, y, y_pred, sample_weight, training=training)
-        assert self._loss_tracker is not None
-        self._loss_tracker.update_state(
+        assert self._tfkit_loss_tracker is not None
+        self._tfkit_loss_tracker.update_state(
             tf.stop_gradient(loss), sample_weight=batch_size_of(x if x is not None else y_pred)
         )
         return loss
@@ -110,9 +111,8 @@ class ModelSteps:
         return self.get_metrics_result()
 
     def _feed_metrics(self, y: Any, y_pred: Any, sample_weight: Any) -> None:
-        for metrics in self._compiled_metrics:
-            if y is not None:
-                metrics.update_state(y, y_pred, sample_weight)
+        if self._tfkit_metrics is not None and y is not None:
+            self._tfkit_metrics.update_state(y, y_pred, sample_weight)
 
     def _results(self, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> dict[str, Any]:
         return self.compute_metrics(x, y, y_pred, sample_weight)
@@ -129,22 +129,31 @@ class ModelSteps:
 
     @property
     def metrics(self) -> list[Metric]:
-        """The mean loss, the model's own metrics, and those of `compile`."""
-        found = [self._loss_tracker] if self._loss_tracker is not None else []
-        found += self._own_metrics()
+        """The mean loss, the metrics of `compile` as one, the mean of each loss, and the layers' own."""
+        found: list[Any] = [self._tfkit_loss_tracker, self._tfkit_metrics]
         if self._compiled_loss is not None:
             found += self._compiled_loss.metrics
-        for compiled in self._compiled_metrics:
-            found += compiled.metrics
-        return list({id(metric): metric for metric in found}.values())
-
-    def _own_metrics(self) -> list[Metric]:
-        return super().metrics  # type: ignore[misc]
+        # The loss and metrics of a model inside are results of its own training.
+        layers = [
+            it for it in tracking.all_layers(self) if it is self or not isinstance(it, ModelSteps)
+        ]
+        for layer in layers:
+            found += [member for _, member in layer._members() if isinstance(member, Metric)]
+        return list({id(metric): metric for metric in found if metric is not None}.values())
 
     @property
     def metrics_names(self) -> list[str]:
         """The names of `metrics`."""
         return [metric.name for metric in self.metrics]
+
+    def _in_order(self, logs: dict[str, Any]) -> list[Any]:
+        """Results in the order of `metrics`; those under other names, such as an output's, come last."""
+        names: list[str] = []
+        for metric in self.metrics:
+            parts = metric.metrics if isinstance(metric, CompiledMetrics) else [metric]
+            names += [part.name for part in parts]
+        known = dict.fromkeys(name for name in names if name in logs)
+        return [logs[name] for name in [*known, *sorted(logs.keys() - known)]]
 
     def reset_metrics(self) -> None:
         """Sets all metrics back to where they began."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -49,7 +50,13 @@ def make_data(
     if class_weight is not None:
         check_class_weight(class_weight)
     if is_batches(x):
-        for name, value in (("y", y), ("sample_weight", sample_weight), ("batch_size", batch_size)):
+        if batch_size is not None:
+            warnings.warn(
+                "Argument `batch_size` is for arrays and has no effect: a dataset or generator already gives "
+                f"batches. Received: x={type(x).__name__}, batch_size={batch_size}",
+                stacklevel=4,
+            )
+        for name, value in (("y", y), ("sample_weight", sample_weight)):
             if value is not None:
                 raise ValueError(
                     f"Argument `{name}` is for arrays: a dataset or generator already gives batches of "

@@ -32,7 +32,7 @@ class Trainer(ModelSteps):
     jit_compile: bool | str = "auto"
     output_names: list[str] | None = None
     _programs: Programs
-    _compile_arguments: dict[str, Any] | None = None
+    _tfkit_compile_arguments: dict[str, Any] | None = None
 
     # --- Settings -----------------------------------------------------------------------------------
 
@@ -79,18 +79,16 @@ class Trainer(ModelSteps):
         found = optimizers.get(optimizer)
         names = self.output_names
         compiled_loss = None if loss is None else CompiledLoss(loss, loss_weights, names)
-        compiled_metrics = tuple(
-            CompiledMetrics(given, weighted, names)
-            for given, weighted in ((metrics, False), (weighted_metrics, True))
-            if given is not None
-        )
+        compiled_metrics = None
+        if metrics is not None or weighted_metrics is not None:
+            compiled_metrics = CompiledMetrics(metrics, weighted_metrics, names)
         mixed = self.dtype_policy.name == "mixed_float16"  # type: ignore[attr-defined]
         if auto_scale_loss and mixed and not isinstance(found, LossScaleOptimizer | None):
             found = LossScaleOptimizer(found, name="loss_scale_optimizer")
         self.optimizer = found
         self._compiled_loss = compiled_loss
-        self._compiled_metrics = compiled_metrics
-        self._loss_tracker = Mean(name="loss")
+        self._tfkit_metrics = compiled_metrics
+        self._tfkit_loss_tracker = Mean(name="loss")
         self.run_eagerly = run_eagerly
         self.steps_per_execution = steps_per_execution
         self.jit_compile = jit_compile
@@ -100,7 +98,7 @@ class Trainer(ModelSteps):
                 part.may_compile = jit_compile is not False
         self.stop_training = False
         self.compiled = True
-        self._compile_arguments = {
+        self._tfkit_compile_arguments = {
             "optimizer": found,
             "loss": loss,
             "loss_weights": loss_weights,
@@ -123,7 +121,7 @@ class Trainer(ModelSteps):
     @property
     def loss(self) -> Any:
         """The loss that `compile` was given."""
-        return (self._compile_arguments or {}).get("loss")
+        return (self._tfkit_compile_arguments or {}).get("loss")
 
     @property
     def plan(self) -> Plans:
@@ -220,8 +218,8 @@ class Trainer(ModelSteps):
         """The loss and metrics on the given data, without training; arguments as in `fit`.
 
         Returns:
-            The loss, or a list of loss and metrics in the order of `metrics_names`; with `return_dict`
-            a dict by name.
+            The loss, or a list of loss and metrics in the order of `metrics`; with `return_dict` a dict by
+            name.
         """
         if kwargs:
             raise ValueError(f"Arguments not recognized: {kwargs}")
@@ -231,7 +229,7 @@ class Trainer(ModelSteps):
         logs = loop.evaluate(self, data, verbose, steps, callbacks)
         if return_dict:
             return logs
-        values = loop.flat_values(self, logs)
+        values = self._in_order(logs)
         return values[0] if len(values) == 1 else values
 
     def predict(
@@ -291,7 +289,7 @@ class Trainer(ModelSteps):
         logs = loop.to_floats(run_arrays(self, mode, data, None, 0, 1))
         if return_dict:
             return logs
-        values = loop.flat_values(self, logs)
+        values = self._in_order(logs)
         return values[0] if len(values) == 1 else values
 
     def predict_on_batch(self, x: Any) -> Any:
