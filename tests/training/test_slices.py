@@ -137,12 +137,27 @@ def test_predictions_are_in_the_order_of_the_dataset():
     np.testing.assert_allclose(streamed, expected, rtol=1e-5)
 
 
-def test_steps_an_epoch_go_on_in_the_dataset_and_end_with_it():
-    model = make_model()
-    rows = tf.data.Dataset.from_tensor_slices((X, Y)).shuffle(50, seed=3).batch(10)
-    with pytest.warns(UserWarning, match="ran out of data"):
-        model.fit(rows, epochs=3, steps_per_epoch=3, verbose=0)
-    assert int(model.optimizer.iterations) == 5
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_steps_of_an_epoch_go_on_in_the_dataset_and_begin_anew(shuffled):
+    def losses(change):
+        model = make_model()
+        rows = tf.data.Dataset.from_tensor_slices((X, Y))
+        rows = rows.shuffle(50, seed=3) if shuffled else rows
+        with pytest.warns(UserWarning, match="ran out of data"):
+            history = model.fit(
+                change(rows.batch(10)),
+                epochs=4,
+                steps_per_epoch=3,
+                validation_data=change(rows.batch(9)),
+                validation_steps=2,
+                verbose=0,
+            )
+        assert int(model.optimizer.iterations) == 10
+        return [*history.history.values(), model.evaluate(change(rows.batch(10)), steps=2)]
+
+    ours, read = losses(lambda it: it), losses(lambda it: it.map(lambda *batch: batch))
+    for given, expected in zip(ours, read, strict=True):
+        np.testing.assert_allclose(given, expected, rtol=1e-5)
 
 
 def test_a_shuffle_that_is_gone_leaves_nothing():

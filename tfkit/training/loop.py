@@ -246,13 +246,11 @@ def fit(
         (x, y, sample_weight), validation_data = split_validation(
             (x, y, sample_weight), validation_split
         )
-    data = make_data(x, y, sample_weight, batch_size, shuffle, class_weight, steps_per_epoch)
+    data = make_data(x, y, sample_weight, batch_size, shuffle, class_weight)
     steps = Steps(model, "train", data, steps_per_epoch)
     validation = None
     if validation_data is not None:
-        data = _validation_data(
-            validation_data, validation_batch_size or batch_size, validation_steps
-        )
+        data = _validation_data(validation_data, validation_batch_size or batch_size)
         validation = Steps(model, "test", data, validation_steps)
     if resume is not None:
         callbacks = _with_backup(callbacks, resume)
@@ -287,7 +285,7 @@ def _check_steps(**numbers: int | None) -> None:
             raise ValueError(f"`{name}` must be a positive integer. Received: {value}")
 
 
-def _validation_data(given: Any, batch_size: int | None, num_steps: int | None) -> Data:
+def _validation_data(given: Any, batch_size: int | None) -> Data:
     parts = given if isinstance(given, (tuple, list)) else (given,)
     x, y, sample_weight = (*parts, None, None)[:3]
     if not parts or not (is_batches(x) or is_arrays(x)):
@@ -295,8 +293,7 @@ def _validation_data(given: Any, batch_size: int | None, num_steps: int | None) 
             "Unknown `validation_data`. Expected `(x, y)`, `(x, y, sample_weight)` or a dataset of "
             f"batches. Received: {given!r}"
         )
-    size = None if is_batches(x) else batch_size
-    return make_data(x, y, sample_weight, size, num_steps=num_steps)
+    return make_data(x, y, sample_weight, None if is_batches(x) else batch_size)
 
 
 def _with_backup(callbacks: Any, path: str | os.PathLike[str]) -> list[Any]:

@@ -134,9 +134,8 @@ class ModelSteps:
         if self._compiled_loss is not None:
             found += self._compiled_loss.metrics
         # The loss and metrics of a model inside are results of its own training.
-        layers = [
-            it for it in tracking.all_layers(self) if it is self or not isinstance(it, ModelSteps)
-        ]
+        layers: list[Any] = [self]
+        layers += [it for it in tracking.all_layers(self) if not isinstance(it, ModelSteps)]
         for layer in layers:
             found += [member for _, member in layer._members() if isinstance(member, Metric)]
         return list({id(metric): metric for metric in found if metric is not None}.values())

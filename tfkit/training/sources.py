@@ -32,7 +32,6 @@ def make_data(
     batch_size: int | None = None,
     shuffle: bool | str = False,
     class_weight: dict[int, float] | None = None,
-    num_steps: int | None = None,
 ) -> ArrayData | DatasetData:
     """Brings what the user passed into one of the two forms.
 
@@ -43,7 +42,6 @@ def make_data(
         batch_size: rows a step, for arrays only.
         shuffle: for arrays only.
         class_weight: a weight for each class of the targets, by index.
-        num_steps: steps of a pass, all batches unless given.
     """
     if x is None:
         raise ValueError("`x` is None. Expected arrays, a dataset or a generator of batches.")
@@ -63,7 +61,7 @@ def make_data(
                     f"`(x, y, sample_weight)`. Received: x={type(x).__name__}, {name}={_brief(value)}"
                 )
         if isinstance(x, tf.data.Dataset):
-            slices = as_slices(x) if num_steps is None and class_weight is None else None
+            slices = as_slices(x) if class_weight is None else None
             if slices is not None:
                 return slices
             count = int(x.cardinality())

@@ -224,7 +224,7 @@ class Trainer(ModelSteps):
         if kwargs:
             raise ValueError(f"Arguments not recognized: {kwargs}")
         self._check_compiled("evaluate")
-        data = make_data(x, y, sample_weight, batch_size, num_steps=steps)
+        data = make_data(x, y, sample_weight, batch_size)
         verbose = _verbosity(verbose)
         logs = loop.evaluate(self, data, verbose, steps, callbacks)
         if return_dict:
@@ -251,7 +251,7 @@ class Trainer(ModelSteps):
         Raises:
             ValueError: for callbacks together with `stream`.
         """
-        data = make_data(x, None, None, batch_size, num_steps=steps)
+        data = make_data(x, None, None, batch_size)
         if stream:
             if callbacks is not None:
                 raise ValueError(
