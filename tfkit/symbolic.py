@@ -56,10 +56,13 @@ class KerasTensor:
         return len(self.shape)
 
     def __repr__(self) -> str:
-        return f"<KerasTensor shape={self.shape}, dtype={self.dtype}, name={self.name}>"
+        return (
+            f"<KerasTensor shape={self.shape}, dtype={self.dtype}, sparse={self.sparse}, "
+            f"ragged={self.ragged}, name={self.name}>"
+        )
 
     def __iter__(self) -> Iterator[Any]:
-        raise TypeError(
+        raise NotImplementedError(
             f"{self!r} has no values yet and cannot be iterated over. "
             "Use `ops.unstack(x, axis=0)`, or put the loop into a Layer's `call()`."
         )
@@ -75,6 +78,12 @@ class KerasTensor:
             f"{self!r} has no values yet and cannot become a NumPy array. "
             "Use functions of `tfkit.ops` or of TensorFlow on it, or put the code into a Layer's `call()`."
         )
+
+    def __float__(self) -> float:
+        raise ValueError(f"{self!r} has no values yet and cannot become a Python number.")
+
+    def __int__(self) -> int:
+        raise ValueError(f"{self!r} has no values yet and cannot become a Python number.")
 
     def __len__(self) -> int:
         raise TypeError(f"{self!r} has no length. Use `x.shape[0]`.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.core.input_layer import InputLayer
+from tfkit.core.input_layer import Input, InputLayer
 from tfkit.core.layer import Layer
 from tfkit.symbolic import KerasTensor, Node, symbolic_leaves
 
@@ -39,6 +39,7 @@ class Graph:
                 )
         self.nodes = _in_order(self.flat_inputs, self.flat_outputs)
         self.layers = _unique(n.operation for n in self.nodes if isinstance(n.operation, Layer))
+        _check_names(self.layers)
 
     def run(self, inputs: Any) -> Any:
         """The outputs for these inputs, which have the form of `self.inputs`."""
@@ -78,6 +79,36 @@ class Graph:
             for output, result in zip(tf.nest.flatten(node.outputs), results, strict=True):
                 values[id(output)] = result
         return tf.nest.map_structure(fill, self.inputs), tf.nest.map_structure(fill, self.outputs)
+
+
+def graph_between(inputs: Any, outputs: Any) -> Graph:
+    """The graph from `inputs` to `outputs`.
+
+    An input that a layer has computed is replaced by a new `Input`: that layer is no part of the graph.
+    """
+    graph = Graph(inputs, outputs)
+    values = {id(tensor): _as_input(tensor) for tensor in graph.flat_inputs}
+    if all(values[id(tensor)] is tensor for tensor in graph.flat_inputs):
+        return graph
+    return Graph(*graph.replay({}, values))
+
+
+def _as_input(tensor: KerasTensor) -> KerasTensor:
+    if tensor.node is not None and isinstance(tensor.node.operation, InputLayer):
+        return tensor
+    return Input(
+        batch_shape=tensor.shape, dtype=tensor.dtype, sparse=tensor.sparse, ragged=tensor.ragged
+    )
+
+
+def _check_names(layers: list[Layer]) -> None:
+    """Refuses a name that was given to two layers: `get_layer` and files could not tell them apart."""
+    given = collections.Counter(layer.name for layer in layers if not layer._auto_named)
+    name, count = next(iter(given.most_common(1)), ("", 0))
+    if count > 1:
+        raise ValueError(
+            f'The name "{name}" is used {count} times in the model. Give each layer a name of its own.'
+        )
 
 
 def _unique(items: Any) -> list[Any]:
