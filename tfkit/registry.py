@@ -166,7 +166,7 @@ def find(name: Any, registered_name: Any, kind: str | None, config: dict[str, An
         config: the configuration, which says its module, and whether it means a function.
 
     Raises:
-        ValueError: for a name that stands in no table.
+        NotRegisteredError: for a name that stands in no table.
     """
     module = config.get("module") or ""
     is_function = config["class_name"] == "function"

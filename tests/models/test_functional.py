@@ -26,6 +26,7 @@ def test_a_nest_with_dicts_takes_data_of_its_form():
 
 
 def test_outputs_of_functions_have_names_of_their_own():
+    tfkit.utils.clear_session()
     inputs = tfkit.Input((3,))
     model = tfkit.Model(inputs, [layers.Subtract()([inputs, 2 * inputs]), inputs - 1, inputs - 2])
     assert model.output_names == ["subtract", "subtract_1", "subtract_2"]
@@ -55,3 +56,19 @@ def test_two_layers_of_one_name_are_refused():
     twins = [layers.Dense(1, name="twin")(inputs) for _ in range(2)]
     with pytest.raises(ValueError, match='The name "twin" is used 2 times'):
         tfkit.Model(inputs, twins)
+
+
+def test_a_copy_whose_calls_are_made_otherwise():
+    inputs = tfkit.Input((3,))
+    model = tfkit.Model(inputs, layers.Dense(2)(layers.Dense(3)(inputs)))
+    called = []
+
+    def call(layer, *args, **kwargs):
+        called.append(layer.name)
+        return layers.Identity()(layer(*args, **kwargs))
+
+    copy = tfkit.models.clone_model(model, call_function=call)
+    copy.set_weights(model.get_weights())
+    np.testing.assert_allclose(copy(X), model(X), rtol=1e-6)
+    assert called == [layer.name for layer in model.layers[1:]]
+    assert len(copy.layers) == 5

@@ -72,11 +72,12 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> None:
         state = self._tfkit
         before, builds = state.build_state(), state.builds
-        state.called_by(current_frame())
-        if builds or not state.locked:  # A complete layer gets no more weights.
-            state.builds += 1
+        if not builds:
+            state.called_by(current_frame())
+        unfinished = builds > 0 or not state.locked  # A complete layer gets no more weights.
+        state.builds += unfinished
         try:
-            with tf.init_scope(), CallFrame(self):
+            with tf.init_scope(), CallFrame(self) if unfinished else contextlib.nullcontext():
                 build(self, *args, **kwargs)
         except BaseException:
             state.set_build_state(before)

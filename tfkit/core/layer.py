@@ -357,10 +357,6 @@ class Layer(Stateful):
         """The label."""
         return self._name
 
-    @name.setter
-    def name(self, value: str) -> None:
-        self._name, self._auto_named = value, False
-
     @property
     def path(self) -> str:
         """How the layer is reached from the outermost layer that called it: `encoder/dense_proj`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -56,12 +57,18 @@ class Graph:
                     values[id(output)] = result
         return tf.nest.map_structure(fill, self.outputs)
 
-    def replay(self, copies: dict[int, Any], values: dict[int, Any]) -> tuple[Any, Any]:
+    def replay(
+        self,
+        copies: dict[int, Any],
+        values: dict[int, Any],
+        call: Callable[..., Any] = lambda operation, *args, **kwargs: operation(*args, **kwargs),
+    ) -> tuple[Any, Any]:
         """The same calls with other layers: the symbolic inputs and outputs of the copy.
 
         Args:
             copies: the layer to call instead, by id of the layer.
             values: symbolic tensors to begin with, by id of the input.
+            call: makes each call: `call(operation, *args, **kwargs)`.
         """
 
         def fill(leaf: Any) -> Any:
@@ -75,7 +82,7 @@ class Graph:
                 values[id(node.outputs)] = operation.output
                 continue
             args, kwargs = tf.nest.map_structure(fill, (node.args, node.kwargs))
-            results = tf.nest.flatten(operation(*args, **kwargs))
+            results = tf.nest.flatten(call(operation, *args, **kwargs))
             for output, result in zip(tf.nest.flatten(node.outputs), results, strict=True):
                 values[id(output)] = result
         return tf.nest.map_structure(fill, self.inputs), tf.nest.map_structure(fill, self.outputs)
