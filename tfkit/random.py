@@ -50,6 +50,7 @@ class SeedGenerator(tf.Module):
             self.state = tf.Variable(
                 [seed, 0], dtype="int64", trainable=False, name="seed_generator_state"
             )
+        self.state.path = f"{self.name}/seed_generator_state"
 
     def next(self, ordered: bool = True) -> tf.Tensor:
         """The next seed: a pair of integers, which differs from call to call.

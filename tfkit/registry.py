@@ -152,6 +152,10 @@ _FUNCTION_KINDS = (
 )
 
 
+class NotRegisteredError(TypeError, ValueError):
+    """A configuration names a class or function that is in no table. A `TypeError` in Keras."""
+
+
 def find(name: Any, registered_name: Any, kind: str | None, config: dict[str, Any]) -> Any:
     """The class or function that a configuration names, from the tables and nowhere else.
 
@@ -162,7 +166,7 @@ def find(name: Any, registered_name: Any, kind: str | None, config: dict[str, An
         config: the configuration, which says its module, and whether it means a function.
 
     Raises:
-        ValueError: for a name that stands in no table.
+        NotRegisteredError: for a name that stands in no table.
     """
     module = config.get("module") or ""
     is_function = config["class_name"] == "function"
@@ -174,7 +178,7 @@ def find(name: Any, registered_name: Any, kind: str | None, config: dict[str, An
         for item in found:
             if item is not None and not (is_function and inspect.isclass(item)):
                 return item
-    raise ValueError(
+    raise NotRegisteredError(
         f"A configuration names {name!r}"
         + (f" of module {module!r}" if module else "")
         + f", which is not registered{f' as {registered_name!r}' if registered_name else ''}"

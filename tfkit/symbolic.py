@@ -56,10 +56,13 @@ class KerasTensor:
         return len(self.shape)
 
     def __repr__(self) -> str:
-        return f"<KerasTensor shape={self.shape}, dtype={self.dtype}, name={self.name}>"
+        return (
+            f"<KerasTensor shape={self.shape}, dtype={self.dtype}, sparse={self.sparse}, "
+            f"ragged={self.ragged}, name={self.name}>"
+        )
 
     def __iter__(self) -> Iterator[Any]:
-        raise TypeError(
+        raise NotImplementedError(
             f"{self!r} has no values yet and cannot be iterated over. "
             "Use `ops.unstack(x, axis=0)`, or put the loop into a Layer's `call()`."
         )
@@ -76,6 +79,12 @@ class KerasTensor:
             "Use functions of `tfkit.ops` or of TensorFlow on it, or put the code into a Layer's `call()`."
         )
 
+    def __float__(self) -> float:
+        raise ValueError(f"{self!r} has no values yet and cannot become a Python number.")
+
+    def __int__(self) -> int:
+        raise ValueError(f"{self!r} has no values yet and cannot become a Python number.")
+
     def __len__(self) -> int:
         raise TypeError(f"{self!r} has no length. Use `x.shape[0]`.")
 
@@ -89,7 +98,8 @@ class Node:
         operation: the layer or the function that was called.
         args: its positional arguments, symbolic tensors among them.
         kwargs: its keyword arguments.
-        outputs: the nest of `KerasTensor`s that it gave; each gets this node as its origin.
+        outputs: the nest of `KerasTensor`s that it gave; each gets this node as its origin. One that
+            has another origin, such as an input that was handed on, is replaced by a new one.
     """
 
     def __init__(
@@ -98,10 +108,10 @@ class Node:
         self.operation = operation
         self.args = args
         self.kwargs = kwargs
-        self.outputs = outputs
-        for output in tf.nest.flatten(outputs):
-            if isinstance(output, KerasTensor):
-                output.node = self
+        given = {id(tensor) for tensor in self.input_tensors}
+        self.outputs = tf.nest.map_structure(lambda leaf: _own(leaf, given), outputs)
+        for output in self.output_tensors:
+            output.node = self
 
     @property
     def input_tensors(self) -> list[KerasTensor]:
@@ -119,6 +129,15 @@ class Node:
     def output_tensors(self) -> list[KerasTensor]:
         """The symbolic tensors among the outputs, in order."""
         return symbolic_leaves(self.outputs)
+
+
+def _own(leaf: Any, given: set[int]) -> Any:
+    """An output of a call: a tensor of its own where `leaf` is an input or belongs to another call."""
+    if not isinstance(leaf, KerasTensor) or (leaf.node is None and id(leaf) not in given):
+        return leaf
+    copy = KerasTensor(leaf.shape, leaf.dtype, leaf.sparse, leaf.ragged)
+    masking.set_mask(copy, masking.get_mask(leaf))
+    return copy
 
 
 def is_keras_tensor(x: Any) -> bool:
@@ -192,9 +211,7 @@ def _specification(leaf: Any) -> Any:
 
 def record(operation: Any, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """Notes down a call of `operation` and gives its symbolic results; `function` is what is traced."""
-    outputs = trace(function, args, kwargs)
-    Node(operation, tuple(args), dict(kwargs), outputs)
-    return outputs
+    return Node(operation, tuple(args), dict(kwargs), trace(function, args, kwargs)).outputs
 
 
 def symbolic_op(function: Function) -> Function:

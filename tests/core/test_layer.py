@@ -1,5 +1,7 @@
 """The behaviour of `Layer` that everything else rests on."""
 
+import collections
+
 import keras
 import numpy as np
 import pytest
@@ -307,3 +309,70 @@ def test_checkpoints_find_members_in_containers(tmp_path):
     other(x)
     tf.train.Checkpoint(layer=other).restore(path)
     np.testing.assert_array_equal(other(x), expected)
+
+
+def test_a_layer_that_hands_on_its_symbolic_input():
+    class Same(tfkit.layers.Layer):
+        def call(self, inputs):
+            return inputs
+
+        def compute_output_spec(self, inputs):
+            return inputs
+
+    inputs = tfkit.Input((3,))
+    hidden = tfkit.layers.Dense(4, name="below")(inputs)
+    model = tfkit.Model(inputs, tfkit.layers.Dense(2)(Same(name="same")(hidden)))
+    assert [layer.name for layer in model.layers][1:3] == ["below", "same"]
+    assert hidden.node.operation.name == "below"
+    assert model(np.ones((2, 3))).shape == (2, 2)
+
+
+def test_weights_have_the_path_of_the_layer_whose_build_made_them():
+    def make(framework):
+        class Pair(framework.layers.Layer):
+            def build(self, input_shape):
+                self.first = framework.layers.Dense(2, name="first")
+                self.first.build(input_shape)
+                self.second = framework.layers.Dense(2, name="second")
+                self.second.build(input_shape)
+
+            def call(self, inputs):
+                return self.first(inputs) + self.second(inputs)
+
+        return Pair(name="pair")
+
+    ours, theirs = make(tfkit), make(keras)
+    for layer in (ours, theirs):
+        layer(np.ones((2, 3), "float32"))
+    assert [weight.path for weight in ours.weights] == [weight.path for weight in theirs.weights]
+
+
+def test_a_complete_layer_is_not_built_again():
+    layer = tfkit.layers.Dense(2)
+    layer.build((None, 3))
+    kernel = layer.kernel
+    with pytest.raises(ValueError, match="once it is built"):
+        layer.build((None, 4))
+    assert layer.kernel is kernel
+    assert len(layer.weights) == 2
+
+
+def test_shapes_of_named_tuples():
+    pair = collections.namedtuple("pair", "a b")
+
+    class Both(tfkit.layers.Layer):
+        def call(self, inputs):
+            return pair(inputs, inputs[:, :1])
+
+    assert Both().compute_output_shape((None, 3)) == pair((None, 3), (None, 1))
+
+
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "float64"])
+def test_inputs_have_the_default_dtype_under_every_policy(policy):
+    for framework in (tfkit, keras):
+        before = framework.config.dtype_policy()
+        framework.config.set_dtype_policy(policy)
+        try:
+            assert framework.Input((3,)).dtype == "float32"
+        finally:
+            framework.config.set_dtype_policy(before)

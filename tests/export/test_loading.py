@@ -106,6 +106,19 @@ def test_other_endpoints(tagger):
     assert both(tf.constant(WORDS), training=True).shape == (2, 3)
 
 
+def test_a_training_endpoint_with_an_argument_of_another_name(tmp_path):
+    model = tfkit.Sequential([tfkit.Input((2,)), layers.Dense(1)])
+    archive = tfkit.export.ExportArchive()
+    archive.track(model)
+    spec = [tf.TensorSpec((None, 2), tf.float32)]
+    archive.add_endpoint("serve", model.call, input_signature=spec)
+    archive.add_endpoint("train", lambda x: model.call(x) + 1, input_signature=spec)
+    archive.write_out(tmp_path / "model", verbose=False)
+    layer = layers.TFSMLayer(tmp_path / "model", "serve", call_training_endpoint="train")
+    x = tf.ones((3, 2))
+    np.testing.assert_allclose(layer(x, training=True), layer(x) + 1, rtol=1e-6)
+
+
 def test_a_savedmodel_of_plain_tensorflow(tmp_path):
     module = tf.Module()
     module.v = tf.Variable(2.0)

@@ -313,7 +313,7 @@ TRAINING = {
     "rows of validation data": (
         compiled, fit(X, Y, validation_data=(X, ones(3, 2))), ValueError, "x: 4, y: 3",
     ),
-    "features of x": (compiled, fit(ones(4, 5), Y), ValueError, "'model'", "(None, 4)", "(None, 5)"),
+    "features of x": (compiled, fit(ones(4, 5), Y), ValueError, "'model/hidden'", "value 4", "(None, 5)"),
     "rank of x": (compiled, fit(ones(4), Y), ValueError, "'model/hidden'", "min_ndim=2", "ndim=1"),
     "strings as x": (compiled, fit(STRINGS, Y), ValueError, "'x'", "float32", "string", "dtype='string'"),
     "strings as y": (compiled, fit(X, STRINGS[:, :2]), ValueError, "loss", "string", "one-hot"),
@@ -398,7 +398,8 @@ MODELS = {
         "'w'", "model/hidden", "once it is built", "`build()`",
     ),
     "a layer that does not fit on top": (
-        sequential, lambda m: m.add(layers.Conv2D(2, 2, name="conv")), ValueError, "'conv'", "min_ndim=4",
+        sequential, lambda m: m.add(layers.Conv2D(2, 2, name="conv")), ValueError,
+        "'model/conv'", "min_ndim=4",
     ),
     "an Input on top": (sequential, lambda m: m.add(keras.Input((3,))), ValueError, "'model'", "Input"),
     "no layer": (sequential, lambda m: m.add(3), ValueError, "`Layer`", "3 (of type int)"),

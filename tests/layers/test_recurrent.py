@@ -180,6 +180,42 @@ def test_stateful_layers_go_on_where_the_batch_before_ended():
         layers.LSTM(4, stateful=True)(tfkit.Input((5, 4)))
 
 
+def test_a_smaller_batch_is_not_spread_over_the_kept_states():
+    kept = layers.LSTM(4, stateful=True)
+    for _ in range(3):
+        kept(X)
+    before = [state.numpy() for state in kept.states]
+    with pytest.raises(
+        (ValueError, tf.errors.InvalidArgumentError)
+    ):  # The latter once it is compiled.
+        kept(X[:1])
+    np.testing.assert_array_equal(before, [state.numpy() for state in kept.states])
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_states_of_stacked_cells_have_the_form_of_their_sizes(several):
+    def cell_of(framework):
+        class Add(framework.layers.Layer):
+            state_size = [4] if several else 4
+
+            def call(self, inputs, states):
+                return inputs + states[0], [inputs + states[0]]
+
+        return Add()
+
+    given = [tf.ones((len(X), 4)), tf.ones((len(X), 4)) * 2]
+    given = [[state] for state in given] if several else given
+    ours, theirs = (
+        framework.layers.RNN([cell_of(framework), cell_of(framework)], return_state=True)
+        for framework in (tfkit, keras)
+    )
+    for arguments in ({}, {"initial_state": given}):
+        results = ours(X, **arguments)
+        expected = theirs(X, **arguments)
+        tf.nest.assert_same_structure(results, expected)
+        assert_all_close(tf.nest.flatten(results), tf.nest.flatten(expected))
+
+
 def test_a_decoder_starts_with_the_states_of_an_encoder():
     def model(module):
         source, target = module.Input((None, 4)), module.Input((None, 4))

@@ -118,8 +118,8 @@ def test_functions_have_rows():
     assert [row[0] for row in rows[1:]] == [
         "i (InputLayer)",
         "d (Dense)",
-        "relu (function)",
-        "add (function)",
+        "relu (Relu)",
+        "add (Add)",
     ]
 
 

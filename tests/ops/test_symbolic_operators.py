@@ -14,7 +14,7 @@ BINARY = {
     operator.add: ops.add,
     operator.sub: ops.subtract,
     operator.mul: ops.multiply,
-    operator.truediv: ops.divide,
+    operator.truediv: ops.true_divide,
     operator.floordiv: ops.floor_divide,
     operator.mod: ops.mod,
     operator.pow: ops.power,
@@ -115,3 +115,16 @@ def test_nests_and_several_outputs():
     assert ops.concatenate(parts, axis=1).node.input_tensors == parts
     values, indices = ops.top_k(x, 2)
     assert (values.shape, indices.dtype) == ((None, 2), "int32")
+
+
+def test_symbolic_tensors_are_no_numbers():
+    x = KerasTensor((None, 3))
+    for use, error in ((list, NotImplementedError), (float, ValueError), (int, ValueError)):
+        for tensor in (x, keras.KerasTensor((None, 3))):
+            with pytest.raises(error):
+                use(tensor)
+
+
+def test_methods_are_those_of_keras():
+    assert KerasTensor((1, 2, 3)).reshape((3, 2)).shape == (3, 2)
+    assert KerasTensor((1, 2, 3)).squeeze(0).shape == (2, 3)

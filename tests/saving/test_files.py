@@ -5,6 +5,7 @@ import sys
 import textwrap
 
 import h5py
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -221,3 +222,37 @@ def test_exports_keep_names_and_dtypes(tmp_path):
     (result,) = signature(tf.constant(ids)).values()
     np.testing.assert_array_equal(result, expected)
     assert len(loaded.variables) == 3
+
+
+def test_configurations_of_keras_as_json():
+    inputs = keras.Input((4,))
+    hidden = keras.layers.Dense(3, activation="relu")(inputs)
+    theirs = keras.Model(inputs, keras.ops.mean(hidden, axis=1) * 2)
+    ours = tfkit.models.model_from_json(theirs.to_json())
+    ours.set_weights(theirs.get_weights())
+    np.testing.assert_allclose(ours(X), theirs(X), rtol=1e-6)
+
+
+def test_errors_have_the_types_of_keras(tmp_path):
+    class Unknown(layers.Layer):
+        def call(self, inputs):
+            return inputs
+
+    tfkit.Sequential([tfkit.Input((4,)), Unknown()]).save(tmp_path / "unknown.keras")
+    cases = (("missing.keras", ValueError), ("unknown.keras", TypeError))
+    for name, error in cases:
+        for framework in (tfkit, keras):
+            with pytest.raises(error):
+                framework.models.load_model(tmp_path / name)
+    with pytest.raises(TypeError, match="not registered"):
+        layers.deserialize({"class_name": "Unknown", "config": {}})
+
+
+def test_a_layer_that_copies_the_one_it_is_given(tmp_path):
+    inputs = tfkit.Input((5, 4))
+    inner = layers.Bidirectional(layers.LSTM(3, return_sequences=True))(inputs)
+    model = tfkit.Model(inputs, layers.Bidirectional(layers.RNN(layers.GRUCell(3)))(inner))
+    model.save(tmp_path / "model.h5")
+    x = np.ones((2, 5, 4), "float32")
+    loaded = tfkit.models.load_model(tmp_path / "model.h5")
+    np.testing.assert_array_equal(loaded(x), model(x))

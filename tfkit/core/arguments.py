@@ -165,7 +165,8 @@ def shapes_of(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: shapes_of(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(shapes_of(item) for item in value)
+        shapes = [shapes_of(item) for item in value]
+        return type(value)(*shapes) if hasattr(value, "_fields") else type(value)(shapes)
     if value is None:
         return None
     return tuple(value.shape)

@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tfkit.core import tracking
 from tfkit.core.arguments import CallArguments, given_dtype
+from tfkit.core.context import CallFrame, current_frame
 from tfkit.symbolic import KerasTensor
 
 
@@ -70,16 +71,19 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(build)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> None:
         state = self._tfkit
-        before = state.build_state()
-        state.builds += 1
+        before, builds = state.build_state(), state.builds
+        if not builds:
+            state.called_by(current_frame())
+        unfinished = builds > 0 or not state.locked  # A complete layer gets no more weights.
+        state.builds += unfinished
         try:
-            with tf.init_scope():
+            with tf.init_scope(), CallFrame(self) if unfinished else contextlib.nullcontext():
                 build(self, *args, **kwargs)
         except BaseException:
             state.set_build_state(before)
             raise
         finally:
-            state.builds -= 1
+            state.builds = builds
         bound = inspect.signature(build).bind(self, *args, **kwargs).arguments
         bound.pop(next(iter(bound)))
         state.build_arguments = {

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tfkit import settings
 from tfkit.core.layer import Layer
 from tfkit.names import auto_name
 from tfkit.symbolic import KerasTensor, Node
@@ -62,7 +63,7 @@ class InputLayer(Layer):
         self.ragged = bool(ragged)
         self.optional = optional
         tensor = KerasTensor(
-            self.batch_shape, dtype or self.compute_dtype, self.sparse, self.ragged, name=self.name
+            self.batch_shape, dtype or settings.floatx(), self.sparse, self.ragged, name=self.name
         )
         self._tensor_dtype = tensor.dtype
         self._tfkit.nodes.append(Node(self, (), {}, tensor))

@@ -153,9 +153,9 @@ class Layer(Stateful):
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call on symbolic tensors: notes it down, and builds the layer on the way."""
-        outputs = self.compute_output_spec(*args, **kwargs)
-        self._tfkit.nodes.append(Node(self, args, kwargs, outputs))
-        return outputs
+        node = Node(self, args, kwargs, self.compute_output_spec(*args, **kwargs))
+        self._tfkit.nodes.append(node)
+        return node.outputs
 
     def _runs_directly(self) -> bool:
         """Whether this is an outermost call by plain Python, which a compiled function may answer."""

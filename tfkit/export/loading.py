@@ -62,6 +62,7 @@ class TFSMLayer(Layer):
             self._training_endpoint, trace = self._find(call_training_endpoint)
             traces.append(trace)
         self._set_arguments(traces[0])
+        self._training_names = _argument_names(traces[-1])
         self.state = _by_name(captured_variables(traces), self._loaded)
         self.built = True
 
@@ -84,7 +85,7 @@ class TFSMLayer(Layer):
     def _set_arguments(self, trace: Any) -> None:
         """Gives the layer the arguments of its endpoint."""
         args, kwargs = trace.structured_input_signature
-        names = [*list(trace.function_type.parameters)[: len(args)], *kwargs]
+        names = _argument_names(trace)
         specs = zip(names, [*args, *kwargs.values()], strict=True)
         self._specs = {name: tf.nest.map_structure(_unnamed, spec) for name, spec in specs}
         self._tfkit.signature = _Arguments(self.call, names)
@@ -97,7 +98,10 @@ class TFSMLayer(Layer):
             name: tf.nest.map_structure(_cast, value, self._specs[name])
             for name, value in given.items()
         }
-        return (self._training_endpoint if training else self._endpoint)(**arguments)
+        if not training:
+            return self._endpoint(**arguments)
+        named = zip(self._training_names, arguments.values(), strict=False)
+        return self._training_endpoint(**dict(named))
 
     def get_config(self) -> dict[str, Any]:
         """There is none: a configuration that names another file would make whoever reads it open that."""
@@ -105,6 +109,12 @@ class TFSMLayer(Layer):
             f"Layer '{self.name}' comes from the SavedModel {self.filepath!r} and has no configuration. "
             "Save its weights with `save_weights()`, or export it again."
         )
+
+
+def _argument_names(trace: Any) -> list[str]:
+    """The names of an endpoint's arguments, in order."""
+    args, kwargs = trace.structured_input_signature
+    return [*list(trace.function_type.parameters)[: len(args)], *kwargs]
 
 
 class _Arguments(CallSignature):

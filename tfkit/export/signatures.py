@@ -29,10 +29,10 @@ def call_specs(layer: Any) -> dict[str, Any]:
     given = layer._tfkit.given
     graph = getattr(layer, "_graph", None)
     if graph is not None:
-        dtypes = _given_dtypes(graph, (given or {}).get("inputs"))
+        seen = _given_specs(graph, (given or {}).get("inputs"))
         specs = [
-            tf.TensorSpec([None, *tensor.shape[1:]], dtype, tensor.name)
-            for tensor, dtype in zip(graph.flat_inputs, dtypes, strict=True)
+            tf.TensorSpec(_sizes(tensor, spec), spec.dtype, tensor.name)
+            for tensor, spec in zip(graph.flat_inputs, seen, strict=True)
         ]
         return {"inputs": tf.nest.pack_sequence_as(graph.inputs, specs)}
     if given is None:
@@ -43,15 +43,23 @@ def call_specs(layer: Any) -> dict[str, Any]:
     return given
 
 
-def _given_dtypes(graph: Any, given: Any) -> list[Any]:
-    """Dtypes of the flat inputs of a functional model: those of its calls, else those of its `Input`s."""
+def _given_specs(graph: Any, given: Any) -> list[Any]:
+    """Specs of the flat inputs of a functional model: those of its calls, else those of its `Input`s."""
     if isinstance(given, dict) and not isinstance(graph.inputs, dict):
         given = [given.get(tensor.name) for tensor in graph.flat_inputs]  # passed by name
     flat = tf.nest.flatten(given)
-    declared = [tensor.dtype for tensor in graph.flat_inputs]
-    if len(flat) != len(declared):
-        return declared
-    return [getattr(spec, "dtype", dtype) for spec, dtype in zip(flat, declared, strict=True)]
+    if len(flat) != len(graph.flat_inputs):
+        return graph.flat_inputs
+    pairs = zip(flat, graph.flat_inputs, strict=True)
+    return [spec if hasattr(spec, "dtype") else tensor for spec, tensor in pairs]
+
+
+def _sizes(tensor: Any, spec: Any) -> list[Any]:
+    """The sizes of an input, free where calls had others: layers of a `Sequential` may allow that."""
+    declared, seen = tf.TensorShape([None, *tensor.shape[1:]]), tf.TensorShape(spec.shape)
+    return list(
+        declared.most_specific_compatible_shape(seen) if seen.rank == declared.rank else declared
+    )
 
 
 def layer_specs(layer: Any, input_signature: Any) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from tfkit.interop.keras_hdf5 import KerasReader
 from tfkit.interop.keras_matching import Checked, Matcher
 from tfkit.saving import hdf5
 from tfkit.saving.atomic import atomic_write
-from tfkit.saving.errors import LoadError
+from tfkit.saving.errors import ConfigurationError, LoadError, MissingFileError
 from tfkit.saving.matching import LoadReport, Rename
 
 # The version of Keras whose form the files have.
@@ -171,7 +171,7 @@ class _ArchiveReader(KerasReader):
 def open_file(path: Path) -> KerasReader:
     """A file of Keras for reading, with what is in it checked."""
     if not path.is_file():
-        raise FileNotFoundError(f"There is no model file at {path}.")
+        raise MissingFileError(f"There is no model file at {path}.")
     with open(path, "rb") as file:
         is_archive = file.read(2) == b"PK"
     return _ArchiveReader(path) if is_archive else KerasReader(path)
@@ -203,7 +203,9 @@ def _made(reader: KerasReader, config: Any) -> Any:
         with budget.limited(stored):
             model = serialization.deserialize_keras_object(config)
     except Exception as error:  # A class of the user's may raise anything.
-        raise LoadError(f"File {reader.path}: the model cannot be made: {error}") from error
+        raise ConfigurationError(
+            f"File {reader.path}: the model cannot be made: {error}"
+        ) from error
     if not isinstance(model, Layer):
         raise LoadError(f"File {reader.path} describes {model!r}, which is no model.")
     return model
@@ -248,7 +250,7 @@ def _compile(reader: KerasReader, model: Any, config: dict[str, Any]) -> None:
     try:
         model.compile_from_config(config)
     except Exception as error:
-        raise LoadError(
+        raise ConfigurationError(
             f"File {reader.path}: the configuration of `compile` cannot be used: {error} To load the model "
             "alone, pass `compile=False`."
         ) from error

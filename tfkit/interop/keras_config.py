@@ -43,6 +43,13 @@ def from_keras(config: Any) -> Any:
     return result
 
 
+def is_of_keras(config: Any) -> bool:
+    """Whether the configuration of a functional or Sequential model is Keras's: tfkit's says more."""
+    inner = config.get("config") if isinstance(config, dict) else None
+    layers = inner.get("layers") if isinstance(inner, dict) else None
+    return isinstance(layers, list) and not any("auto_named" in layer for layer in layers)
+
+
 def _without_code(config: dict[str, Any]) -> dict[str, Any]:
     """The configuration of a Lambda layer, its function by name."""
     function = config.get("function")

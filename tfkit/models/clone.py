@@ -14,7 +14,7 @@ def clone_model(
     model: Any,
     input_tensors: Any = None,
     clone_function: Callable[[Any], Any] | None = None,
-    call_function: None = None,
+    call_function: Callable[..., Any] | None = None,
     recursive: bool = False,
 ) -> Any:
     """A model of the same structure, with new layers and newly drawn weights.
@@ -23,15 +23,16 @@ def clone_model(
         model: a functional or Sequential model; any other is made again from its configuration.
         input_tensors: symbolic tensors to use as inputs instead of new ones.
         clone_function: function of a layer that gives the one to use in its place.
-        call_function: not supported; calls are repeated as they are.
+        call_function: makes each call of a functional model anew: `call_function(layer, *args, **kwargs)`
+            gives the output.
         recursive: whether `clone_function` is applied to the layers of nested models too.
 
     Raises:
         ValueError: for arguments that do not apply to the kind of model.
     """
-    if call_function is not None:
+    if call_function is not None and (isinstance(model, Sequential) or model._graph is None):
         raise ValueError(
-            "`call_function` is not supported. Build the new model with the functional API."
+            f"`call_function` needs a functional model, whose calls it makes. Received: {model!r}"
         )
 
     def clone(layer: Any) -> Any:
@@ -61,6 +62,7 @@ def clone_model(
     if input_tensors is not None:
         given = input_tensors if isinstance(input_tensors, (list, tuple)) else [input_tensors]
         values = {id(old): new for old, new in zip(model._graph.flat_inputs, given, strict=True)}
-    inputs, outputs = model._graph.replay(copies, values)
+    calls = {} if call_function is None else {"call": call_function}
+    inputs, outputs = model._graph.replay(copies, values, **calls)
     kind = Functional if type(model) is Functional else type(model)
     return kind(inputs, outputs, name=model.name)

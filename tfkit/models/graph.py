@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit.core.input_layer import InputLayer
+from tfkit.core.input_layer import Input, InputLayer
 from tfkit.core.layer import Layer
 from tfkit.symbolic import KerasTensor, Node, symbolic_leaves
 
@@ -39,6 +40,7 @@ class Graph:
                 )
         self.nodes = _in_order(self.flat_inputs, self.flat_outputs)
         self.layers = _unique(n.operation for n in self.nodes if isinstance(n.operation, Layer))
+        _check_names(self.layers)
 
     def run(self, inputs: Any) -> Any:
         """The outputs for these inputs, which have the form of `self.inputs`."""
@@ -55,12 +57,18 @@ class Graph:
                     values[id(output)] = result
         return tf.nest.map_structure(fill, self.outputs)
 
-    def replay(self, copies: dict[int, Any], values: dict[int, Any]) -> tuple[Any, Any]:
+    def replay(
+        self,
+        copies: dict[int, Any],
+        values: dict[int, Any],
+        call: Callable[..., Any] = lambda operation, *args, **kwargs: operation(*args, **kwargs),
+    ) -> tuple[Any, Any]:
         """The same calls with other layers: the symbolic inputs and outputs of the copy.
 
         Args:
             copies: the layer to call instead, by id of the layer.
             values: symbolic tensors to begin with, by id of the input.
+            call: makes each call: `call(operation, *args, **kwargs)`.
         """
 
         def fill(leaf: Any) -> Any:
@@ -74,10 +82,40 @@ class Graph:
                 values[id(node.outputs)] = operation.output
                 continue
             args, kwargs = tf.nest.map_structure(fill, (node.args, node.kwargs))
-            results = tf.nest.flatten(operation(*args, **kwargs))
+            results = tf.nest.flatten(call(operation, *args, **kwargs))
             for output, result in zip(tf.nest.flatten(node.outputs), results, strict=True):
                 values[id(output)] = result
         return tf.nest.map_structure(fill, self.inputs), tf.nest.map_structure(fill, self.outputs)
+
+
+def graph_between(inputs: Any, outputs: Any) -> Graph:
+    """The graph from `inputs` to `outputs`.
+
+    An input that a layer has computed is replaced by a new `Input`: that layer is no part of the graph.
+    """
+    graph = Graph(inputs, outputs)
+    values = {id(tensor): _as_input(tensor) for tensor in graph.flat_inputs}
+    if all(values[id(tensor)] is tensor for tensor in graph.flat_inputs):
+        return graph
+    return Graph(*graph.replay({}, values))
+
+
+def _as_input(tensor: KerasTensor) -> KerasTensor:
+    if tensor.node is not None and isinstance(tensor.node.operation, InputLayer):
+        return tensor
+    return Input(
+        batch_shape=tensor.shape, dtype=tensor.dtype, sparse=tensor.sparse, ragged=tensor.ragged
+    )
+
+
+def _check_names(layers: list[Layer]) -> None:
+    """Refuses a name that was given to two layers: `get_layer` and files could not tell them apart."""
+    given = collections.Counter(layer.name for layer in layers if not layer._auto_named)
+    name, count = next(iter(given.most_common(1)), ("", 0))
+    if count > 1:
+        raise ValueError(
+            f'The name "{name}" is used {count} times in the model. Give each layer a name of its own.'
+        )
 
 
 def _unique(items: Any) -> list[Any]:

@@ -16,7 +16,7 @@ def graph_to_config(graph: Graph) -> dict[str, Any]:
     Raises:
         TypeError: for a call of a function that is neither one of tfkit's ops nor registered.
     """
-    names = _operation_names(graph)
+    names = operation_names(graph)
     entries: dict[str, dict[str, Any]] = {}
     keys: dict[int, tuple[str, int, int]] = {}
     for node in graph.nodes:
@@ -26,15 +26,11 @@ def graph_to_config(graph: Graph) -> dict[str, Any]:
             if isinstance(node.operation, Layer):
                 entries[name]["auto_named"] = node.operation._auto_named
         calls = entries[name]["inbound_nodes"]
-        given = any(
-            tensor is output for tensor in graph.flat_inputs for output in node.output_tensors
-        )
-        arguments = ((), {}) if given else (node.args, node.kwargs)
         index = len(calls)
         calls.append(
             {
-                "args": [_argument(arg, keys) for arg in arguments[0]],
-                "kwargs": {key: _argument(value, keys) for key, value in arguments[1].items()},
+                "args": [_argument(arg, keys) for arg in node.args],
+                "kwargs": {key: _argument(value, keys) for key, value in node.kwargs.items()},
             }
         )
         for position, output in enumerate(node.output_tensors):
@@ -46,7 +42,7 @@ def graph_to_config(graph: Graph) -> dict[str, Any]:
     }
 
 
-def _operation_names(graph: Graph) -> dict[int, str]:
+def operation_names(graph: Graph) -> dict[int, str]:
     """A name for each node's operation: a layer's own; a function's, numbered within the model."""
     names: dict[int, str] = {}
     taken = {layer.name for layer in graph.layers}

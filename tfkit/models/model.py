@@ -13,12 +13,11 @@ import tensorflow as tf
 from tfkit import masking
 from tfkit.core import tracking
 from tfkit.core.context import CallFrame, current_frame
-from tfkit.core.input_layer import InputLayer
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
 from tfkit.export.formats import export
-from tfkit.models.graph import Graph
-from tfkit.models.graph_config import graph_from_config, graph_to_config
+from tfkit.models.graph import Graph, graph_between
+from tfkit.models.graph_config import graph_from_config, graph_to_config, operation_names
 from tfkit.models.naming import local_names
 from tfkit.models.summary import print_summary
 from tfkit.names import did_you_mean
@@ -26,6 +25,7 @@ from tfkit.saving.formats import load_weights, save_model
 from tfkit.saving.matching import LoadReport, Rename
 from tfkit.saving.weights import save_weights
 from tfkit.serialization import deserialize_keras_object, serialize_keras_object
+from tfkit.symbolic import KerasTensor
 from tfkit.training.cache import Programs
 from tfkit.training.trainer import Trainer
 
@@ -71,18 +71,16 @@ class Model(Trainer, Layer):
         super().__init__(**kwargs)
         self._programs = Programs()
         if inputs is not None:
-            self._set_graph(Graph(inputs, outputs))
+            self._set_graph(graph_between(inputs, outputs))
 
     # --- As a graph of layers -----------------------------------------------------------------------
 
     def _set_graph(self, graph: Graph) -> None:
         """Makes the model compute `graph`."""
         self._graph = graph
-        self.output_names = [tensor.node.operation for tensor in graph.flat_outputs]  # type: ignore[union-attr]
-        self.output_names = [
-            getattr(op, "name", getattr(op, "__name__", "")) for op in self.output_names
-        ]
-        self.input_spec = tf.nest.map_structure(_input_spec, graph.inputs)
+        names = operation_names(graph)
+        self.output_names = [names[id(tensor.node)] for tensor in graph.flat_outputs]
+        self.input_spec = _input_specs(graph.inputs)
         self.supports_masking = True
         self.built = True
 
@@ -341,14 +339,25 @@ class Functional(Model):
         super().__init__(inputs, outputs, name=name, **kwargs)
 
 
-def _input_spec(tensor: Any) -> InputSpec:
-    operation = tensor.node.operation
-    optional = isinstance(operation, InputLayer) and operation.optional
+def _input_specs(inputs: Any) -> Any:
+    """What is expected of each input; data in a dict come by the keys of `inputs`, else by the names."""
+    if isinstance(inputs, dict):
+        return {
+            key: _input_spec(value, key)
+            if isinstance(value, KerasTensor)
+            else tf.nest.map_structure(_input_spec, value)
+            for key, value in inputs.items()
+        }
+    named = isinstance(inputs, KerasTensor) or all(isinstance(t, KerasTensor) for t in inputs)
+    return tf.nest.map_structure(lambda t: _input_spec(t, t.name if named else None), inputs)
+
+
+def _input_spec(tensor: Any, name: str | None = None) -> InputSpec:
     return InputSpec(
         shape=(None, *tensor.shape[1:]),
         allow_last_axis_squeeze=True,
-        name=tensor.name if isinstance(operation, InputLayer) else None,
-        optional=optional,
+        name=name,
+        optional=tensor.node.operation.optional,
     )
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tfkit import serialization
+from tfkit.core import building
+from tfkit.core.arguments import CallArguments
+from tfkit.core.context import CallFrame
 from tfkit.core.input_layer import InputLayer
 from tfkit.core.layer import Layer
 from tfkit.models.graph import Graph
@@ -69,6 +72,34 @@ class Sequential(Model):
             stack.append(InputLayer(shape=layer._input_shape_argument))
         self._set_stack([*stack, layer])
 
+    def build(self, input_shape: Any = None) -> None:
+        """Connects the layers, as an `Input` of this shape below them would.
+
+        Args:
+            input_shape: shape of the input, with the batch.
+
+        Raises:
+            ValueError: where there are no layers.
+        """
+        if not self._stack:
+            raise ValueError(
+                f"Sequential model '{self.name}' cannot be built because it has no layers. "
+                "Call `model.add(layer)`."
+            )
+        if self._graph is None and input_shape and building.is_shape(input_shape):
+            spec = (self._tfkit.specs or {}).get("inputs")
+            dtype = self._stack[0].compute_dtype if spec is None else spec.dtype
+            entry = InputLayer(batch_shape=tuple(input_shape), dtype=dtype)
+            self._set_stack([entry, *self._stack])
+
+    def _build_once(self, arguments: CallArguments) -> None:
+        """Connects the layers by the first input; layers that cannot be traced run one by one instead."""
+        try:
+            super()._build_once(arguments)
+        except Exception:
+            if not self._stack:
+                raise
+
     def pop(self, rebuild: bool = True) -> Layer:
         """Takes the topmost layer away and gives it."""
         del rebuild
@@ -79,19 +110,27 @@ class Sequential(Model):
         return layer
 
     def _set_stack(self, stack: list[Layer]) -> None:
-        if stack and isinstance(stack[0], InputLayer):
-            first = stack[0].output
-            inside = self._graph is not None and self._stack == stack[: len(self._stack)]
-            output = self._graph.outputs if inside and self._graph is not None else first
-            for layer in stack[len(self._stack) if inside else 1 :]:
-                if not isinstance(layer, InputLayer):
-                    output = layer(output)
-            self._stack = stack
-            self._set_graph(Graph(first, output))
-        else:
-            self._stack = stack
+        before, self._stack = self._stack, stack
+        try:
+            with building.undone_on_error(self), CallFrame(self):
+                self._connect(before)
+        except BaseException:
+            self._stack = before
+            raise
+
+    def _connect(self, before: list[Layer]) -> None:
+        """Makes the graph of the stack, which was `before`: layers are called when they come in."""
+        if not self._stack or not isinstance(self._stack[0], InputLayer):
             self._graph = None
             self.built = False
+            return
+        first = self._stack[0].output
+        kept = self._graph is not None and before == self._stack[: len(before)]
+        output = self._graph.outputs if kept and self._graph is not None else first
+        for layer in self._stack[len(before) if kept else 1 :]:
+            output = layer(output)
+        self._set_graph(Graph(first, output))
+        self.input_spec = None  # The layers check: some take inputs of other sizes.
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Runs the layers from bottom to top."""
@@ -100,6 +139,20 @@ class Sequential(Model):
         for layer in self._stack:
             inputs = layer(inputs)
         return inputs
+
+    @property
+    def inputs(self) -> Any:
+        """The symbolic input, as a list.
+
+        Raises:
+            AttributeError: before the model is built.
+        """
+        if self._graph is None:
+            raise AttributeError(
+                f"Sequential model '{self.name}' has no defined inputs yet. Call it on data, or begin it "
+                "with an `Input`."
+            )
+        return self._graph.flat_inputs
 
     @property
     def layers(self) -> list[Layer]:

@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tfkit.core.layer import Layer
+from tfkit.models.graph_config import operation_names
 from tfkit.symbolic import Node
 
 _JUSTIFY: dict[str, JustifyMethod] = {"Param #": "right", "Trainable": "center"}
@@ -30,6 +31,7 @@ def print_summary(
 ) -> None:
     """Prints the layers of a model; the arguments are those of `Model.summary`."""
     calls = _calls(model)
+    names = {} if model._graph is None else operation_names(model._graph)
     columns = ["Layer (type)", "Output Shape", "Param #"]
     columns += ["Connected to"] * _branches(model) + ["Trainable"] * show_trainable
 
@@ -41,9 +43,9 @@ def print_summary(
     table = Table(width=line_length)
     for title, width in zip(columns, widths, strict=True):
         table.add_column(title, justify=_JUSTIFY.get(title, "left"), width=width)
-    for operation in _in_range(list(calls), layer_range):
+    for operation in _in_range(list(calls), layer_range, names):
         for depth, inner in _nested(operation, 0, expand_nested):
-            row = _row(inner, "   " * depth + "└ " * (depth > 0), calls)
+            row = _row(inner, "   " * depth + "└ " * (depth > 0), calls, names)
             table.add_row(*(escape(row[title]) for title in columns))
 
     lines = [f'[bold]Model: "{escape(model.name)}"[/bold]', table, *_totals(model)]
@@ -95,14 +97,17 @@ def _nested(operation: Any, depth: int, expand: bool) -> list[tuple[int, Any]]:
     return [(depth, operation), *itertools.chain(*rows)]
 
 
-def _row(operation: Any, prefix: str, calls: dict[Any, list[Node]]) -> dict[str, str]:
+def _row(
+    operation: Any, prefix: str, calls: dict[Any, list[Node]], names: dict[int, str]
+) -> dict[str, str]:
     """The cells of a layer or function, by the titles of their columns."""
     here = calls.get(operation, [])
-    sources = [_source(tensor, calls) for node in here for tensor in node.input_tensors]
+    sources = [_source(tensor, calls, names) for node in here for tensor in node.input_tensors]
     row = {"Connected to": ", ".join(sources) or "-", "Param #": "0", "Trainable": "-"}
     if not isinstance(operation, Layer):
         shapes = _shapes(operation.outputs)
-        return row | {"Layer (type)": f"{_name(operation)} (function)", "Output Shape": shapes}
+        kind = "".join(part.capitalize() for part in operation.operation.__name__.split("_"))
+        return row | {"Layer (type)": f"{names[id(operation)]} ({kind})", "Output Shape": shapes}
     row["Layer (type)"] = f"{prefix}{operation.name} ({type(operation).__name__})"
     row["Output Shape"] = _layer_shapes(operation, here)
     row["Param #"] = f"{operation.count_params():,}" if operation.built else "0 (unbuilt)"
@@ -111,18 +116,12 @@ def _row(operation: Any, prefix: str, calls: dict[Any, list[Node]]) -> dict[str,
     return row
 
 
-def _source(tensor: Any, calls: dict[Any, list[Node]]) -> str:
+def _source(tensor: Any, calls: dict[Any, list[Node]], names: dict[int, str]) -> str:
     """Where a tensor comes from: `layer[which of its calls][which of the outputs]`."""
     operation = _operation(tensor.node)
     call = calls.get(operation, [tensor.node]).index(tensor.node)
     output = [id(one) for one in tensor.node.output_tensors].index(id(tensor))
-    return f"{_name(operation)}[{call}][{output}]"
-
-
-def _name(operation: Any) -> str:
-    if isinstance(operation, Node):
-        return getattr(operation.operation, "__name__", type(operation.operation).__name__)
-    return operation.name
+    return f"{names[id(tensor.node)]}[{call}][{output}]"
 
 
 def _layer_shapes(layer: Layer, calls: list[Node]) -> str:
@@ -143,11 +142,11 @@ def _shapes(outputs: Any) -> str:
 # --- What was asked for ------------------------------------------------------------------------------
 
 
-def _in_range(operations: list[Any], layer_range: Any) -> list[Any]:
+def _in_range(operations: list[Any], layer_range: Any, nodes: dict[int, str]) -> list[Any]:
     """The rows from the first that matches one pattern to the last that matches the other."""
     if layer_range is None:
         return operations
-    names = [_name(operation) for operation in operations]
+    names = [nodes.get(id(row)) or row.name for row in operations]
     if len(layer_range) != 2 or not all(isinstance(pattern, str) for pattern in layer_range):
         raise ValueError(
             "`layer_range` must be two strings, the names of the first and the last layer to show, "

@@ -721,8 +721,8 @@ define_operators(
         "__rsub__": _reflected(subtract),
         "__mul__": multiply,
         "__rmul__": _reflected(multiply),
-        "__truediv__": divide,
-        "__rtruediv__": _reflected(divide),
+        "__truediv__": true_divide,
+        "__rtruediv__": _reflected(true_divide),
         "__floordiv__": floor_divide,
         "__rfloordiv__": _reflected(floor_divide),
         "__mod__": mod,
@@ -748,5 +748,7 @@ define_operators(
         "__rxor__": _reflected(logical_xor),
         "__invert__": logical_not,
         "__getitem__": get_item,
+        "reshape": lambda self, newshape: reshape(self, newshape),
+        "squeeze": lambda self, axis=None: squeeze(self, axis),
     }
 )

@@ -7,3 +7,11 @@ class LoadError(ValueError):
 
 class DamagedFileError(LoadError, OSError):
     """A model file is truncated, or no HDF5 file at all. Also an `OSError`, which it is in Keras."""
+
+
+class MissingFileError(LoadError, FileNotFoundError):
+    """There is no model file. Keras raises a `ValueError` for a model, a `FileNotFoundError` for weights."""
+
+
+class ConfigurationError(LoadError, TypeError):
+    """A model file's configuration cannot be used. Also a `TypeError`, which it is in Keras."""

@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.saving import json_nest, seal
-from tfkit.saving.errors import DamagedFileError, LoadError
+from tfkit.saving.errors import DamagedFileError, LoadError, MissingFileError
 from tfkit.training.arrays import aligned_empty
 
 FORMAT = "tfkit"
@@ -160,7 +160,7 @@ class Reader:
         self._entries: dict[str, _Entry] = {}
         self._groups: set[str] = set()
         if not path.is_file():
-            raise FileNotFoundError(f"There is no model file at {path}.")
+            raise MissingFileError(f"There is no model file at {path}.")
         self._raw = open(path, "rb", buffering=0)  # noqa: SIM115
         try:
             self.seal = seal.check(self._raw, path)

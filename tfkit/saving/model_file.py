@@ -9,9 +9,10 @@ from typing import Any
 from tfkit import budget, registry, serialization
 from tfkit.core import tracking
 from tfkit.core.layer import Layer
+from tfkit.interop import keras_config
 from tfkit.saving import hdf5, matching, state, weights
 from tfkit.saving.atomic import atomic_write
-from tfkit.saving.errors import LoadError
+from tfkit.saving.errors import ConfigurationError, LoadError
 from tfkit.saving.json_nest import from_json, to_json
 
 CONFIG = "config"
@@ -101,7 +102,7 @@ def load_model(
             with budget.limited(reader.stored_bytes(state.WEIGHTS)):
                 model = serialization.deserialize_keras_object(from_json(config))
         except Exception as error:  # Whatever the constructors of layers make of wrong arguments.
-            raise LoadError(
+            raise ConfigurationError(
                 f"File {filepath}: its configuration gives no model. {type(error).__name__}: {error}"
             ) from error
         if not isinstance(model, Layer):
@@ -113,7 +114,7 @@ def load_model(
                 with budget.limited(reader.stored_bytes(state.WEIGHTS)):
                     model.compile_from_config(from_json(compiled))
             except Exception as error:
-                raise LoadError(
+                raise ConfigurationError(
                     f"File {filepath}: the configuration of `compile` cannot be used. To load the model "
                     f"alone, pass `compile=False`. {type(error).__name__}: {error}"
                 ) from error
@@ -149,13 +150,16 @@ def _add_metrics(loaded: weights.Loaded, model: Any) -> None:
 
 
 def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = None) -> Any:
-    """A new model with the configuration that `model.to_json()` gave.
+    """A new model with the configuration that `model.to_json()` of tfkit or of Keras gave.
 
     Raises:
         ValueError: for a text that is no JSON, describes no model, or names what is not registered.
     """
     with registry.custom_object_scope(custom_objects or {}):
-        model = serialization.deserialize_keras_object(from_json(json_string))
+        config = from_json(json_string)
+        if keras_config.is_of_keras(config):
+            config = keras_config.from_keras(config)
+        model = serialization.deserialize_keras_object(config)
     if not isinstance(model, Layer):
         raise ValueError(f"The text describes {model!r}, which is no model.")
     return model

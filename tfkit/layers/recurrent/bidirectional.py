@@ -130,14 +130,27 @@ class Bidirectional(Layer):
         config.pop("weights", None)
         return config
 
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """A new layer with the arguments that `config` holds."""
+        # Copies of the layer are used, and are built here: itself it needs no weights.
+        return super().from_config({**config, "layer": _unbuilt(config["layer"])})
+
 
 def _copy(layer: Layer, prefix: str, **changes: Any) -> Any:
     """A new layer with the configuration of `layer`, and `prefix` in its name."""
-    config = serialization.serialize_keras_object(layer)
+    config = _unbuilt(serialization.serialize_keras_object(layer))
     config["config"]["name"] = prefix + layer.name.removeprefix(prefix)
     config["config"].update(changes)
     with registry.custom_object_scope({type(layer).__name__: type(layer)}):
         return serialization.deserialize_keras_object(config)
+
+
+def _unbuilt(config: Any) -> Any:
+    """The configuration of a layer and of those inside, without what would build them."""
+    if isinstance(config, dict):
+        return {k: _unbuilt(value) for k, value in config.items() if k != "build_config"}
+    return [_unbuilt(item) for item in config] if isinstance(config, list) else config
 
 
 def _check_pair(forward: Any, backward: Any) -> None:

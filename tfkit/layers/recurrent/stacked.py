@@ -45,7 +45,13 @@ class StackedRNNCells(Cell):
 
     def get_initial_state(self, batch_size: Any = None) -> list[Any]:
         """The first states of each cell."""
-        return [initial_state_of(cell, batch_size, self.compute_dtype) for cell in self.cells]
+        states = [initial_state_of(cell, batch_size, self.compute_dtype) for cell in self.cells]
+        return [
+            state[0]
+            if isinstance(cell.state_size, int) and not hasattr(cell, "get_initial_state")
+            else state
+            for cell, state in zip(self.cells, states, strict=True)
+        ]
 
     def build(self, input_shape: Any) -> None:
         """Builds the cells."""
@@ -62,8 +68,9 @@ class StackedRNNCells(Cell):
         def step(inputs: tf.Tensor, states: Any) -> tuple[tf.Tensor, Any]:
             new_states = []
             for one, state in zip(steps, states, strict=True):
-                inputs, new_state = one(inputs, state)
-                new_states.append(new_state)
+                nested = tf.nest.is_nested(state)
+                inputs, new_state = one(inputs, state if nested else [state])
+                new_states.append(new_state if nested else new_state[0])
             return inputs, new_states
 
         return step

@@ -1,0 +1,74 @@
+"""Models of symbolic inputs and outputs: what they are made of and how data finds its input."""
+
+import numpy as np
+import pytest
+
+import tfkit
+from tfkit import layers
+
+X = np.arange(12, dtype="float32").reshape(4, 3)
+
+
+def test_data_in_a_dict_come_by_the_keys_of_the_inputs():
+    inputs = {"x": tfkit.Input((3,), name="left"), "y": tfkit.Input((2,), name="right")}
+    model = tfkit.Model(inputs, layers.Concatenate()([inputs["y"], inputs["x"]]))
+    np.testing.assert_array_equal(
+        model({"x": X, "y": X[:, :2]}), np.concatenate([X[:, :2], X], axis=1)
+    )
+    with pytest.raises(ValueError, match='Missing data for input "x"'):
+        model({"left": X, "right": X[:, :2]})
+
+
+def test_a_nest_with_dicts_takes_data_of_its_form():
+    first, second = tfkit.Input((3,)), tfkit.Input((3,))
+    model = tfkit.Model({"a": {"b": first}, "c": [second]}, first - second)
+    np.testing.assert_array_equal(model({"a": {"b": X}, "c": [2 * X]}), -X)
+
+
+def test_outputs_of_functions_have_names_of_their_own():
+    tfkit.utils.clear_session()
+    inputs = tfkit.Input((3,))
+    model = tfkit.Model(inputs, [layers.Subtract()([inputs, 2 * inputs]), inputs - 1, inputs - 2])
+    assert model.output_names == ["subtract", "subtract_1", "subtract_2"]
+    model.compile("sgd", "mse")
+    logs = model.evaluate(X, [X, X, X], verbose=0, return_dict=True)
+    assert list(logs) == ["loss", "subtract_loss", "subtract_1_loss", "subtract_2_loss"]
+
+
+def test_a_model_that_begins_in_the_middle(tmp_path):
+    inputs = tfkit.Input((3,))
+    hidden = layers.Dense(5, name="below")(inputs)
+    whole = tfkit.Model(inputs, layers.Dense(2, name="above")(hidden))
+    head = tfkit.Model(hidden, whole.output)
+    assert [layer.name for layer in head.layers][1:] == ["above"]
+    assert head.count_params() == 12
+    encoded = tfkit.Model(inputs, hidden)(X)
+    np.testing.assert_allclose(head(encoded), whole(X), rtol=1e-6)
+    for name in ("head.h5", "head.keras"):
+        head.save(tmp_path / name)
+        np.testing.assert_array_equal(
+            tfkit.models.load_model(tmp_path / name)(encoded), head(encoded)
+        )
+
+
+def test_two_layers_of_one_name_are_refused():
+    inputs = tfkit.Input((3,))
+    twins = [layers.Dense(1, name="twin")(inputs) for _ in range(2)]
+    with pytest.raises(ValueError, match='The name "twin" is used 2 times'):
+        tfkit.Model(inputs, twins)
+
+
+def test_a_copy_whose_calls_are_made_otherwise():
+    inputs = tfkit.Input((3,))
+    model = tfkit.Model(inputs, layers.Dense(2)(layers.Dense(3)(inputs)))
+    called = []
+
+    def call(layer, *args, **kwargs):
+        called.append(layer.name)
+        return layers.Identity()(layer(*args, **kwargs))
+
+    copy = tfkit.models.clone_model(model, call_function=call)
+    copy.set_weights(model.get_weights())
+    np.testing.assert_allclose(copy(X), model(X), rtol=1e-6)
+    assert called == [layer.name for layer in model.layers[1:]]
+    assert len(copy.layers) == 5

@@ -1,0 +1,73 @@
+"""A stack of layers: what its first input settles."""
+
+import keras
+import numpy as np
+import pytest
+
+import tfkit
+
+X = np.arange(12, dtype="float32").reshape(4, 3)
+
+
+def stack(framework):
+    framework.utils.clear_session()
+    framework.utils.set_random_seed(1)
+    return framework.Sequential(
+        [framework.layers.Dense(4, activation="relu"), framework.layers.Dense(2)]
+    )
+
+
+@pytest.fixture(params=["call", "build", "fit"])
+def built(request):
+    def run(framework):
+        model = stack(framework)
+        if request.param == "call":
+            model(X)
+        elif request.param == "build":
+            model.build((None, 3))
+        else:
+            model.compile("sgd", "mse")
+            model.fit(X, X[:, :2], verbose=0)
+        return model
+
+    return run
+
+
+def test_the_first_input_makes_a_graph(built):
+    ours, theirs = built(tfkit), built(keras)
+    assert ours.input_shape[1:] == theirs.input_shape[1:] == (3,)
+    assert ours.output_shape[1:] == theirs.output_shape[1:] == (2,)
+    assert [weight.path for weight in ours.weights] == [weight.path for weight in theirs.weights]
+    hidden = tfkit.Model(ours.inputs, ours.layers[0].output)([X])
+    np.testing.assert_allclose(
+        hidden, keras.Model(theirs.inputs, theirs.layers[0].output)([X]), rtol=1e-6
+    )
+
+
+def test_nothing_is_known_before():
+    for framework in (tfkit, keras):
+        model = stack(framework)
+        with pytest.raises(AttributeError, match="no defined inputs yet"):
+            _ = model.inputs
+        with pytest.raises(ValueError, match="has no layers"):
+            framework.Sequential()(X)
+
+
+def test_later_inputs_may_have_other_sizes(tmp_path):
+    model = tfkit.Sequential(
+        [tfkit.layers.Conv2D(2, 3), tfkit.layers.GlobalAveragePooling2D(), tfkit.layers.Dense(1)]
+    )
+    for size in (8, 6, 9):
+        assert model(np.ones((2, size, size, 1), "float32")).shape == (2, 1)
+    model.export(tmp_path / "exported", verbose=False)
+    exported = tfkit.layers.TFSMLayer(tmp_path / "exported")
+    assert exported(np.ones((1, 5, 7, 1), "float32")).shape == (1, 1)
+
+
+def test_layers_that_cannot_be_traced_run_one_by_one():
+    class Plain(tfkit.layers.Layer):
+        def call(self, inputs):
+            return tfkit.ops.convert_to_tensor(np.asarray(inputs) * 2)
+
+    model = tfkit.Sequential([tfkit.layers.Dense(2), Plain()])
+    np.testing.assert_allclose(model(X), model.layers[0](X) * 2, rtol=1e-6)
