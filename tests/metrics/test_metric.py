@@ -200,6 +200,15 @@ MASKED = [
 ]
 
 
+def test_weights_of_samples_and_a_mask_of_their_steps():
+    y_true = np.array([[0, 1, 1], [1, 1, 0]])
+    predictions = tf.one_hot([[0, 1, 0], [1, 0, 0]], 2)
+    predictions._keras_mask = tf.constant([[True, True, True], [True, True, False]])
+    metric = metrics.SparseCategoricalAccuracy()
+    metric.update_state(y_true, predictions, sample_weight=[1.0, 3.0])
+    assert float(metric.result()) == pytest.approx((1 + 1 + 3) / (3 * 1 + 2 * 3))
+
+
 @pytest.mark.parametrize(("name", "y_true", "y_pred"), MASKED)
 @pytest.mark.parametrize("weights", [None, random.rand(4), random.rand(4, 3)])
 def test_masked_entries_do_not_count(name, y_true, y_pred, weights):

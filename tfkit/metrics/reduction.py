@@ -20,6 +20,11 @@ def mask_weights(sample_weight: Any, mask: Any, dtype: str) -> Any:
     if sample_weight is None:
         return mask
     mask, sample_weight = squeeze_or_expand_to_same_rank(mask, tf.cast(sample_weight, dtype))
+    missing = (mask.shape.rank or 0) - (sample_weight.shape.rank or 0)
+    if missing > 0:  # Weights of samples, and a mask of their steps.
+        sample_weight = tf.reshape(
+            sample_weight, tf.concat([tf.shape(sample_weight), [1] * missing], 0)
+        )
     return sample_weight * mask
 
 
