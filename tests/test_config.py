@@ -43,6 +43,18 @@ def test_kinds_of_dtypes_are_those_of_keras(dtype):
     assert tfkit.backend.standardize_dtype(dtype) == keras.backend.standardize_dtype(dtype)
 
 
+def test_a_dtype_of_tensorflow_is_itself_under_another_float_type():
+    keras.config.set_floatx("float64")
+    tfkit.config.set_floatx("float64")
+    try:
+        for dtype in (tf.float32, tf.float64, tf.int64, None):
+            expected = keras.backend.standardize_dtype(dtype)
+            assert tfkit.backend.standardize_dtype(dtype) == expected
+    finally:
+        keras.config.set_floatx("float32")
+        tfkit.config.set_floatx("float32")
+
+
 def test_get_uid_counts_as_keras_counts():
     for library in (tfkit, keras):
         library.backend.clear_session()

@@ -31,10 +31,8 @@ def standardize_dtype(dtype: Any) -> str:
         return settings.floatx()
     if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
         return _PYTHON_TYPES[dtype]
-    if dtype == "int":
-        return "int32"
-    if dtype == "float":
-        return settings.floatx()
+    if isinstance(dtype, str):  # To TensorFlow, `tf.float32 == "float"`.
+        dtype = {"int": "int32", "float": settings.floatx()}.get(dtype, dtype)
     try:
         return tf.as_dtype(getattr(dtype, "base_dtype", dtype)).name
     except TypeError:

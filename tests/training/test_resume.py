@@ -186,9 +186,10 @@ def test_other_orders(check, shuffle):
     check(arrays(shuffle=shuffle), [17], 4, make_small)
 
 
-def test_epochs_of_more_and_of_fewer_steps_than_there_are_batches(check):
-    check(arrays(steps_per_epoch=10, epochs=3), [19], 3, make_small)
-    check(arrays(steps_per_epoch=4, epochs=3), [7], 3, make_small)
+@pytest.mark.filterwarnings("ignore:Your input ran out of data")
+@pytest.mark.parametrize(("steps", "after", "save_freq"), [(10, 19, 3), (4, 6, 3), (4, 6, "epoch")])
+def test_epochs_of_more_and_of_fewer_steps_than_there_are_batches(check, steps, after, save_freq):
+    check(arrays(steps_per_epoch=steps, epochs=3), [after], save_freq, make_small)
 
 
 def make_plain():

@@ -171,9 +171,8 @@ class Fit:
         ran_out = steps.done < steps.num_steps and not self.model.stop_training
         if ran_out or steps.num_steps == 0:
             warnings.warn(
-                f"Your input ran out of data; interrupting training. Expected {steps.num_steps} steps in "
-                f"an epoch, and there were batches for {steps.done}. Use `.repeat()` on a dataset, or pass "
-                "fewer `steps_per_epoch`.",
+                f"Your input ran out of data. Expected {steps.num_steps} steps in an epoch, and there were "
+                f"batches for {steps.done}. Use `.repeat()` on a dataset, or pass fewer `steps_per_epoch`.",
                 stacklevel=5,
             )
         return ran_out and steps.feed.is_spent
