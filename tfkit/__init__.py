@@ -41,3 +41,4 @@ from tfkit.rematerialization import remat as remat
 from tfkit.symbolic import KerasTensor as KerasTensor
 from tfkit.training import callbacks as callbacks
 from tfkit.version import __version__ as __version__
+from tfkit.version import version as version

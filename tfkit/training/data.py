@@ -112,6 +112,11 @@ class DatasetData:
             if drawn_from is not None:
                 random_states.set(drawn_from)
 
+    def end(self) -> None:
+        """Tells where batches from Python come from that a pass is over."""
+        if self._source is not None:
+            self._source.end()
+
     @contextlib.contextmanager
     def errors_of_user(self) -> Iterator[None]:
         """Shows an error in the user's generator or loader as it is, and not as TensorFlow wraps it."""
@@ -127,6 +132,7 @@ class DatasetData:
         """The batches one by one."""
         with self.errors_of_user():
             yield from self.dataset
+        self.end()
 
 
 def make_arrays(

@@ -246,6 +246,7 @@ class DatasetFeed:
             return
         held, self._iterator = [self._iterator], None
         threading.Thread(target=held.clear).start()
+        self.data.end()
 
     def build(self, model: Any, mode: str) -> None:
         """Makes all variables that a step needs, as the first step would."""

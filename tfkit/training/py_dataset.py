@@ -90,7 +90,10 @@ class PyDatasetPasses:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
-        dataset.on_epoch_end()
+
+    def end(self) -> None:
+        """Tells the data set that a pass is over: its batches have been used, not only read ahead."""
+        self.dataset.on_epoch_end()
 
     def _indices(self) -> Iterator[int]:
         count = self.dataset.num_batches

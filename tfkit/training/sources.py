@@ -137,6 +137,11 @@ class _Source:
             given = (self._batches[index] for index in range(len(self._batches)))
         return map(_as_batch, given)
 
+    def end(self) -> None:
+        """Ends a pass."""
+        if isinstance(self._batches, PyDatasetPasses):
+            self._batches.end()
+
     def restart(self) -> None:
         """Forgets the pass that has begun."""
         self._fresh, self._head = False, []
