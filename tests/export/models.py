@@ -44,8 +44,8 @@ def sequential():
 
 
 def sequential_without_input():
-    model = tfkit.Sequential([layers.Embedding(9, 4), layers.GlobalAveragePooling1D()])
-    return model, integers("int32", 5), {"inputs": "int32"}, {"output_0": "float32"}
+    model = tfkit.Sequential([layers.Embedding(9, 4), layers.GlobalAveragePooling1D(name="mean")])
+    return model, integers("int32", 5), {"inputs": "int32"}, {"mean": "float32"}
 
 
 class Subclassed(tfkit.Model):

@@ -32,7 +32,7 @@ def test_outputs_of_functions_have_names_of_their_own():
     assert model.output_names == ["subtract", "subtract_1", "subtract_2"]
     model.compile("sgd", "mse")
     logs = model.evaluate(X, [X, X, X], verbose=0, return_dict=True)
-    assert list(logs) == ["loss", "subtract_loss", "subtract_1_loss", "subtract_2_loss"]
+    assert list(logs) == ["loss", "subtract_1_loss", "subtract_2_loss", "subtract_loss"]
 
 
 def test_a_model_that_begins_in_the_middle(tmp_path):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tfkit.cli import convert, diff, inspect, verify
 from tfkit.cli.printing import printable
-from tfkit.saving.errors import LoadError
+from tfkit.saving.errors import LoadError, MissingFileError
 from tfkit.serving import command as serve
 from tfkit.version import __version__
 
@@ -47,4 +47,5 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ImportError, OSError, TypeError, ValueError) as error:
         text = " ".join(str(error).split())
         print(f"tfkit {args.command}: {printable(text)}", file=sys.stderr)
-        return 1 if isinstance(error, LoadError) else 2
+        refused = isinstance(error, LoadError) and not isinstance(error, MissingFileError)
+        return 1 if refused else 2

@@ -89,7 +89,9 @@ class Sequential(Model):
         if self._graph is None and input_shape and building.is_shape(input_shape):
             spec = (self._tfkit.specs or {}).get("inputs")
             dtype = self._stack[0].compute_dtype if spec is None else spec.dtype
-            entry = InputLayer(batch_shape=tuple(input_shape), dtype=dtype)
+            # A name that does not depend on other models: exported signatures have it.
+            name = "inputs" if all(layer.name != "inputs" for layer in self._stack) else None
+            entry = InputLayer(batch_shape=tuple(input_shape), dtype=dtype, name=name)
             self._set_stack([entry, *self._stack])
 
     def _build_once(self, arguments: CallArguments) -> None:
