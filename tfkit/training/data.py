@@ -34,6 +34,15 @@ def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> 
     return (x, y) if sample_weight is None else (x, y, sample_weight)
 
 
+def batch_size_of(data: Any) -> tf.Tensor:
+    """Number of rows of the first tensor in a nest."""
+    first = next(leaf for leaf in tf.nest.flatten(data) if leaf is not None)
+    if isinstance(first, tf.RaggedTensor):
+        return first.nrows()
+    shape = first.dense_shape if isinstance(first, tf.SparseTensor) else tf.shape(first)
+    return shape[0] if first.shape.rank != 0 else tf.constant(1)
+
+
 class ArrayData:
     """Arrays of equal length, which stay in memory whole; a program takes its rows out of them.
 

@@ -11,8 +11,9 @@ from tfkit.core import tracking
 from tfkit.core.autograph import convert
 from tfkit.metrics import Mean, Metric
 from tfkit.optimizers import Optimizer
-from tfkit.training.data import unpack_x_y_sample_weight
-from tfkit.training.objectives import CompiledLoss, CompiledMetrics, batch_size_of
+from tfkit.training.compiled_loss import CompiledLoss
+from tfkit.training.compiled_metrics import CompiledMetrics
+from tfkit.training.data import batch_size_of, unpack_x_y_sample_weight
 from tfkit.training.step import Step
 
 

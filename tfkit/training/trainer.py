@@ -13,10 +13,11 @@ from tfkit.optimizers import LossScaleOptimizer
 from tfkit.training import loop, predict_loop
 from tfkit.training.cache import Programs
 from tfkit.training.callbacks import History
+from tfkit.training.compiled_loss import CompiledLoss
+from tfkit.training.compiled_metrics import CompiledMetrics
 from tfkit.training.data import make_arrays
 from tfkit.training.feeds import run_arrays
 from tfkit.training.model_steps import ModelSteps
-from tfkit.training.objectives import CompiledLoss, CompiledMetrics
 from tfkit.training.planner import Plans
 from tfkit.training.prediction import to_numpy
 from tfkit.training.sources import make_data

@@ -1,0 +1,136 @@
+"""The loss that `compile` was given, matched to the model's outputs."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tfkit import losses as losses_module
+from tfkit.losses import Loss, LossFunctionWrapper
+from tfkit.metrics import Mean, Metric
+from tfkit.metrics.resolve import is_binary_or_sparse_categorical
+from tfkit.training.data import batch_size_of
+from tfkit.training.outputs import Outputs, as_list
+
+# Stand for the binary, the categorical or the sparse categorical crossentropy, as the shapes say.
+_CROSSENTROPY = ("crossentropy", "ce")
+
+
+class LossEntry(NamedTuple):
+    """One loss of one output, its weight in the sum, and its mean where there are several losses."""
+
+    output: int
+    loss: Loss
+    weight: float
+    mean: Mean | None
+
+
+class CompiledLoss:
+    """The losses of `compile`, summed with their weights.
+
+    Args:
+        loss: a name, function or `Loss` for all outputs, or a nest of these like the outputs; an output
+            may have a list of them.
+        loss_weights: a number for each output, as a list or dict.
+        output_names: names of the model's outputs, where it has them.
+    """
+
+    def __init__(self, loss: Any, loss_weights: Any, output_names: list[str] | None) -> None:
+        _check_identifiers(loss)
+        self._loss = loss
+        self._weights = loss_weights
+        self._output_names = output_names
+        self._entries: list[LossEntry] | None = None
+        self._outputs: Outputs | None = None
+        self._wanted: list[bool] = []
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """A mean for each loss, where there are several."""
+        return [entry.mean for entry in self._entries or [] if entry.mean is not None]
+
+    def build(self, y: Any, y_pred: Any) -> None:
+        """Matches losses to outputs."""
+        self._outputs = outputs = Outputs(y_pred, self._output_names)
+        given = outputs.split(self._loss, "loss")
+        self._wanted = [identifier is not None for identifier in given]
+        targets = outputs.split_tensors(y, "y", self._wanted)
+        predictions = outputs.split_tensors(y_pred, "y_pred")
+        weights: list[Any] = [None] * len(given)
+        if self._weights is not None:
+            weights = outputs.split(self._weights, "loss_weights")
+        found = [
+            (index, _loss_for(one, targets[index], predictions[index]), weight)
+            for index, identifiers in enumerate(given)
+            for one, weight in _weighed(identifiers, weights[index])
+        ]
+        self._entries = [
+            LossEntry(
+                index,
+                loss,
+                1.0 if weight is None else weight,
+                Mean(name=f"{outputs.label(index, loss.name)}_loss") if len(found) > 1 else None,
+            )
+            for index, loss, weight in found
+        ]
+
+    def __call__(self, y: Any, y_pred: Any, sample_weight: Any = None) -> tf.Tensor | None:
+        """The weighted sum of the losses, `None` where no output has one."""
+        if self._entries is None:
+            self.build(y, y_pred)
+        assert self._outputs is not None
+        assert self._entries is not None
+        outputs = self._outputs
+        targets = outputs.split_tensors(y, "y", self._wanted)
+        predictions = outputs.split_tensors(y_pred, "y_pred")
+        sample_weights = outputs.split(sample_weight, "sample_weight")
+        total = None
+        for index, loss, weight, mean in self._entries:
+            if targets[index] is None:
+                continue
+            value = loss(targets[index], predictions[index], sample_weight=sample_weights[index])
+            if mean is not None:
+                mean.update_state(
+                    tf.stop_gradient(value), sample_weight=batch_size_of(predictions[index])
+                )
+            value = value if weight == 1.0 else value * tf.cast(weight, value.dtype)
+            total = value if total is None else total + value
+        return total
+
+
+def _check_identifiers(loss: Any) -> None:
+    """Refuses unknown names when `compile` is called, and not at the first step."""
+    for identifier in loss.values() if isinstance(loss, dict) else as_list(loss):
+        if isinstance(identifier, (list, tuple, dict)):
+            _check_identifiers(identifier)
+        elif identifier is not None and identifier not in _CROSSENTROPY:
+            losses_module.get(identifier)
+
+
+def _weighed(identifiers: Any, weights: Any) -> list[tuple[Any, Any]]:
+    """The losses of one output, each with its weight; one weight is for all of them."""
+    if identifiers is None:
+        return []
+    listed = as_list(identifiers)
+    if not isinstance(weights, (list, tuple)):
+        return [(identifier, weights) for identifier in listed]
+    if len(weights) != len(listed):
+        raise ValueError(
+            f"`loss_weights` has {len(weights)} entries for an output with {len(listed)} losses: {listed}. "
+            "Give one for each."
+        )
+    return list(zip(listed, weights, strict=True))
+
+
+def _loss_for(identifier: Any, y: Any, y_pred: Any) -> Loss:
+    if identifier in _CROSSENTROPY:
+        is_binary, is_sparse = is_binary_or_sparse_categorical(y, y_pred)
+        kind = "binary" if is_binary else "sparse_categorical" if is_sparse else "categorical"
+        loss = losses_module.get(f"{kind}_crossentropy")
+    else:
+        loss = losses_module.get(identifier)
+    if isinstance(loss, Loss):
+        return loss
+    name = identifier if isinstance(identifier, str) else getattr(loss, "__name__", "loss")
+    return LossFunctionWrapper(loss, name=name)

@@ -1,0 +1,122 @@
+"""A model's outputs, and what `compile` and `fit` were given for each of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+Path = tuple[Any, ...]
+
+
+class Outputs:
+    """The tensors in the nest of a model's outputs, in one order, with a name for each.
+
+    Args:
+        y_pred: the outputs.
+        names: names of the outputs, where the model has them.
+
+    Attributes:
+        names: what a result is labelled with; `None` where neither a key nor the model gives a name.
+    """
+
+    def __init__(self, y_pred: Any, names: list[str] | None) -> None:
+        self._structure = tf.nest.map_structure(lambda _: None, y_pred)
+        self._paths = list(_paths(y_pred))
+        count = len(self._paths)
+        self.names: list[str | None] = [None] * count
+        if isinstance(y_pred, dict) and all(len(path) == 1 for path in self._paths):
+            self.names = [str(path[0]) for path in self._paths]
+        elif names is not None and len(names) == count:
+            self.names = list(names)
+        self.single = count == 1
+
+    def label(self, index: int, otherwise: str) -> str:
+        """What the loss of an output is called: its keys, with its name for its place in a list."""
+        path = self._paths[index]
+        if not path or isinstance(path[-1], int):
+            path = (*path[:-1], self.names[index] or otherwise)
+        return "/".join(map(str, path))
+
+    def split(self, value: Any, what: str) -> list[Any]:
+        """One value of `value` for each output: by key or name from a dict, by place from a list."""
+        if self.single:
+            return [self._only(value)]
+        return self._spread(value, self._structure, what)
+
+    def split_tensors(self, value: Any, what: str, wanted: list[bool] | None = None) -> list[Any]:
+        """Like `split`, for targets and predictions, where each output needs its own.
+
+        Args:
+            value: a nest of tensors.
+            what: its name in errors.
+            wanted: which outputs need one; a nest with as many tensors as that are for them in order.
+        """
+        if wanted is not None and not self.single and value is not None and not all(wanted):
+            given = tf.nest.flatten(value)
+            if not isinstance(value, dict) and len(given) == sum(wanted):
+                rest = iter(given)
+                return [next(rest) if is_wanted else None for is_wanted in wanted]
+        if not self.single and value is not None and not tf.nest.is_nested(value):
+            raise ValueError(
+                f"The model has {len(self.names)} outputs{self._listed()}, but `{what}` is one tensor. Pass "
+                "a list or a dict with one for each output."
+            )
+        return self.split(value, what)
+
+    def _only(self, value: Any) -> Any:
+        keys = [self.names[0], *self._paths[0]]
+        if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in keys:
+            return next(iter(value.values()))
+        return value[0] if isinstance(value, (list, tuple)) and len(value) == 1 else value
+
+    def _spread(self, value: Any, structure: Any, what: str) -> list[Any]:
+        if not tf.nest.is_nested(structure):
+            return [value]
+        keys = list(range(len(structure)))
+        if isinstance(structure, dict):
+            keys = sorted(structure)
+        if isinstance(value, dict):
+            # The names of the model's layers stand for the places of a list and for other keys.
+            names: list[Any] = self.names if len(keys) == len(self.names) else keys
+            unknown = [key for key in value if key not in keys and key not in names]
+            if unknown:
+                # As Keras has it: a path that is not in the nest of losses, or a wrong argument.
+                kind = KeyError if what == "loss" and isinstance(structure, dict) else ValueError
+                raise kind(
+                    f"`{what}` has the keys {unknown}, which are no outputs of the model. Expected keys "
+                    f"from: {names if None not in names else keys}"
+                )
+            values = [
+                value.get(key, value.get(name)) for key, name in zip(keys, names, strict=True)
+            ]
+        elif isinstance(value, (list, tuple)):
+            if len(value) != len(keys):
+                raise ValueError(
+                    f"`{what}` has {len(value)} entries, but the model has {len(keys)} "
+                    f"outputs{self._listed()}. Give one for each."
+                )
+            values = list(value)
+        else:
+            values = [value] * len(keys)
+        return [
+            leaf
+            for key, part in zip(keys, values, strict=True)
+            for leaf in self._spread(part, structure[key], what)
+        ]
+
+    def _listed(self) -> str:
+        return "" if None in self.names else f": {self.names}"
+
+
+def _paths(structure: Any, path: Path = ()) -> list[Path]:
+    """Where the leaves of a nest are, in the order in which `tf.nest` flattens it."""
+    if not tf.nest.is_nested(structure):
+        return [path]
+    keys = sorted(structure) if isinstance(structure, dict) else range(len(structure))
+    return [found for key in keys for found in _paths(structure[key], (*path, key))]
+
+
+def as_list(value: Any) -> list[Any]:
+    """A list or tuple as a list; anything else as its only entry."""
+    return list(value) if isinstance(value, (list, tuple)) else [value]
