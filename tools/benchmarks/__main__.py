@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks.driver import execute, plan
+from benchmarks.driver import compile_tfkit, execute, plan
 from benchmarks.frameworks import DEFAULT_PEERS, FRAMEWORKS
 from benchmarks.report import Report
 from benchmarks.workloads import TITLES
@@ -65,6 +65,7 @@ def parse(arguments):
 def main(arguments=None):
     options = parse(arguments)
     frameworks = ["tfkit", *DEFAULT_PEERS, *options.peer]
+    compile_tfkit()
     runs = list(plan(options.only, frameworks, options.kinds, options.rounds))
     for count, run in enumerate(runs, 1):
         execute(run, options.quick, options.timeout)
