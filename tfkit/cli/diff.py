@@ -36,12 +36,17 @@ def _different_texts(old: File, new: File) -> Iterator[str]:
     ):
         before, after = _leaves(one), _leaves(other)
         for path in sorted({*before, *after}):
-            if path not in after:
-                yield f"- {name}{path}: {before[path]}"
-            elif path not in before:
-                yield f"+ {name}{path}: {after[path]}"
-            elif before[path] != after[path]:
-                yield f"! {name}{path}: {before[path]} -> {after[path]}"
+            yield from _difference(f"{name}{path}:", before.get(path), after.get(path))
+
+
+def _difference(label: str, old: str | None, new: str | None) -> Iterator[str]:
+    """A line for what was removed, added or changed; none for what is as it was."""
+    if new is None:
+        yield f"- {label} {old}"
+    elif old is None:
+        yield f"+ {label} {new}"
+    elif old != new:
+        yield f"! {label} {old} -> {new}"
 
 
 def _leaves(config: Any) -> dict[str, str]:
@@ -59,22 +64,16 @@ def _leaves(config: Any) -> dict[str, str]:
 
 
 def _different_arrays(old: File, new: File) -> Iterator[str]:
-    before, after = old.arrays, new.arrays
+    before, after = (
+        {path: f"{shape} {dtype}" for path, (shape, dtype) in file.arrays.items()}
+        for file in (old, new)
+    )
     for path in sorted({*before, *after}, key=sort_key):
-        if path not in after:
-            yield f"- {path} {_about(before[path])}"
-        elif path not in before:
-            yield f"+ {path} {_about(after[path])}"
-        elif before[path] != after[path]:
-            yield f"! {path} {_about(before[path])} -> {_about(after[path])}"
-        else:
+        yield from _difference(path, before.get(path), after.get(path))
+        if before.get(path) == after.get(path):
             line = _different_values(old.value(path), new.value(path))
             if line:
                 yield f"! {path} {line}"
-
-
-def _about(found: tuple[tuple[int, ...], str]) -> str:
-    return f"{found[0]} {found[1]}"
 
 
 def _different_values(old: np.ndarray, new: np.ndarray) -> str | None:

@@ -29,7 +29,7 @@ from tfkit.interop.keras_hdf5 import KerasReader
 from tfkit.interop.keras_matching import Checked, Matcher
 from tfkit.saving import hdf5
 from tfkit.saving.atomic import atomic_write
-from tfkit.saving.errors import ConfigurationError, LoadError, MissingFileError
+from tfkit.saving.errors import ConfigurationError, LoadError, check_exists
 from tfkit.saving.matching import LoadReport, Rename
 
 # The version of Keras whose form the files have.
@@ -170,8 +170,7 @@ class _ArchiveReader(KerasReader):
 
 def open_file(path: Path) -> KerasReader:
     """A file of Keras for reading, with what is in it checked."""
-    if not path.is_file():
-        raise MissingFileError(f"There is no model file at {path}.")
+    check_exists(path)
     with open(path, "rb") as file:
         is_archive = file.read(2) == b"PK"
     return _ArchiveReader(path) if is_archive else KerasReader(path)

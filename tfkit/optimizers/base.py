@@ -293,18 +293,20 @@ class Optimizer(SlotOwner):
 
     def _update_variables(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
         learning_rate = tf.convert_to_tensor(self.learning_rate)
-        self._untracked.shared = {}
-        self._before_updates()
 
         def update(gradients: list[Any]) -> None:
             for gradient, variable in zip(gradients, variables, strict=True):
                 distribution.update(variable, self._update_variable, gradient, learning_rate)
 
-        if self.may_compile and is_builtin(type(self)) and compiling.pays(gradients, variables):
-            tf.function(update, jit_compile=True, autograph=False)(gradients)
-        else:
-            update(gradients)
-        self._untracked.shared = None
+        self._untracked.shared = {}
+        try:
+            self._before_updates()
+            if self.may_compile and is_builtin(type(self)) and compiling.pays(gradients, variables):
+                tf.function(update, jit_compile=True, autograph=False)(gradients)
+            else:
+                update(gradients)
+        finally:
+            self._untracked.shared = None
 
     def _before_updates(self) -> None:
         """Updates what is shared by all variables; `self._step_number` is that of this update."""

@@ -1,5 +1,7 @@
 """What goes wrong with a model file."""
 
+from pathlib import Path
+
 
 class LoadError(ValueError):
     """A model file cannot be loaded: it is damaged, not of this format, or does not fit the model."""
@@ -11,6 +13,16 @@ class DamagedFileError(LoadError, OSError):
 
 class MissingFileError(LoadError, FileNotFoundError):
     """There is no model file. Keras raises a `ValueError` for a model, a `FileNotFoundError` for weights."""
+
+
+def check_exists(path: Path) -> None:
+    """Refuses a path at which there is no file.
+
+    Raises:
+        MissingFileError: that says so.
+    """
+    if not path.is_file():
+        raise MissingFileError(f"There is no model file at {path}.")
 
 
 class ConfigurationError(LoadError, TypeError):

@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.saving import json_nest, seal
-from tfkit.saving.errors import DamagedFileError, LoadError, MissingFileError
+from tfkit.saving.errors import DamagedFileError, LoadError, check_exists
 from tfkit.training.arrays import aligned_empty
 
 FORMAT = "tfkit"
@@ -159,8 +159,7 @@ class Reader:
         self.path = path
         self._entries: dict[str, _Entry] = {}
         self._groups: set[str] = set()
-        if not path.is_file():
-            raise MissingFileError(f"There is no model file at {path}.")
+        check_exists(path)
         self._raw = open(path, "rb", buffering=0)  # noqa: SIM115
         try:
             self.seal = seal.check(self._raw, path)

@@ -19,7 +19,7 @@ import numpy as np
 
 from tfkit.saving import hdf5, json_nest, state
 from tfkit.saving.atomic import atomic_write
-from tfkit.saving.errors import DamagedFileError, LoadError, MissingFileError
+from tfkit.saving.errors import DamagedFileError, LoadError, check_exists
 
 SUFFIX = ".weights.json"
 _GB = 2**30
@@ -151,8 +151,7 @@ class ShardReader:
             raise
 
     def _read_index(self) -> dict[str, Any]:
-        if not self.path.is_file():
-            raise MissingFileError(f"There is no model file at {self.path}.")
+        check_exists(self.path)
         if self.path.stat().st_size > json_nest.LONGEST:
             raise LoadError(
                 f"File {self.path} is longer than an index may be: {json_nest.LONGEST:,} bytes."

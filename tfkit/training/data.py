@@ -61,7 +61,11 @@ class ArrayData:
         once = {id(leaf): as_tensor(leaf) for leaf in tf.nest.flatten(data)}
         self.tensors = tf.nest.map_structure(lambda leaf: once[id(leaf)], data)
         self.num_rows = int(tf.nest.flatten(self.tensors)[0].shape[0])
-        self.num_batches: int | None = -(-self.num_rows // self.batch_size)
+
+    @property
+    def num_batches(self) -> int:
+        """How many batches there are, with a smaller one at the end."""
+        return -(-self.num_rows // self.batch_size)
 
     def order(self) -> tf.Tensor | None:
         """A new order of the rows, from NumPy's global generator; `None` for the order they are in."""
@@ -80,8 +84,9 @@ class ArrayData:
         return tf.nest.map_structure(lambda t: take_rows(t, order, start, stop), self.tensors)
 
     def batches(self) -> Iterator[Any]:
-        """The batches one by one."""
-        return map(self.batch, range(-(-self.num_rows // self.batch_size)))
+        """The batches of a new pass one by one."""
+        order = self.order()
+        return (self.batch(index, order) for index in range(self.num_batches))
 
 
 def take_rows(tensor: tf.Tensor, order: tf.Tensor | None, start: Any, stop: Any) -> tf.Tensor:

@@ -14,7 +14,7 @@ from tfkit.training import random_states
 from tfkit.training.arrays import aligned_empty, tensor_in
 from tfkit.training.data import ArrayData, DatasetData
 from tfkit.training.programs import ArrayProgram, EagerProgram, IteratorProgram
-from tfkit.training.slices import BLOCK, SlicesData
+from tfkit.training.slices import BLOCK, SlicesData, is_shuffled
 
 
 def run_arrays(
@@ -58,9 +58,8 @@ class ArrayFeed:
         self._is_open = False
 
     @property
-    def left(self) -> int | None:
-        """How many batches the pass has left, where that is known."""
-        assert self.data.num_batches is not None
+    def left(self) -> int:
+        """How many batches the pass has left."""
         return self.data.num_batches - self._taken
 
     def begin(self) -> None:
@@ -77,7 +76,7 @@ class ArrayFeed:
 
     def run(self, model: Any, mode: str, num_steps: int) -> tuple[int, dict[str, Any]]:
         """Runs a program of at most `num_steps` steps; how many it did, and its logs."""
-        first, num_steps = self._taken, min(num_steps, self.left or 0)
+        first, num_steps = self._taken, min(num_steps, self.left)
         self._taken += num_steps
         return num_steps, run_arrays(model, mode, self.data, self._order, first, num_steps)
 
@@ -307,12 +306,12 @@ def replay(dataset: tf.data.Dataset, num_passes: int) -> None:
             iter(dataset)
 
 
-def _keeps_order(dataset: Any, is_kept: bool = False) -> bool:
-    name = type(dataset).__name__
-    if is_kept and "Shuffle" in name:
-        return True
-    is_kept = is_kept or any(kind in name for kind in ("Cache", "Repeat", "Concatenate"))
-    return any(_keeps_order(inner, is_kept) for inner in dataset._inputs())
+def _keeps_order(dataset: Any) -> bool:
+    """Whether something shuffled is kept, or passed over, inside a dataset."""
+    inner = dataset._inputs()
+    if any(kind in type(dataset).__name__ for kind in ("Cache", "Repeat", "Concatenate")):
+        return any(map(is_shuffled, inner))
+    return any(map(_keeps_order, inner))
 
 
 def _build(model: Any, mode: str, structure: Any, batch: Callable[[], Any]) -> None:

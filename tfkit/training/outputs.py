@@ -22,7 +22,7 @@ class Outputs:
 
     def __init__(self, y_pred: Any, names: list[str] | None) -> None:
         self._structure = tf.nest.map_structure(lambda _: None, y_pred)
-        self._paths = list(_paths(y_pred))
+        self._paths = _paths(y_pred)
         count = len(self._paths)
         self.names: list[str | None] = [None] * count
         if isinstance(y_pred, dict) and all(len(path) == 1 for path in self._paths):
@@ -73,9 +73,7 @@ class Outputs:
     def _spread(self, value: Any, structure: Any, what: str) -> list[Any]:
         if not tf.nest.is_nested(structure):
             return [value]
-        keys = list(range(len(structure)))
-        if isinstance(structure, dict):
-            keys = sorted(structure)
+        keys = _keys(structure)
         if isinstance(value, dict):
             # The names of the model's layers stand for the places of a list and for other keys.
             names: list[Any] = self.names if len(keys) == len(self.names) else keys
@@ -113,8 +111,12 @@ def _paths(structure: Any, path: Path = ()) -> list[Path]:
     """Where the leaves of a nest are, in the order in which `tf.nest` flattens it."""
     if not tf.nest.is_nested(structure):
         return [path]
-    keys = sorted(structure) if isinstance(structure, dict) else range(len(structure))
-    return [found for key in keys for found in _paths(structure[key], (*path, key))]
+    return [p for key in _keys(structure) for p in _paths(structure[key], (*path, key))]
+
+
+def _keys(structure: Any) -> list[Any]:
+    """The keys of a dict, or the places of a list, in the order of `tf.nest`."""
+    return sorted(structure) if isinstance(structure, dict) else list(range(len(structure)))
 
 
 def as_list(value: Any) -> list[Any]:

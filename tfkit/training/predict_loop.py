@@ -18,9 +18,9 @@ from tfkit.training.prediction import EagerPrediction, Gathered, PredictProgram,
 def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: Any) -> Any:
     """What `Model.predict` does."""
     program = predict_program(model, data)
+    in_order = isinstance(data, ArrayData) and not data.shuffle
     if data.num_batches == 1 and not verbose and callbacks is None:
-        whole = isinstance(data, ArrayData) and not data.shuffle
-        batch = data.tensors if whole else next(data.batches())
+        batch = data.tensors if in_order else next(data.batches())
         outputs = program.run_batch(tf.nest.flatten(batch))
         return tf.nest.map_structure(to_numpy, outputs)
     num_steps = steps if steps is not None else data.num_batches
@@ -28,7 +28,7 @@ def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: A
         model, callbacks, verbose, add_history=False, epochs=1, steps=num_steps
     )
     callbacks.on_predict_begin()
-    if isinstance(data, ArrayData) and not data.shuffle:
+    if in_order:
         result = _predict_arrays(model, program, data, num_steps, callbacks)
     else:
         result = _predict_batches(program, data, num_steps, callbacks)

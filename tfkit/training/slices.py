@@ -38,7 +38,6 @@ class SlicesData(ArrayData):
         super().__init__(data, batch_size, shuffle=True)
         self.rows = rows
         self.num_rows = num_rows
-        self.num_batches = -(-num_rows // batch_size)
         options = tf.data.Options()
         options.autotune.enabled = False  # The end of a pass would wait for its thread.
         blocks = rows.take(num_rows).batch(BLOCK).prefetch(_BLOCKS_AHEAD)
@@ -48,10 +47,9 @@ class SlicesData(ArrayData):
         """The numbers of the rows in the order of a new pass, many at a time, read ahead."""
         return self._blocks.as_numpy_iterator()
 
-    def batches(self) -> Iterator[Any]:
-        """The batches of a new pass one by one."""
-        order = tf.constant(np.concatenate(list(self.blocks())))
-        return (self.batch(index, order) for index in range(-(-self.num_rows // self.batch_size)))
+    def order(self) -> tf.Tensor:
+        """The order of a new pass as a whole."""
+        return tf.constant(np.concatenate(list(self.blocks())))
 
 
 def as_slices(dataset: tf.data.Dataset) -> ArrayData | None:
@@ -78,7 +76,7 @@ def _as_slices(dataset: Any) -> ArrayData | None:
         return None
     size = min(size, num_rows)  # A single batch is a full one.
     tensors = tf.nest.pack_sequence_as(source.element_spec, source._tensors)
-    if _is_shuffled(given):
+    if is_shuffled(given):
         return SlicesData(tensors, size, rows, num_rows)
     first = int(next(iter(rows)))
     if num_rows < int(source.cardinality()):
@@ -123,5 +121,6 @@ def _shuffled_like(shuffle: Any, rows: tf.data.Dataset) -> tf.data.Dataset:
     return tf.data.experimental.from_variant(shuffled, tf.TensorSpec([], "int64"))
 
 
-def _is_shuffled(dataset: Any) -> bool:
-    return type(dataset).__name__ == "_ShuffleDataset" or any(map(_is_shuffled, dataset._inputs()))
+def is_shuffled(dataset: Any) -> bool:
+    """Whether a dataset, or one that it is made of, shuffles."""
+    return "Shuffle" in type(dataset).__name__ or any(map(is_shuffled, dataset._inputs()))

@@ -149,9 +149,8 @@ class RNN(Layer):
                 "`unroll=False`."
             )
         states = self._first_states(sequences, initial_state)
-        if (
-            self.stateful
-        ):  # In a trace for any batch: a smaller one would be broadcast over the states.
+        if self.stateful:
+            # In a trace for any batch, a smaller one would be broadcast over the states.
             batch = tf.nest.flatten(self.states)[0].shape[:1]
             sequences = tf.ensure_shape(sequences, batch.concatenate(sequences.shape[1:]))
         mask = tf.nest.flatten(mask)[0]
