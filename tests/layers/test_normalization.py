@@ -89,3 +89,32 @@ def test_group_normalization_of_unknown_sizes():
 def test_what_cannot_be_is_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+@pytest.mark.parametrize(("axis", "options"), [(-1, {}), (1, {"scale": False, "center": False})])
+def test_the_gradient_of_batch_normalization_is_that_of_its_formula(axis, options):
+    layer = layers.BatchNormalization(axis=axis, dtype="float64", **options)
+    inputs = tf.constant(np.random.default_rng(0).normal(2, 3, (4, 5, 3)))
+    layer.build(inputs.shape)
+    for weight, number in zip(layer.trainable_variables, (1.5, 0.5), strict=False):
+        weight.assign(tf.fill(weight.shape, tf.constant(number, "float64")))
+    axes = [0, 1] if axis == -1 else [0, 2]
+
+    def by_formula(x):
+        mean, variance = tf.nn.moments(x, axes, keepdims=True)
+        gamma, beta = layer.trainable_variables or (None, None)
+        return tf.nn.batch_normalization(x, mean, variance, beta, gamma, layer.epsilon)
+
+    def gradients(function):
+        with tf.GradientTape() as outer:
+            outer.watch(inputs)
+            with tf.GradientTape() as inner:
+                inner.watch(inputs)
+                loss = tf.reduce_sum(tf.sin(function(inputs)))
+            first = inner.gradient(loss, [inputs, *layer.trainable_variables])
+            total = tf.reduce_sum(tf.square(first[0]))
+        return [*first, outer.gradient(total, inputs)]
+
+    mine = gradients(lambda x: layer(x, training=True))
+    for ours, theirs in zip(mine, gradients(by_formula), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)

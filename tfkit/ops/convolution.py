@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.config import standardize_data_format
+from tfkit.ops import convolution_gradients
 from tfkit.ops.promotion import as_tensor
 from tfkit.ops.shaping import static_or_dynamic_shape
 from tfkit.symbolic import symbolic_op
@@ -83,7 +84,7 @@ def conv(
         parts = [x] if groups == 1 else tf.split(x, groups, -1)
         kernels = [kernel] if groups == 1 else tf.split(kernel, groups, -1)
         outputs = [
-            tf.nn.convolution(part, weights, strides, padding, layout(x), dilation_rate)
+            _convolve(part, weights, strides, padding, dilation_rate)
             for part, weights in zip(parts, kernels, strict=True)
         ]
         return outputs[0] if groups == 1 else tf.concat(outputs, -1)
@@ -96,6 +97,13 @@ def conv(
             f"kernel.shape={kernel.shape}, output shape={outputs.shape}"
         )
     return outputs
+
+
+def _convolve(x: Any, kernel: Any, strides: Any, padding: str, dilations: Any) -> tf.Tensor:
+    """A convolution of images with channels last."""
+    if convolution_gradients.applies(x, kernel, strides, dilations):
+        return convolution_gradients.convolve(x, kernel, padding)
+    return tf.nn.convolution(x, kernel, strides, padding, layout(x), dilations)
 
 
 def _depthwise(
@@ -216,7 +224,7 @@ def separable_conv(
 
     def convolve(x: Any) -> Any:
         x = _depthwise(x, depthwise_kernel, strides, padding, dilations)
-        return tf.nn.convolution(x, pointwise_kernel, padding="VALID", data_format=layout(x))
+        return _convolve(x, as_tensor(pointwise_kernel), 1, "VALID", 1)
 
     return channels_last(inputs, data_format, convolve)
 
