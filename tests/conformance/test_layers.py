@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfkit
 from tests.conformance.table import CASES, ELSEWHERE
 from tfkit import layers
 from tfkit.symbolic import KerasTensor
@@ -17,14 +18,19 @@ every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 def make(case, **kwargs):
     """A layer and Keras's, built, with the same random weights; and the inputs."""
-    layer, oracle = case.make(layers, **kwargs), case.make(keras.layers, **kwargs)
+    tfkit.utils.set_random_seed(1)
+    layer = case.make(layers, **kwargs)
     inputs = [tf.nest.map_structure(tf.constant, item) for item in case.data()]
     layer(*inputs)
+    first = layer.get_weights()
     draws = np.random.default_rng(1)
     weights = [draws.uniform(0.5, 1.5, weight.shape) for weight in layer.weights]
     layer.set_weights(weights)
+    keras.utils.set_random_seed(1)
+    oracle = case.make(keras.layers, **kwargs)
     if "dtype" not in kwargs:  # Keras cannot pool volumes in float16 on CPU.
         oracle(*inputs)
+        assert_close(first, oracle.get_weights(), 1e-5)
         oracle.set_weights(weights)
     return layer, oracle, inputs
 

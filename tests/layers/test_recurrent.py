@@ -49,11 +49,13 @@ VARIANTS = [
     {"return_sequences": True, "zero_output_for_mask": True},
     {"go_backwards": True},
     {"unroll": True},
+    {"activation": "relu"},
+    {"activation": "elu"},
 ]
 
 
 @pytest.mark.parametrize("name", ["SimpleRNN", "LSTM", "GRU"])
-@pytest.mark.parametrize("options", VARIANTS, ids=lambda options: "-".join(options))
+@pytest.mark.parametrize("options", VARIANTS, ids=str)
 def test_masks_and_first_states_are_used_as_in_keras(name, options):
     layer, oracle = pair(name, **options)
     first = [STATE, 2 * STATE][: len(layer.state_size)]

@@ -6,13 +6,14 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import activations, constraints, initializers, random, registry, regularizers
+from tfkit import activations, constraints, initializers, random, regularizers
 from tfkit.core.context import CallFrame
 from tfkit.core.input_spec import InputSpec
 from tfkit.layers.checks import as_floats, check, check_positive_integer, check_rate
 from tfkit.layers.recurrent.cell import Cell, is_unchanged
 from tfkit.layers.recurrent.loops import run_cell, run_gates
 from tfkit.layers.recurrent.rnn import RNN
+from tfkit.layers.recurrent.slopes import known
 
 
 def of_cell(name: str) -> Any:
@@ -47,7 +48,11 @@ class GatedCell(Cell):
     """
 
     gate_count = 1
+    num_kept = 1
     additive = True  # Whether `gates` gets the sum of the two projections.
+    draws_dropout_seed_first = (
+        False  # Before the initializers: what a global seed gives hangs on it.
+    )
 
     def __init__(
         self,
@@ -73,6 +78,8 @@ class GatedCell(Cell):
         check_rate(self, dropout=dropout, recurrent_dropout=recurrent_dropout)
         check(self, implementation in (1, 2), "implementation", "1 or 2", implementation)
         super().__init__(**kwargs)
+        if self.draws_dropout_seed_first:
+            self.seed_generator = random.SeedGenerator(seed)
         self.units = units
         self.activation = activations.get(activation)
         self.use_bias = use_bias
@@ -89,7 +96,8 @@ class GatedCell(Cell):
         self.recurrent_dropout = recurrent_dropout
         self.implementation = 1 if recurrent_dropout else implementation
         self.seed = seed
-        self.seed_generator = random.SeedGenerator(seed)
+        if not self.draws_dropout_seed_first:
+            self.seed_generator = random.SeedGenerator(seed)
 
     @property
     def state_size(self) -> Any:
@@ -158,11 +166,19 @@ class GatedCell(Cell):
         """One step from projected inputs: the output and the next states."""
         recurrent = self.project_state(states[0], masks)
         projections = [projected + recurrent] if self.additive else [projected, recurrent]
-        states = self.gates(projections, states)
+        states, _ = self.gates(projections, states)
         return states[0], states
 
-    def gates(self, projections: list[tf.Tensor], states: list[tf.Tensor]) -> list[tf.Tensor]:
-        """The next states, the output first."""
+    def gates(
+        self, projections: list[tf.Tensor], states: list[tf.Tensor]
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """The next states, the output first; and `num_kept` tensors that `gates_gradient` needs."""
+        raise NotImplementedError
+
+    def gates_gradient(
+        self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """The gradients of projections and states, from those of the next states."""
         raise NotImplementedError
 
     def project(self, inputs: tf.Tensor, masks: Any = None) -> tf.Tensor:
@@ -190,10 +206,10 @@ class GatedCell(Cell):
 
     @property
     def fused(self) -> bool:
-        """Whether the loop may keep the gradient of `recurrent_kernel` for its end (`loops.run_gates`)."""
-        # A function of a user's may read variables, which a gradient of our own would not see.
-        functions = [self.activation, getattr(self, "recurrent_activation", self.activation)]
-        return all(registry.is_builtin(function) for function in functions)
+        """Whether the loop may be one with a gradient of its own (`loops.run_gates`)."""
+        return known(self.activation) and known(
+            getattr(self, "recurrent_activation", self.activation)
+        )
 
     def draw_masks(self, batch_size: Any, training: Any) -> tuple[Any, Any]:
         """What inputs and state are multiplied by: a tensor, or one a gate; `None` for no dropout."""
@@ -287,21 +303,24 @@ class GatedRNN(RNN):
                     all_outputs=self.return_sequences,
                 )
             outputs, final = run_gates(
-                cell.gates,
-                cell.additive,
+                cell,
+                cell.num_kept,
                 projected,
                 states,
                 tf.convert_to_tensor(cell.recurrent_kernel),
                 cell.recurrent_bias,
                 mask,
+                all_outputs=self.return_sequences,
             )
             return self._masked(outputs, mask), final
 
     def _masked(self, outputs: tf.Tensor, mask: Any) -> tf.Tensor:
-        """The outputs as they are to be where the mask is false; the last one where that is wanted."""
-        if mask is not None:
-            shown = mask
-            if not self.zero_output_for_mask:  # Zero before the first step that counts.
-                shown = tf.cumsum(tf.cast(mask, tf.int32)) > 0
-            outputs = tf.where(shown[:, :, None], outputs, tf.zeros_like(outputs))
-        return outputs if self.return_sequences else outputs[-1]
+        """The outputs of all steps, or the last one, as they are to be where the mask is false."""
+        if mask is None:
+            return outputs
+        shown = mask
+        if not self.zero_output_for_mask:  # Zero before the first step that counts.
+            shown = tf.cumsum(tf.cast(mask, tf.int32)) > 0
+        if not self.return_sequences:
+            shown = shown[-1]
+        return tf.where(shown[..., None], outputs, tf.zeros_like(outputs))

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfkit import activations
 from tfkit.layers.recurrent.gated import GatedCell, GatedRNN, of_cell, product
+from tfkit.layers.recurrent.slopes import slope
 
 
 class GRUCell(GatedCell):
@@ -27,6 +28,7 @@ class GRUCell(GatedCell):
     """
 
     gate_count = 3
+    num_kept = 4
     additive = False
 
     def __init__(
@@ -107,14 +109,30 @@ class GRUCell(GatedCell):
         state = update * state + (1 - update) * candidate
         return state, [state]
 
-    def gates(self, projections: list[tf.Tensor], states: list[tf.Tensor]) -> list[tf.Tensor]:
-        """The next state, which is the output."""
+    def gates(
+        self, projections: list[tf.Tensor], states: list[tf.Tensor]
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """The next state, which is the output; and the gates, the candidate and the state's part of it."""
         inputs = tf.split(projections[0], 3, axis=-1)
         recurrent = tf.split(projections[1], 3, axis=-1)
         update = self.recurrent_activation(inputs[0] + recurrent[0])
         reset = self.recurrent_activation(inputs[1] + recurrent[1])
         candidate = self.activation(inputs[2] + reset * recurrent[2])
-        return [update * states[0] + (1 - update) * candidate]
+        state = update * states[0] + (1 - update) * candidate
+        return [state], [update, reset, candidate, recurrent[2]]
+
+    def gates_gradient(
+        self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """The gradients of the two projections, and of the state beside them."""
+        update, reset, candidate, recurrent = kept
+        d_state = upstream[0]
+        d_update = slope(self.recurrent_activation, update, d_state * (states[0] - candidate))
+        d_candidate = slope(self.activation, candidate, d_state * (1 - update))
+        d_reset = slope(self.recurrent_activation, reset, d_candidate * recurrent)
+        d_inputs = tf.concat([d_update, d_reset, d_candidate], axis=-1)
+        d_recurrent = tf.concat([d_update, d_reset, d_candidate * reset], axis=-1)
+        return [d_inputs, d_recurrent], [d_state * update]
 
 
 class GRU(GatedRNN):

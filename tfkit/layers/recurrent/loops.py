@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import tensorflow as tf
 
-# By this name the planner knows the loops of `run_gates`, which XLA does not make faster.
+# By this name the planner knows the loops of `run_gates`, which XLA makes faster inside of a loop too.
 GATES_LOOP = "gates_loop"
 
 
@@ -89,132 +89,167 @@ def run_cell(
     return result, tf.nest.pack_sequence_as(states, list(flat))
 
 
+class Gates(Protocol):
+    """What follows in a cell from its product with the state: elementwise, and without variables.
+
+    Attributes:
+        additive: whether `gates` gets the sum of the two projections, or both.
+    """
+
+    additive: bool
+
+    def gates(
+        self, projections: list[tf.Tensor], states: list[tf.Tensor]
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """The next states; and what the gradient needs of this step, each of a state's shape."""
+
+    def gates_gradient(
+        self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """The gradients of projections and states, from those of the next states."""
+
+
 def run_gates(
-    gates: Callable[[list[tf.Tensor], list[tf.Tensor]], list[tf.Tensor]],
-    additive: bool,
+    cell: Gates,
+    num_kept: int,
     inputs: tf.Tensor,
     states: list[tf.Tensor],
     kernel: tf.Tensor,
     bias: tf.Tensor | None = None,
     mask: tf.Tensor | None = None,
+    all_outputs: bool = True,
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """The loop of a cell whose only product is `states[0] @ kernel + bias`.
 
-    All else in it is elementwise, so that the gradient of `kernel` is one product over all steps, made
-    after the loop: the loop backward carries only the gradients of the states.
+    The gradient of `kernel` is one product over all steps, made after the loop: the loop backward carries
+    only the gradients of the states, and computes no gate again.
 
     Args:
-        gates: gives the next states for projections and states. It reads no variables.
-        additive: whether `gates` gets the sum of the two projections, or both.
+        cell: what follows from the product.
+        num_kept: how many tensors `cell.gates` keeps.
         inputs: the projected inputs, `(steps, batch, size)`.
         states: `(batch, units)` each; the first is multiplied by `kernel`.
         kernel: `(units, size)`.
         bias: `(size,)`, or `None`.
         mask: booleans, `(steps, batch)`; where false, the states stay as they are.
+        all_outputs: whether the first states after all steps are wanted, or after the last one only.
 
     Returns:
-        The first states after each step, `(steps, batch, units)`, and all states after the last step.
+        The first states after each step, `(steps, batch, units)`, or after the last one; and all states
+        after the last step.
     """
     weights = [kernel] if bias is None else [kernel, bias]
 
     @tf.custom_gradient
     def run(inputs: Any, *rest: Any) -> Any:
         weights, states = rest[: -len(initial)], list(rest[-len(initial) :])
-        sums, history, final = _forward(gates, additive, inputs, states, weights, mask)
+        outputs, kept, before, final = _forward(
+            cell, num_kept, inputs, states, weights, mask, all_outputs
+        )
 
         def gradient(*upstream: Any) -> Any:
-            before = [
-                tf.concat([state[None], later[:-1]], axis=0)
-                for state, later in zip(states, history, strict=True)
-            ]
-            projections = [sums] if additive else [inputs, sums]
+            d_outputs, d_final = upstream[: len(outputs)], list(upstream[len(outputs) :])
             d_projections, d_states = _backward(
-                gates, projections, before, weights[0], mask, upstream[0], list(upstream[1:])
+                cell, kept, before, weights[0], mask, d_outputs, d_final, _size(inputs)
             )
-            d_sums = d_projections[-1]
-            d_kernel = tf.einsum("tbu,tbg->ug", before[0], d_sums)
-            d_bias = [tf.reduce_sum(d_sums, axis=[0, 1])] if bias is not None else []
+            d_sums = tf.reshape(d_projections[-1], [-1, inputs.shape[2]])
+            entered = tf.reshape(before[0].stack(), [-1, states[0].shape[1]])
+            d_kernel = tf.matmul(entered, d_sums, transpose_a=True)
+            d_bias = [tf.reduce_sum(d_sums, axis=0)] if bias is not None else []
             return d_projections[0], d_kernel, *d_bias, *d_states
 
-        return (history[0], *final), gradient
+        return (*outputs, *final), gradient
 
     initial = states
-    outputs, *final = run(inputs, *weights, *states)
-    return outputs, final
+    results = run(inputs, *weights, *states)
+    return results[0], list(results[-len(initial) :])
 
 
 def _forward(
-    gates: Any, additive: bool, inputs: Any, states: list[Any], weights: Any, mask: Any
-) -> tuple[tf.Tensor, list[tf.Tensor], list[tf.Tensor]]:
-    """The loop; gives the recurrent projections, the states after each step and the last ones."""
+    cell: Gates,
+    num_kept: int,
+    inputs: Any,
+    states: list[Any],
+    weights: Any,
+    mask: Any,
+    all_outputs: bool,
+) -> tuple[list[tf.Tensor], Any, Any, list[tf.Tensor]]:
+    """The loop; gives all outputs if wanted, what was kept, the states before each step, the last ones."""
     steps = _size(inputs)
 
-    def body(time: Any, sums: Any, history: Any, states: Any) -> Any:
+    def array() -> tf.TensorArray:
+        return tf.TensorArray(
+            inputs.dtype, steps, element_shape=states[0].shape, clear_after_read=False
+        )
+
+    def body(time: Any, arrays: Any, states: Any) -> Any:
         projection = tf.matmul(states[0], weights[0])
         if len(weights) == 2:
             projection += weights[1]
-        if additive:
+        if cell.additive:
             projection += inputs[time]
-        projections = [projection] if additive else [inputs[time], projection]
-        new = gates(projections, list(states))
+        projections = [projection] if cell.additive else [inputs[time], projection]
+        new, kept = cell.gates(projections, list(states))
         if mask is not None:
             new = [_select(mask[time], a, b) for a, b in zip(new, states, strict=True)]
-        written = [array.write(time, state) for array, state in zip(history, new, strict=True)]
-        return time + 1, sums.write(time, projection), written, new
+        values = [*new[:1], *kept, *states] if all_outputs else [*kept, *states]
+        written = [array.write(time, value) for array, value in zip(arrays, values, strict=True)]
+        return time + 1, written, new
 
-    width = [inputs.shape[1], weights[0].shape[1]]
-    _, sums, history, final = tf.while_loop(
+    count = all_outputs + num_kept + len(states)
+    _, arrays, final = tf.while_loop(
         lambda time, *_: time < steps,
         body,
-        (
-            0,
-            tf.TensorArray(inputs.dtype, steps, element_shape=width),
-            [tf.TensorArray(state.dtype, steps, element_shape=state.shape) for state in states],
-            states,
-        ),
+        (0, [array() for _ in range(count)], states),
         name=GATES_LOOP,
     )
-    return sums.stack(), [array.stack() for array in history], final
+    outputs = [arrays[0].stack()] if all_outputs else []
+    return outputs, arrays[all_outputs : -len(states)], arrays[-len(states) :], final
 
 
 def _backward(
-    gates: Any,
-    projections: list[Any],
-    before: list[Any],
+    cell: Gates,
+    kept: Any,
+    before: Any,
     kernel: Any,
     mask: Any,
     d_outputs: Any,
     d_final: list[Any],
+    steps: Any,
 ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
     """The loop from the last step to the first; gives the gradients of projections and first states."""
-    steps = _size(d_outputs)
     transposed = tf.transpose(kernel)
 
     def body(count: Any, arrays: Any, d_states: Any) -> Any:
         time = steps - 1 - count
-        d_states = [d_states[0] + d_outputs[time], *d_states[1:]]
+        for d_output in d_outputs:
+            d_states = [d_states[0] + d_output[time], *d_states[1:]]
         passed = None
         if mask is not None:
             passed = [_select(mask[time], tf.zeros_like(d), d) for d in d_states]
             d_states = [_select(mask[time], d, tf.zeros_like(d)) for d in d_states]
-        sources = [array[time] for array in (*projections, *before)]
-        with tf.GradientTape() as tape:
-            tape.watch(sources)
-            new = gates(sources[: len(projections)], sources[len(projections) :])
-        gradients = tape.gradient(new, sources, d_states, tf.UnconnectedGradients.ZERO)
-        d_projections, d_states = gradients[: len(projections)], gradients[len(projections) :]
+        d_projections, d_states = cell.gates_gradient(
+            [array.read(time) for array in kept],
+            [array.read(time) for array in before],
+            list(d_states),
+        )
         d_states[0] += tf.matmul(d_projections[-1], transposed)
         if passed is not None:
             d_states = [a + b for a, b in zip(d_states, passed, strict=True)]
         written = [array.write(time, d) for array, d in zip(arrays, d_projections, strict=True)]
         return count + 1, written, d_states
 
+    shape = [d_final[0].shape[0], kernel.shape[1]]
+    num_projections = 1 if cell.additive else 2
     _, arrays, d_states = tf.while_loop(
         lambda count, *_: count < steps,
         body,
         (
             0,
-            [tf.TensorArray(p.dtype, steps, element_shape=p.shape[1:]) for p in projections],
+            [
+                tf.TensorArray(kernel.dtype, steps, element_shape=shape)
+                for _ in range(num_projections)
+            ],
             d_final,
         ),
         name=GATES_LOOP,

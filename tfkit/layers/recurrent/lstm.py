@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfkit import activations
 from tfkit.layers.recurrent.gated import GatedCell, GatedRNN, of_cell
+from tfkit.layers.recurrent.slopes import slope
 
 
 class LSTMCell(GatedCell):
@@ -26,6 +27,7 @@ class LSTMCell(GatedCell):
     """
 
     gate_count = 4
+    num_kept = 5
 
     def __init__(
         self,
@@ -86,13 +88,31 @@ class LSTMCell(GatedCell):
             axis=0,
         )
 
-    def gates(self, projections: list[tf.Tensor], states: list[tf.Tensor]) -> list[tf.Tensor]:
-        """The output and the memory."""
-        entry, forget, candidate, exit = tf.split(projections[0], 4, axis=-1)
-        memory = self.recurrent_activation(forget) * states[1] + self.recurrent_activation(
-            entry
-        ) * self.activation(candidate)
-        return [self.recurrent_activation(exit) * self.activation(memory), memory]
+    def gates(
+        self, projections: list[tf.Tensor], states: list[tf.Tensor]
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """The output and the memory; and the gates, the candidate and what of the memory is shown."""
+        parts = tf.split(projections[0], 4, axis=-1)
+        entry, forget, exit = (self.recurrent_activation(parts[index]) for index in (0, 1, 3))
+        candidate = self.activation(parts[2])
+        memory = forget * states[1] + entry * candidate
+        shown = self.activation(memory)
+        return [exit * shown, memory], [entry, forget, candidate, exit, shown]
+
+    def gates_gradient(
+        self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """The gradients of the projection, and of the memory before; the output has none but through it."""
+        entry, forget, candidate, exit, shown = kept
+        d_output, d_memory = upstream
+        d_memory += slope(self.activation, shown, d_output * exit)
+        d_parts = [
+            slope(self.recurrent_activation, entry, d_memory * candidate),
+            slope(self.recurrent_activation, forget, d_memory * states[1]),
+            slope(self.activation, candidate, d_memory * entry),
+            slope(self.recurrent_activation, exit, d_output * shown),
+        ]
+        return [tf.concat(d_parts, axis=-1)], [tf.zeros_like(states[0]), d_memory * forget]
 
 
 class LSTM(GatedRNN):

@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.layers.recurrent.gated import GatedCell, GatedRNN
+from tfkit.layers.recurrent.slopes import slope
 
 
 class SimpleRNNCell(GatedCell):
@@ -20,9 +21,21 @@ class SimpleRNNCell(GatedCell):
         TensorShape([2, 4])
     """
 
-    def gates(self, projections: list[tf.Tensor], states: list[tf.Tensor]) -> list[tf.Tensor]:
-        """The next state, which is the output."""
-        return [self.activation(projections[0])]
+    draws_dropout_seed_first = True
+
+    def gates(
+        self, projections: list[tf.Tensor], states: list[tf.Tensor]
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """The next state, which is the output; it is what the gradient needs."""
+        output = self.activation(projections[0])
+        return [output], [output]
+
+    def gates_gradient(
+        self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """The gradient of the projection; the state has none but through it."""
+        d_projection = slope(self.activation, kept[0], upstream[0])
+        return [d_projection], [tf.zeros_like(states[0])]
 
 
 class SimpleRNN(GatedRNN):
