@@ -54,14 +54,21 @@ class SharedProgram:
 _replacements: dict[str, Any] = {}
 
 
-def replace_in_xla(function: Any, replacement: Any) -> None:
-    """Has programs that XLA compiles call another function than those that TensorFlow runs by itself.
+def differing_in_xla(plain: Any, in_xla: Any, specs: list[tf.TensorSpec]) -> Any:
+    """A `ConcreteFunction` for traces to call that is another one in programs that XLA compiles.
 
     Args:
-        function: a `ConcreteFunction` that traces call.
-        replacement: one that computes the same, of the same arguments.
+        plain: function of tensors as TensorFlow runs it fast.
+        in_xla: one that computes the same, fast inside XLA.
+        specs: of their arguments.
     """
+    with tf.init_scope():  # Apart from the trace that needs it first.
+        function, replacement = (
+            tf.function(body, autograph=False).get_concrete_function(*specs)
+            for body in (plain, in_xla)
+        )
     _replacements[function.name.decode()] = replacement
+    return function
 
 
 def _register(function: Any) -> str:

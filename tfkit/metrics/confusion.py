@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import tensorflow as tf
 from tfkit import settings
 from tfkit.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.metrics.base import Metric
+from tfkit.shared_programs import differing_in_xla
 
 # The prediction of a class that is not among the top k, and the threshold that all others pass.
 NOT_IN_TOP_K = -1e10
@@ -103,14 +105,40 @@ def _count_by_bucket(labels: Any, y_pred: Any, thresholds: Sequence[float]) -> A
     bucket = tf.cast(tf.math.ceil(tf.clip_by_value(y_pred, 0.0, 1.0) * (size - 1)), tf.int32)
     if thresholds[0] < 0:
         bucket = tf.maximum(bucket, 1)
-    num_labels = 1 if y_pred.shape.rank == 1 else y_pred.shape[-1]
-    index = tf.reshape(bucket, [-1, num_labels]) + size * tf.range(num_labels)
-    buckets = tf.math.unsorted_segment_sum(
-        tf.reshape(labels, [-1, 2]), tf.reshape(index, [-1]), size * num_labels
+    one_label = y_pred.shape.rank == 1
+    num_labels = 1 if one_label else y_pred.shape[-1]
+    above = _sums_above(size, num_labels, labels.dtype)(
+        tf.reshape(labels, [-1, num_labels, 2]), tf.reshape(bucket, [-1, num_labels])
     )
-    buckets = tf.transpose(tf.reshape(buckets, [num_labels, size, 2]), [1, 0, 2])
-    above = tf.cumsum(buckets, axis=0, exclusive=True, reverse=True)
-    return above[:, 0] if y_pred.shape.rank == 1 else above
+    return above[:, 0] if one_label else above
+
+
+@functools.cache
+def _sums_above(size: int, num_labels: int, dtype: tf.DType) -> Any:
+    """A function that sums, for each of `size` thresholds, what stands in buckets above it.
+
+    It takes values `(samples, num_labels, 2)` and buckets `(samples, num_labels)`.
+    """
+
+    def by_segments(values: tf.Tensor, bucket: tf.Tensor) -> tf.Tensor:
+        index = bucket + size * tf.range(num_labels)
+        sums = tf.math.unsorted_segment_sum(
+            tf.reshape(values, [-1, 2]), tf.reshape(index, [-1]), size * num_labels
+        )
+        sums = tf.transpose(tf.reshape(sums, [num_labels, size, 2]), [1, 0, 2])
+        return tf.cumsum(sums, axis=0, exclusive=True, reverse=True)
+
+    def by_comparison(values: tf.Tensor, bucket: tf.Tensor) -> tf.Tensor:
+        # XLA goes through segments one by one, in a loop; this it computes in one pass.
+        is_above = bucket[:, tf.newaxis] > tf.range(size)[:, tf.newaxis]
+        sums = [
+            tf.reduce_sum(tf.where(is_above, value[:, tf.newaxis], 0), axis=0)
+            for value in tf.unstack(values, axis=-1)
+        ]
+        return tf.stack(sums, axis=-1)
+
+    specs = [tf.TensorSpec([None, num_labels, 2], dtype), tf.TensorSpec([None, num_labels], "int32")]
+    return differing_in_xla(by_segments, by_comparison, specs)
 
 
 def _keep_top_k(y_pred: Any, k: int) -> Any:
