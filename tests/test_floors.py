@@ -3,6 +3,7 @@
 import ast
 import graphlib
 import itertools
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FLOORS = {
     0: """budget config datasets device_scope dtype_policies dtypes masking names ops philox random registry
-        rematerialization serialization settings shared_programs symbolic tree version xla""",
+        rematerialization serialization settings shared_programs symbolic tensorflow_alone tree version
+        xla""",
     1: "activations constraints initializers losses metrics mixed_precision optimizers regularizers",
     2: "core",
     # `saving`, `export` and `interop` work on any layer. Models stand above: `Model.save` calls them.
@@ -120,3 +122,19 @@ def test_no_file_imports_itself_in_a_circle():
     }
     # Raises `CycleError`, which names the files.
     graphlib.TopologicalSorter(graph).prepare()
+
+
+ALONE = """
+import sys
+import tfkit
+assert "keras" not in sys.modules, "tfkit, or TensorFlow for it, has imported Keras"
+import tensorflow as tf
+assert tf.keras.layers.Dense(1)(tf.zeros((2, 3))).shape == (2, 1)
+import keras
+assert keras.optimizers.Adam is tf.keras.optimizers.Adam
+"""
+
+
+def test_keras_is_imported_when_it_is_used_and_not_before():
+    run = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-2000:]

@@ -1,5 +1,8 @@
 """tfkit: deep learning for TensorFlow alone."""
 
+from tfkit import tensorflow_alone as _tensorflow_alone  # noqa: F401, the first to import TensorFlow
+
+# isort: split
 from tfkit import activations as activations
 from tfkit import backend as backend
 from tfkit import config as config

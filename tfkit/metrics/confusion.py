@@ -137,7 +137,10 @@ def _sums_above(size: int, num_labels: int, dtype: tf.DType) -> Any:
         ]
         return tf.stack(sums, axis=-1)
 
-    specs = [tf.TensorSpec([None, num_labels, 2], dtype), tf.TensorSpec([None, num_labels], "int32")]
+    specs = [
+        tf.TensorSpec([None, num_labels, 2], dtype),
+        tf.TensorSpec([None, num_labels], "int32"),
+    ]
     return differing_in_xla(by_segments, by_comparison, specs)
 
 
