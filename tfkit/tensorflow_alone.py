@@ -7,21 +7,25 @@ loaded; `tf.keras` and `import keras` load it when a program wants it.
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from typing import Any
 
-_LOADED_BY_TENSORFLOW = "keras.src.optimizers"
 
-
-def _import_tensorflow() -> None:
+@contextlib.contextmanager
+def _withheld(module: str) -> Iterator[None]:
+    """Lets the import of a module fail, as where it is not installed, unless it has been imported."""
     modules: dict[str, Any] = sys.modules
-    if "tensorflow" in modules or _LOADED_BY_TENSORFLOW in modules:
+    if module in modules:
+        yield
         return
-    modules[_LOADED_BY_TENSORFLOW] = None  # Its import fails, as where Keras is not installed.
+    modules[module] = None
     try:
-        import tensorflow  # noqa: F401
+        yield
     finally:
-        del modules[_LOADED_BY_TENSORFLOW]
+        del modules[module]
 
 
-_import_tensorflow()
+with _withheld("keras.src.optimizers"):
+    import tensorflow as tensorflow

@@ -153,7 +153,7 @@ def run_gates(
                 cell, kept, before, weights[0], mask, d_outputs, d_final, _size(inputs)
             )
             d_sums = tf.reshape(d_projections[-1], [-1, inputs.shape[2]])
-            entered = tf.reshape(before[0].stack(), [-1, states[0].shape[1]])
+            entered = tf.reshape(before[0], [-1, states[0].shape[1]])
             d_kernel = tf.matmul(entered, d_sums, transpose_a=True)
             d_bias = [tf.reduce_sum(d_sums, axis=0)] if bias is not None else []
             return d_projections[0], d_kernel, *d_bias, *d_states
@@ -173,14 +173,9 @@ def _forward(
     weights: Any,
     mask: Any,
     all_outputs: bool,
-) -> tuple[list[tf.Tensor], Any, Any, list[tf.Tensor]]:
+) -> tuple[list[tf.Tensor], list[tf.Tensor], list[tf.Tensor], list[tf.Tensor]]:
     """The loop; gives all outputs if wanted, what was kept, the states before each step, the last ones."""
     steps = _size(inputs)
-
-    def array() -> tf.TensorArray:
-        return tf.TensorArray(
-            inputs.dtype, steps, element_shape=states[0].shape, clear_after_read=False
-        )
 
     def body(time: Any, arrays: Any, states: Any) -> Any:
         projection = tf.matmul(states[0], weights[0])
@@ -196,21 +191,23 @@ def _forward(
         written = [array.write(time, value) for array, value in zip(arrays, values, strict=True)]
         return time + 1, written, new
 
-    count = all_outputs + num_kept + len(states)
+    arrays = [
+        tf.TensorArray(inputs.dtype, steps, element_shape=states[0].shape)
+        for _ in range(all_outputs + num_kept + len(states))
+    ]
     _, arrays, final = tf.while_loop(
-        lambda time, *_: time < steps,
-        body,
-        (0, [array() for _ in range(count)], states),
-        name=GATES_LOOP,
+        lambda time, *_: time < steps, body, (0, arrays, states), name=GATES_LOOP
     )
-    outputs = [arrays[0].stack()] if all_outputs else []
-    return outputs, arrays[all_outputs : -len(states)], arrays[-len(states) :], final
+    # Stacked, for a gradient that is saved in a SavedModel cannot take arrays.
+    stacks = [array.stack() for array in arrays]
+    first, last = int(all_outputs), all_outputs + num_kept
+    return stacks[:first], stacks[first:last], stacks[last:], final
 
 
 def _backward(
     cell: Gates,
-    kept: Any,
-    before: Any,
+    kept: list[tf.Tensor],
+    before: list[tf.Tensor],
     kernel: Any,
     mask: Any,
     d_outputs: Any,
@@ -229,8 +226,8 @@ def _backward(
             passed = [_select(mask[time], tf.zeros_like(d), d) for d in d_states]
             d_states = [_select(mask[time], d, tf.zeros_like(d)) for d in d_states]
         d_projections, d_states = cell.gates_gradient(
-            [array.read(time) for array in kept],
-            [array.read(time) for array in before],
+            [array[time] for array in kept],
+            [array[time] for array in before],
             list(d_states),
         )
         d_states[0] += tf.matmul(d_projections[-1], transposed)
