@@ -304,7 +304,6 @@ class GatedRNN(RNN):
                 )
             outputs, final = run_gates(
                 cell,
-                cell.num_kept,
                 projected,
                 states,
                 tf.convert_to_tensor(cell.recurrent_kernel),

@@ -94,9 +94,11 @@ class Gates(Protocol):
 
     Attributes:
         additive: whether `gates` gets the sum of the two projections, or both.
+        num_kept: how many tensors `gates` keeps for the gradient.
     """
 
     additive: bool
+    num_kept: int
 
     def gates(
         self, projections: list[tf.Tensor], states: list[tf.Tensor]
@@ -111,7 +113,6 @@ class Gates(Protocol):
 
 def run_gates(
     cell: Gates,
-    num_kept: int,
     inputs: tf.Tensor,
     states: list[tf.Tensor],
     kernel: tf.Tensor,
@@ -126,7 +127,6 @@ def run_gates(
 
     Args:
         cell: what follows from the product.
-        num_kept: how many tensors `cell.gates` keeps.
         inputs: the projected inputs, `(steps, batch, size)`.
         states: `(batch, units)` each; the first is multiplied by `kernel`.
         kernel: `(units, size)`.
@@ -143,9 +143,7 @@ def run_gates(
     @tf.custom_gradient
     def run(inputs: Any, *rest: Any) -> Any:
         weights, states = rest[: -len(initial)], list(rest[-len(initial) :])
-        outputs, kept, before, final = _forward(
-            cell, num_kept, inputs, states, weights, mask, all_outputs
-        )
+        outputs, kept, before, final = _forward(cell, inputs, states, weights, mask, all_outputs)
 
         def gradient(*upstream: Any) -> Any:
             d_outputs, d_final = upstream[: len(outputs)], list(upstream[len(outputs) :])
@@ -167,7 +165,6 @@ def run_gates(
 
 def _forward(
     cell: Gates,
-    num_kept: int,
     inputs: Any,
     states: list[Any],
     weights: Any,
@@ -193,14 +190,14 @@ def _forward(
 
     arrays = [
         tf.TensorArray(inputs.dtype, steps, element_shape=states[0].shape)
-        for _ in range(all_outputs + num_kept + len(states))
+        for _ in range(all_outputs + cell.num_kept + len(states))
     ]
     _, arrays, final = tf.while_loop(
         lambda time, *_: time < steps, body, (0, arrays, states), name=GATES_LOOP
     )
     # Stacked, for a gradient that is saved in a SavedModel cannot take arrays.
     stacks = [array.stack() for array in arrays]
-    first, last = int(all_outputs), all_outputs + num_kept
+    first, last = int(all_outputs), all_outputs + cell.num_kept
     return stacks[:first], stacks[first:last], stacks[last:], final
 
 
