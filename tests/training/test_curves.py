@@ -70,12 +70,18 @@ def recurrent(framework, images, labels, **options):
     return model, *sentences()
 
 
-# name: builder(framework, images, labels) -> (compiled model, x, y), batch size
+# name: builder(framework, images, labels) -> (compiled model, x, y), dtype, tolerance.
+# Gradients of convolutions are rounded in another way than those of Keras; 150 steps through maxima multiply
+# that by a hundred: float32 gives 5e-4, float64 what metrics in float32 leave.
 MODELS = {
-    "autoencoder": (autoencoder, 64),
-    "convolutional": (convolutional, 64),
-    "recurrent": (recurrent, 64),
-    "recurrent, dropout": (partial(recurrent, dropout=0.2, recurrent_dropout=0.3), 64),
+    "autoencoder": (autoencoder, "float32", 1e-4),
+    "convolutional": (convolutional, "float64", 1e-7),
+    "recurrent": (recurrent, "float32", 1e-4),
+    "recurrent, dropout": (
+        partial(recurrent, dropout=0.2, recurrent_dropout=0.3),
+        "float32",
+        1e-4,
+    ),
 }
 
 
@@ -85,23 +91,30 @@ def digits(mnist):
     return images[:ROWS].astype("float32") / 255, labels[:ROWS].astype("int32")
 
 
-def run(framework, build, batch_size, digits):
+def run(framework, build, dtype, digits):
     framework.utils.set_random_seed(7)
-    model, x, y = build(framework, *digits)
-    start = [weight.numpy() for weight in model.weights]
-    history = model.fit(x, y, batch_size=batch_size, epochs=3, shuffle=False, verbose=0)
+    framework.config.set_floatx(dtype)
+    framework.config.set_dtype_policy(dtype)
+    try:
+        model, x, y = build(framework, *digits)
+        start = [weight.numpy() for weight in model.weights]
+        history = model.fit(x, y, batch_size=64, epochs=3, shuffle=False, verbose=0)
+    finally:
+        framework.config.set_floatx("float32")
+        framework.config.set_dtype_policy("float32")
     return start, history.history
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_weights_and_losses_equal_those_of_keras(name, digits):
+    build, dtype, tolerance = MODELS[name]
     (start, ours), (keras_start, theirs) = (
-        run(framework, *MODELS[name], digits) for framework in (tfkit, keras)
+        run(framework, build, dtype, digits) for framework in (tfkit, keras)
     )
     assert len(start) == len(keras_start)
     for weight, expected in zip(start, keras_start, strict=True):
         assert weight.dtype == expected.dtype
         np.testing.assert_array_equal(weight, expected)
     assert set(ours) == set(theirs)
-    np.testing.assert_allclose(ours["loss"], theirs["loss"], rtol=1e-4)
+    np.testing.assert_allclose(ours["loss"], theirs["loss"], rtol=tolerance)
     assert theirs["loss"][2] < 0.97 * theirs["loss"][0]
