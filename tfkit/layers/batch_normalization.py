@@ -139,23 +139,21 @@ class BatchNormalization(Layer):
             """`value`, one number for each channel, to broadcast along `inputs`."""
             return value if value is None else tf.cast(tf.reshape(value, shape), inputs.dtype)
 
-        if not (training and self.trainable):
-            mean, variance = self.moving_mean, self.moving_variance
-            outputs = tf.nn.batch_normalization(
-                inputs, *map(along, (mean, variance, self.beta, self.gamma)), self.epsilon
-            )
-            return tf.cast(outputs, self.compute_dtype)
-        if mask is None and not self._replicas():
+        use_batch = bool(training) and self.trainable
+        if use_batch and mask is None and not self._replicas():
             outputs, mean, variance = _normalized(
                 inputs, along(self.gamma), along(self.beta), self.axis, self.epsilon
             )
         else:
-            mean, variance = self._moments(inputs, mask)
+            mean, variance = self.moving_mean, self.moving_variance
+            if use_batch:
+                mean, variance = self._moments(inputs, mask)
             outputs = tf.nn.batch_normalization(
                 inputs, *map(along, (mean, variance, self.beta, self.gamma)), self.epsilon
             )
-        self._update(self.moving_mean, mean)
-        self._update(self.moving_variance, variance)
+        if use_batch:
+            self._update(self.moving_mean, mean)
+            self._update(self.moving_variance, variance)
         return tf.cast(outputs, self.compute_dtype)
 
     def _update(self, moving: tf.Variable, value: tf.Tensor) -> None:

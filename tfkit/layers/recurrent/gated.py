@@ -50,9 +50,8 @@ class GatedCell(Cell):
     gate_count = 1
     num_kept = 1
     additive = True  # Whether `gates` gets the sum of the two projections.
-    draws_dropout_seed_first = (
-        False  # Before the initializers: what a global seed gives hangs on it.
-    )
+    # Before those of the initializers: what a global seed gives hangs on it.
+    draws_dropout_seed_first = False
 
     def __init__(
         self,
