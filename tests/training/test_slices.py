@@ -9,9 +9,7 @@ import tensorflow as tf
 import tfkit as keras
 from tfkit.training import slices
 from tfkit.training.data import ArrayData
-from tfkit.training.feeds import SlicesFeed, make_feed
-from tfkit.training.slices import BLOCK, SlicesData, as_slices
-from tfkit.training.sources import make_data
+from tfkit.training.slices import SlicesData, as_slices
 
 ROWS = np.arange(100)
 
@@ -32,6 +30,7 @@ TAKEN = {
     "the middle": lambda rows: rows.take(60).skip(20).batch(8),
     "the middle, full batches": lambda rows: rows.skip(20).take(20).batch(8, drop_remainder=True),
     "a part, shuffled": lambda rows: rows.skip(20).shuffle(30, seed=5).take(50).batch(8),
+    "shuffled as a whole": lambda rows: rows.take(30).shuffle(tf.data.UNKNOWN_CARDINALITY).batch(8),
     "by the global seed": lambda rows: rows.shuffle(50).batch(8),
 }
 
@@ -78,23 +77,25 @@ def test_parts_of_one_shuffle_have_no_row_in_common():
     np.testing.assert_array_equal(np.sort(np.concatenate(first + second)), ROWS)
 
 
-def test_an_order_longer_than_a_block_is_read_as_steps_need_it():
-    dataset = tf.data.Dataset.range(3 * BLOCK).batch(3 * BLOCK).get_single_element()
-    dataset = tf.data.Dataset.from_tensor_slices(dataset).shuffle(100, seed=4).batch(500)
-    seen = []
+@pytest.mark.parametrize("window", [1, 1000, 2**15 + 1, 10**6])
+def test_an_order_of_many_rows_is_that_of_the_dataset(window):
+    rows = np.arange(100_000)
+    dataset = tf.data.Dataset.from_tensor_slices(rows).shuffle(window, seed=4).batch(len(rows))
+    data = as_slices(dataset)
+    for _ in range(2):
+        np.testing.assert_array_equal(data.order(), dataset.get_single_element())
 
-    class Model(keras.Model):
-        def test_step(self, data):
-            seen.append(data.numpy())
-            return {"rows": tf.size(data)}
 
-    model = Model()
-    model.compile(run_eagerly=True)
-    assert isinstance(make_feed(make_data(dataset)), SlicesFeed)
-    model.evaluate(dataset, verbose=0)
-    model.evaluate(dataset, verbose=0)
-    again = tf.data.Dataset.range(3 * BLOCK).shuffle(100, seed=4)
-    np.testing.assert_array_equal(np.concatenate(seen), [*again] + [*again])
+def test_a_shuffle_without_seeds_is_another_each_time():
+    orders = [[*as_slices(pairs().shuffle(100).batch(100)).order().numpy()] for _ in range(2)]
+    assert orders[0] != orders[1]
+    assert sorted(orders[0]) == sorted(orders[1]) == [*ROWS]
+
+
+def test_a_shuffle_that_tensorflow_has_changed_is_left_to_it(monkeypatch):
+    monkeypatch.setattr(slices, "agrees_with_tensorflow", lambda: False)
+    assert as_slices(pairs().shuffle(5, seed=1).batch(5)) is None
+    assert as_slices(pairs().batch(5)) is not None
 
 
 def make_model():

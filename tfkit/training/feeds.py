@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from tfkit.training import random_states
-from tfkit.training.arrays import aligned_empty, tensor_in
 from tfkit.training.data import ArrayData, DatasetData
 from tfkit.training.programs import ArrayProgram, EagerProgram, IteratorProgram
-from tfkit.training.slices import BLOCK, SlicesData, is_shuffled
+from tfkit.training.slices import SlicesData, is_shuffled
 
 
 def run_arrays(
@@ -125,46 +124,24 @@ class SlicesFeed(ArrayFeed):
     """
 
     data: SlicesData
-
-    def __init__(self, data: SlicesData, goes_on: bool = False) -> None:
-        super().__init__(data, goes_on)
-        # The order of a pass is one tensor of one size, for XLA would compile anew for another size. A thread
-        # reads it ahead of the steps, which run on the part that is known.
-        self._known = aligned_empty((data.num_rows,), "int64")
-        self._num_known = 0
-        self._order = tensor_in(self._known)
-        self._blocks: Iterator[np.ndarray] = iter(())
-        self._passes = 0
+    _passes = 0
 
     def _draw(self) -> None:
-        self._blocks, self._num_known = self.data.blocks(), 0
+        super()._draw()
         self._passes += 1
-
-    def run(self, model: Any, mode: str, num_steps: int) -> tuple[int, dict[str, Any]]:
-        """Runs a program of at most `num_steps` steps; how many it did, and its logs."""
-        size = self.data.batch_size
-        first = self._taken * size
-        # At most as many as before, so that the thread has read as many meanwhile.
-        num_steps = min(num_steps, max(first, BLOCK, size) // size)
-        stop = min(first + num_steps * size, self.data.num_rows)
-        while self._num_known < stop:
-            block = next(self._blocks)
-            self._known[self._num_known : self._num_known + len(block)] = block
-            self._num_known += len(block)
-        return super().run(model, mode, num_steps)
 
     def get_state(self) -> dict[str, Any]:
         """Where the feed stands, as data."""
         return {"is_open": self._is_open, "taken": self._taken, "passes": self._passes}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes to where another feed stood: what it has drawn is drawn again.
+        """Goes to where another feed stood.
 
         Args:
             state: what `get_state()` gave.
         """
         self._passes = state["passes"] - state["is_open"]
-        replay(self.data.rows, self._passes)
+        self.data.skip_passes(self._passes)
         if state["is_open"]:
             self.begin()
             self._taken = state["taken"]
