@@ -1,5 +1,6 @@
 """What `fit` takes: every form of data trains the same model in the same way."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import textwrap
 import threading
 import time
+import weakref
 
 import numpy as np
 import pandas
@@ -176,6 +178,21 @@ def test_large_arrays_are_copied_as_they_are(dtype):
     array[:] = 0
     assert tensor.dtype == ("float32" if dtype in ("float64", ">f4") else dtype)
     np.testing.assert_array_equal(tf.cast(tensor, "float32"), before)
+
+
+def test_a_model_does_not_hold_what_it_was_trained_on():
+    x, y = tf.constant(X), tf.constant(Y)
+    model, _ = train(x, y=y, validation_data=(x[:20], y[:20]))
+    model.evaluate(x, y, verbose=0)
+    model.predict(x, verbose=0)
+    model.predict_on_batch(x)
+    model.train_on_batch(x, y)
+    dataset = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(9).batch(8)
+    model.fit(dataset, verbose=0)
+    held = [weakref.ref(x), weakref.ref(y)]
+    del x, y, dataset
+    gc.collect()
+    assert [reference() for reference in held] == [None, None]
 
 
 def test_predictions_can_be_streamed():

@@ -33,12 +33,13 @@ class StepTrace:
     """
 
     def __init__(self, step: Step, structure: Any) -> None:
-        self.specs = [free_batch(leaf) for leaf in tf.nest.flatten(structure)]
+        batch = tf.nest.map_structure(free_batch, structure)  # Not the data, which may be large.
+        self.specs = tf.nest.flatten(batch)
         self.watch = StateWatch()
 
         def flat_step(*tensors: Any) -> Any:
             with self.watch:
-                results = step(tf.nest.pack_sequence_as(structure, tensors))
+                results = step(tf.nest.pack_sequence_as(batch, tensors))
             return tf.nest.map_structure(tf.convert_to_tensor, results)
 
         self._flat_step = flat_step
