@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 FLOORS = {
     0: """budget config datasets device_scope dtype_policies dtypes masking names ops philox random registry
         rematerialization serialization settings shared_programs symbolic tensorflow_alone tree version
-        xla""",
+        xla xla_equals""",
     1: "activations constraints initializers losses metrics mixed_precision optimizers regularizers",
     2: "core",
     # `saving`, `export` and `interop` work on any layer. Models stand above: `Model.save` calls them.
@@ -128,13 +128,18 @@ ALONE = """
 import sys
 import tfkit
 assert "keras" not in sys.modules, "tfkit, or TensorFlow for it, has imported Keras"
+assert "scipy" not in sys.modules, "TensorFlow has imported its older Keras"
 import tensorflow as tf
+client = "tensorflow.python.profiler.profiler_client"
+assert client not in sys.modules, "TensorFlow has imported its profiler"
+assert callable(tf.profiler.experimental.start) and client in sys.modules
+from tensorflow.python.keras.models import Sequential
 assert tf.keras.layers.Dense(1)(tf.zeros((2, 3))).shape == (2, 1)
 import keras
 assert keras.optimizers.Adam is tf.keras.optimizers.Adam
 """
 
 
-def test_keras_is_imported_when_it_is_used_and_not_before():
+def test_keras_and_the_profiler_are_imported_when_they_are_used_and_not_before():
     run = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-2000:]

@@ -18,6 +18,8 @@ import tensorflow as tf
 from tensorflow.core.framework import function_pb2
 from tensorflow.python.eager import context
 
+from tfkit.xla_equals import equal_of
+
 # What a node or function carries for readers or for gradients: it differs between equal programs.
 _LABELS = ("_gradient_op_type", "_user_specified_name", "_construction_context", "_class")
 
@@ -91,6 +93,8 @@ def _rename(definition: Any, library: dict[str, Any], renamed: dict[Any, str], i
     for attributes in copy.arg_attr.values():
         _strip(attributes.attr)
     _number_nodes(copy)
+    if in_xla:
+        _replace_by_equals(copy, renamed)
     for node in copy.node_def:
         _strip(node.attr)
         node.ClearField("experimental_debug_info")
@@ -117,6 +121,25 @@ def _inner(name: str, library: dict[str, Any], renamed: dict[Any, str], in_xla: 
             library = _library(_replacements[name])
         renamed[name, in_xla] = _rename(definition, library, renamed, in_xla)
     return renamed[name, in_xla]
+
+
+def _replace_by_equals(definition: Any, renamed: dict[Any, str]) -> None:
+    """Lets functions take the place of operations that XLA compiles faster as those."""
+    replaced = set()
+    for node in definition.node_def:
+        if equal := equal_of(node):
+            node.op = _rename(equal.function_def, _library(equal), renamed, in_xla=True)
+            node.attr.clear()
+            replaced.add(node.name)
+
+    def pointed(reference: str) -> str:
+        name, *_ = reference.split(":")
+        return f"{name}:r0:0" if name in replaced else reference
+
+    for node in definition.node_def:
+        node.input[:] = map(pointed, node.input)
+    for result in list(definition.ret):
+        definition.ret[result] = pointed(definition.ret[result])
 
 
 def _strip(attributes: Any) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit import xla
 from tfkit.training.data import ArrayData, take_rows
 from tfkit.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP, Plan, choose
 from tfkit.training.step import Step, StepTrace, traced
@@ -57,6 +58,8 @@ class _Program:
             _log.debug("XLA refused a program: %s", error)
             self.plan = Plan(GRAPH_LOOP, f"XLA refused the program: {_first_line(error)}")
             result = run()
+        if not self._proven and self.plan.kind != GRAPH_LOOP:
+            xla.give_back_memory()
         self._proven = True
         return result
 
