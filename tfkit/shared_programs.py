@@ -93,8 +93,6 @@ def _rename(definition: Any, library: dict[str, Any], renamed: dict[Any, str], i
     for attributes in copy.arg_attr.values():
         _strip(attributes.attr)
     _number_nodes(copy)
-    if in_xla:
-        _replace_by_equals(copy, renamed)
     for node in copy.node_def:
         _strip(node.attr)
         node.ClearField("experimental_debug_info")
@@ -103,6 +101,8 @@ def _rename(definition: Any, library: dict[str, Any], renamed: dict[Any, str], i
         for value in node.attr.values():
             for called in [value.func] if value.HasField("func") else value.list.func:
                 called.name = _inner(called.name, library, renamed, in_xla)
+    if in_xla:
+        _replace_by_equals(copy, renamed)
     copy.signature.name = ""
     if any(node.op.startswith(_COUNTING) for node in copy.node_def):
         copy.signature.description = f"unshared {next(_unshared)}"
@@ -128,13 +128,17 @@ def _replace_by_equals(definition: Any, renamed: dict[Any, str]) -> None:
     replaced = set()
     for node in definition.node_def:
         if equal := equal_of(node):
-            node.op = _rename(equal.function_def, _library(equal), renamed, in_xla=True)
+            dtype = node.attr["T"].type
+            node.op = "PartitionedCall"
             node.attr.clear()
+            node.attr["f"].func.name = _rename(equal.function_def, {}, renamed, in_xla=True)
+            node.attr["Tin"].list.type[:] = [dtype] * len(equal.inputs)
+            node.attr["Tout"].list.type[:] = [dtype]
             replaced.add(node.name)
 
     def pointed(reference: str) -> str:
         name, *_ = reference.split(":")
-        return f"{name}:r0:0" if name in replaced else reference
+        return f"{name}:output:0" if name in replaced else reference
 
     for node in definition.node_def:
         node.input[:] = map(pointed, node.input)

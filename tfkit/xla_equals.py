@@ -2,8 +2,8 @@
 
 TensorFlow hands some operations to XLA by way of MLIR, with a compiler pipeline built for each of them: 5 to
 10 milliseconds for a `Relu`, where a `Maximum` takes a tenth of one. A training step has up to a hundred. In
-programs that XLA compiles, those that have an equal are replaced by it. The numbers are the same, bit for bit;
-the compiler takes a tenth less time and 10 to 20 MB less memory.
+programs that XLA compiles, those that have an equal are replaced by it. The numbers are the same, bit for
+bit; the compiler takes a tenth less time and 10 to 20 MB less memory.
 """
 
 from __future__ import annotations
