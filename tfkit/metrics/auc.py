@@ -77,16 +77,16 @@ class AUC(Metric):
         self._given_thresholds = None
         if thresholds is not None:
             self._given_thresholds = sorted(checked_thresholds(thresholds))
-            inner = list(self._given_thresholds)
+            self._thresholds = np.array([0.0, *self._given_thresholds, 1.0])
         elif num_thresholds > 1:
-            inner = even_thresholds(num_thresholds)[1:-1]
+            self._thresholds = even_thresholds(num_thresholds)
         else:
             raise ValueError(
                 f"`num_thresholds` must be an integer above 1. Received: {num_thresholds!r}"
             )
         # Just outside of 0 and 1, so that predictions of 0 and 1 lie between.
-        self.thresholds = [-settings.epsilon(), *inner, 1 + settings.epsilon()]
-        self.num_thresholds = len(self.thresholds)
+        self._thresholds[0], self._thresholds[-1] = -settings.epsilon(), 1 + settings.epsilon()
+        self.num_thresholds = len(self._thresholds)
         if num_labels and not multi_label:
             raise ValueError(
                 "`num_labels` goes with `multi_label=True` only. "
@@ -116,6 +116,11 @@ class AUC(Metric):
         self.false_negatives = self.add_variable(shape, tf.zeros, name="false_negatives")
         self._built = True
 
+    @property
+    def thresholds(self) -> list[float]:
+        """The numbers that predictions are compared with, in rising order."""
+        return self._thresholds.tolist()
+
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the decisions of a batch at each threshold."""
         y_pred = tf.convert_to_tensor(y_pred)
@@ -126,7 +131,7 @@ class AUC(Metric):
         counts = confusion_counts(
             y_true,
             y_pred,
-            self.thresholds,
+            self._thresholds,
             sample_weight,
             multi_label=self.multi_label,
             label_weights=None if self.multi_label else self.label_weights,

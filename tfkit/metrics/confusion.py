@@ -30,7 +30,7 @@ class ConfusionCounts(NamedTuple):
 def confusion_counts(
     y_true: Any,
     y_pred: Any,
-    thresholds: Sequence[float],
+    thresholds: Sequence[float] | np.ndarray,
     sample_weight: Any = None,
     *,
     top_k: int | None = None,
@@ -92,13 +92,13 @@ def confusion_counts(
     return ConfusionCounts(above[..., 0], above[..., 1], below[..., 1], below[..., 0])
 
 
-def _count_by_comparison(labels: Any, y_pred: Any, thresholds: Sequence[float]) -> Any:
+def _count_by_comparison(labels: Any, y_pred: Any, thresholds: Sequence[float] | np.ndarray) -> Any:
     thresholds = tf.reshape(tf.constant(thresholds, y_pred.dtype), [-1] + [1] * y_pred.shape.rank)
     is_above = tf.cast(y_pred > thresholds, labels.dtype)
     return tf.reduce_sum(is_above[..., tf.newaxis] * labels, axis=1)
 
 
-def _count_by_bucket(labels: Any, y_pred: Any, thresholds: Sequence[float]) -> Any:
+def _count_by_bucket(labels: Any, y_pred: Any, thresholds: Sequence[float] | np.ndarray) -> Any:
     """The same for evenly spaced thresholds: one addition a prediction, not one a threshold."""
     size = len(thresholds)
     # The bucket of a prediction is the number of thresholds below it.
@@ -150,7 +150,7 @@ def _keep_top_k(y_pred: Any, k: int) -> Any:
     return tf.where(kept > 0, y_pred, NOT_IN_TOP_K)
 
 
-def evenly_spaced(thresholds: Sequence[float]) -> bool:
+def evenly_spaced(thresholds: Sequence[float] | np.ndarray) -> bool:
     """Whether `thresholds` go from 0 to 1 at equal distances (up to the fuzz factor)."""
     size = len(thresholds)
     if size < 2:
@@ -161,7 +161,7 @@ def evenly_spaced(thresholds: Sequence[float]) -> bool:
 _MOST_THRESHOLDS = 1_000_000  # Beyond, a float32 cannot tell one from the next.
 
 
-def even_thresholds(num_thresholds: int) -> list[float]:
+def even_thresholds(num_thresholds: int) -> np.ndarray:
     """`num_thresholds` numbers from 0 to 1 at equal distances; 0.5 where there is only one.
 
     Raises:
@@ -176,8 +176,8 @@ def even_thresholds(num_thresholds: int) -> list[float]:
             f"`num_thresholds` must be at most {_MOST_THRESHOLDS:,}. Received: {num_thresholds!r}"
         )
     if num_thresholds == 1:
-        return [0.5]
-    return [i / (num_thresholds - 1) for i in range(num_thresholds)]
+        return np.array([0.5])
+    return np.arange(num_thresholds) / (num_thresholds - 1)
 
 
 def checked_thresholds(thresholds: Any, default: float = 0.5) -> list[float]:

@@ -40,7 +40,7 @@ class _OperatingPoint(Metric):
         self.level = level
         self.num_thresholds = num_thresholds
         self.class_id = class_id
-        self.thresholds = even_thresholds(num_thresholds)
+        self.thresholds = even_thresholds(num_thresholds).tolist()
         shape = (num_thresholds,)
         self.true_positives = self.add_variable(shape, tf.zeros, name="true_positives")
         self.false_positives = self.add_variable(shape, tf.zeros, name="false_positives")
