@@ -14,6 +14,8 @@ from tfkit.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.metrics.base import Metric
 from tfkit.shared_programs import differing_in_xla
 
+Thresholds = Sequence[float] | np.ndarray
+
 # The prediction of a class that is not among the top k, and the threshold that all others pass.
 NOT_IN_TOP_K = -1e10
 
@@ -30,7 +32,7 @@ class ConfusionCounts(NamedTuple):
 def confusion_counts(
     y_true: Any,
     y_pred: Any,
-    thresholds: Sequence[float] | np.ndarray,
+    thresholds: Thresholds,
     sample_weight: Any = None,
     *,
     top_k: int | None = None,
@@ -92,13 +94,13 @@ def confusion_counts(
     return ConfusionCounts(above[..., 0], above[..., 1], below[..., 1], below[..., 0])
 
 
-def _count_by_comparison(labels: Any, y_pred: Any, thresholds: Sequence[float] | np.ndarray) -> Any:
+def _count_by_comparison(labels: Any, y_pred: Any, thresholds: Thresholds) -> Any:
     thresholds = tf.reshape(tf.constant(thresholds, y_pred.dtype), [-1] + [1] * y_pred.shape.rank)
     is_above = tf.cast(y_pred > thresholds, labels.dtype)
     return tf.reduce_sum(is_above[..., tf.newaxis] * labels, axis=1)
 
 
-def _count_by_bucket(labels: Any, y_pred: Any, thresholds: Sequence[float] | np.ndarray) -> Any:
+def _count_by_bucket(labels: Any, y_pred: Any, thresholds: Thresholds) -> Any:
     """The same for evenly spaced thresholds: one addition a prediction, not one a threshold."""
     size = len(thresholds)
     # The bucket of a prediction is the number of thresholds below it.
@@ -150,7 +152,7 @@ def _keep_top_k(y_pred: Any, k: int) -> Any:
     return tf.where(kept > 0, y_pred, NOT_IN_TOP_K)
 
 
-def evenly_spaced(thresholds: Sequence[float] | np.ndarray) -> bool:
+def evenly_spaced(thresholds: Thresholds) -> bool:
     """Whether `thresholds` go from 0 to 1 at equal distances (up to the fuzz factor)."""
     size = len(thresholds)
     if size < 2:
