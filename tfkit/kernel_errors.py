@@ -63,6 +63,16 @@ def is_of_compiler(error: tf.errors.OpError) -> bool:
     )
 
 
+def in_layer(error: tf.errors.OpError, path_of: Callable[[list[str]], str | None]) -> Any:
+    """The error with the path of its layer, of the same class.
+
+    Args:
+        error: what TensorFlow raised.
+        path_of: the path that belongs to the names of an operation and of the calls that it is in.
+    """
+    return located(error, layer=path_of(operations_of(error)))
+
+
 def located(error: tf.errors.OpError, **known: Any) -> Any:
     """The error with more of what is known of its place, of the same class.
 

@@ -19,6 +19,7 @@ from tensorflow.core.framework import function_pb2
 from tensorflow.python.eager import context
 
 from tfkit import kernel_errors, xla
+from tfkit.function_defs import functions_in
 from tfkit.xla_equals import equal_of
 
 # What a node or function carries for readers or for gradients: it differs between equal programs.
@@ -147,7 +148,7 @@ class _Renaming:
             if node.op in library:
                 node.op = self._inner(node.op, library, in_xla, inside)
             for value in node.attr.values():
-                for called in [value.func] if value.HasField("func") else value.list.func:
+                for called in functions_in(value):
                     called.name = self._inner(called.name, library, in_xla, inside)
         if in_xla:
             self._replace_by_equals(copy)

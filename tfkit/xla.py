@@ -39,26 +39,25 @@ def own_loop() -> Iterator[None]:
         yield
 
 
-def operations(graph: tf.Graph) -> Iterator[tuple[str, str]]:
-    """Type and name of the operations of a graph and of the functions inside it.
+def operations(definition: Any) -> Iterator[tuple[str, str]]:
+    """Type and name of the operations of a `GraphDef` and of the functions inside it.
 
     Loops of `own_loop` are left out; what runs in them is not.
     """
-    for node in _nodes(graph):
+    for node in _nodes(definition):
         if node.op not in LOOPS or OWN_LOOP not in node.attr:
             yield node.op, node.name
 
 
-def gradient_loop(graph: tf.Graph) -> tuple[str, str] | None:
-    """Type and name of the first loop that TensorFlow has made as the gradient of another."""
-    for node in _nodes(graph):
+def gradient_loop(definition: Any) -> tuple[str, str] | None:
+    """Type and name of the first loop of a `GraphDef` that TensorFlow made as the gradient of another."""
+    for node in _nodes(definition):
         if node.op in LOOPS and _GRADIENT_BODY.search(node.attr["body"].func.name):
             return node.op, node.name
     return None
 
 
-def _nodes(graph: tf.Graph) -> Iterator[Any]:
-    definition = graph.as_graph_def()
+def _nodes(definition: Any) -> Iterator[Any]:
     for nodes in (definition.node, *(each.node_def for each in definition.library.function)):
         yield from nodes
 

@@ -163,7 +163,7 @@ class _Trace:
             return results
 
         self._program = tf.function(program, autograph=False).get_concrete_function(*specs)
-        self._in_xla = XlaCall(self._program) if uses_xla else None
+        self._in_xla = XlaCall(self._program, self.watch.path_of) if uses_xla else None
         self._shared: SharedProgram | None = None
 
     def takes(self, shapes: list[tf.TensorShape]) -> bool:
@@ -190,8 +190,7 @@ class _Trace:
                 run = self._in_xla.run if self._in_xla else self._run
             return run(tensors)
         except tf.errors.OpError as error:
-            path = self.watch.path_of(kernel_errors.operations_of(error))
-            raise kernel_errors.located(error, layer=path) from None
+            raise kernel_errors.in_layer(error, self.watch.path_of) from None
 
     def _run_recorded(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         return self._program(*tensors)

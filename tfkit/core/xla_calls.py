@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -17,19 +18,15 @@ class XlaCall:
 
     Args:
         plain: the call as a `ConcreteFunction` of tensors that gives a list of tensors, not compiled by XLA.
+        path_of: the path of the layer that an operation belongs to; see `StateWatch`.
     """
 
-    def __init__(self, plain: Any) -> None:
+    def __init__(self, plain: Any, path_of: Callable[[list[str]], str | None]) -> None:
         self._plain = plain
         self._guarded = GuardedFunction(plain)
         self._has_warned = False
         for check in self._guarded.dropped[:1]:
-            warnings.warn(
-                f"`jit_compile=True`, and XLA drops the check of the operation {check.operation} "
-                f"('{check.name}') for {check.refusal}: a call goes on where TensorFlow's kernel would raise "
-                "an error. Pass `jit_compile='auto'` to `compile()`, or check the values before.",
-                stacklevel=2,
-            )
+            check.warn(path_of)
 
     def run(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """The results, where no tape watches."""

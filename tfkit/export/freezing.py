@@ -12,6 +12,8 @@ from tensorflow.core.protobuf.meta_graph_pb2 import MetaGraphDef
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 from tensorflow.python.grappler import tf_optimizer
 
+from tfkit.function_defs import functions_in
+
 # Constant folding also multiplies the scale of a batch normalization into the kernel before it.
 _OPTIMIZERS = ("pruning", "constfold", "arithmetic", "constfold", "dependency", "pruning")
 
@@ -93,7 +95,7 @@ def _set_apart(graph_def: Any) -> None:
     for node in _nodes(graph_def):
         node.attr.pop("_gradient_op_type", None)
         for value in node.attr.values():
-            for called in [value.func] * value.HasField("func") + list(value.list.func):
+            for called in functions_in(value):
                 called.name = names.get(called.name, called.name)
 
 

@@ -22,24 +22,31 @@ class GuardedFunction:
 
     Args:
         function: a `ConcreteFunction`.
-
-    Attributes:
-        dropped: checks that XLA drops and that have no predicate.
+        definition: the `GraphDef` of its graph, where that is at hand.
     """
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, definition: Any = None) -> None:
         self._function = function
-        self._survey = Survey(function)
-        self._notes = self._survey.notes(self._survey.name)
-        self.dropped: list[DroppedCheck] = self._survey.dropped
+        self._definition = definition
+
+    @functools.cached_property
+    def _survey(self) -> Survey:
+        return Survey(self._function, self._definition or self._function.graph.as_graph_def())
+
+    @property
+    def dropped(self) -> list[DroppedCheck]:
+        """Checks that XLA drops and that have no predicate."""
+        return self._survey.dropped
 
     @functools.cached_property
     def is_needed(self) -> bool:
         """Whether the function has a check that XLA would drop, and a predicate is asked when it runs."""
-        return self._survey.is_needed(self._survey.name)
+        return self._survey.asks(self._survey.name)
 
     def run_accepted(self, tensors: list[tf.Tensor]) -> Any:
         """Makes the function a part of what XLA is to compile, for values that `ahead` has accepted."""
+        if not self._survey.asserts_shapes(self._survey.name):
+            return self._function(*tensors)
         return self._run_in_xla(tensors)[1]
 
     def run_plain(self, tensors: list[tf.Tensor]) -> Any:
@@ -52,9 +59,12 @@ class GuardedFunction:
     @functools.cached_property
     def _plain(self) -> AtomicFunction | None:
         """The function with updates that wait for what can refuse; `None` where nothing has to wait."""
+        if not self._variables:
+            return None
+        notes = self._survey.notes(self._survey.name)
         definition = function_pb2.FunctionDef()
         definition.CopyFrom(self._survey.definitions[self._survey.name])
-        if not hold_back(definition, self._notes.refusing, self._notes.updating):
+        if not hold_back(definition, notes.refusing, notes.updating):
             return None
         definition.signature.name += "_held_back"
         return registered(definition)
@@ -100,7 +110,7 @@ class GuardedFunction:
         return accepted, outputs
 
     def _run_in_xla(self, tensors: list[tf.Tensor]) -> tuple[tf.Tensor, Any]:
-        if not self._survey.has_predicates(self._survey.name):
+        if not (self.is_needed or self._survey.asserts_shapes(self._survey.name)):
             return tf.constant(True), self._function(*tensors)
         dtypes = [output.dtype for output in self._function.outputs]
         *outputs, accepted = self._call(

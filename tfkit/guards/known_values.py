@@ -47,30 +47,32 @@ class KnownValues:
 
     def inputs_of(self, name: str) -> dict[int, np.ndarray]:
         """The known inputs of an operation, by index."""
-        try:
-            operation = self._graph.get_operation_by_name(name)
-        except (AttributeError, KeyError, ValueError):
-            return {}
-        values = {
-            index: self._value(tensor, _DEPTH) for index, tensor in enumerate(operation.inputs)
-        }
+        operation = self._operation(name)
+        inputs = () if operation is None else operation.inputs
+        values = {index: self._value(tensor, _DEPTH) for index, tensor in enumerate(inputs)}
         return {index: value for index, value in values.items() if value is not None}
 
     def shapes_of(self, name: str) -> tuple[list[Any], list[Any]]:
         """Static shapes of an operation's inputs and outputs; none where the graph is not at hand."""
-        try:
-            operation = self._graph.get_operation_by_name(name)
-        except (AttributeError, KeyError, ValueError):
+        operation = self._operation(name)
+        if operation is None:
             return [], []
         return [each.shape for each in operation.inputs], [each.shape for each in operation.outputs]
 
     def are_of_shapes(self, name: str, places: Iterable[int]) -> bool:
         """Whether some inputs of an operation depend on shapes alone: XLA knows them when it compiles."""
+        operation = self._operation(name)
+        inputs = () if operation is None else operation.inputs
+        return operation is not None and all(
+            place < len(inputs) and self._is_of_shapes(inputs[place].op) for place in places
+        )
+
+    def _operation(self, name: str) -> tf.Operation | None:
+        """An operation of the graph; `None` where it or the graph is not at hand."""
         try:
-            inputs = self._graph.get_operation_by_name(name).inputs
+            return self._graph.get_operation_by_name(name)
         except (AttributeError, KeyError, ValueError):
-            return False
-        return all(place < len(inputs) and self._is_of_shapes(inputs[place].op) for place in places)
+            return None
 
     def _is_of_shapes(self, operation: tf.Operation) -> bool:
         if operation.type in SHAPES or operation.type == "Const":

@@ -24,9 +24,11 @@ from tensorflow.python.eager import context
 from tensorflow.python.eager.polymorphic_function.atomic_function import AtomicFunction
 from tensorflow.python.framework import op_def_registry
 
+from tfkit.function_defs import functions_in
 from tfkit.guards.ahead import prune
 from tfkit.guards.predicates import Predicate
 from tfkit.guards.survey import CALLS, Survey, dtypes_of, led_out_functions
+from tfkit.xla import LOOPS
 
 _BOOL = tf.bool.as_datatype_enum
 _RESULT = "tfkit_accepted"
@@ -108,13 +110,12 @@ class Rewriter:
 
     def _lead_out(self, definition: Any, node: Any) -> bool:
         """Lets a node call guarded functions, if they have predicates, and give their result."""
-        called = [name for name in led_out_functions(node) if name in self._survey.definitions]
-        if not any(map(self._survey.has_predicates, called)):
+        survey = self._survey
+        if not any(survey.asks(it) or survey.asserts_shapes(it) for it in led_out_functions(node)):
             return False
-        is_loop = node.op in ("While", "StatelessWhile")
+        is_loop = node.op in LOOPS
         for attribute in CALLS[node.op]:
-            value = node.attr[attribute]
-            for function in [value.func] if value.HasField("func") else value.list.func:
+            for function in functions_in(node.attr[attribute]):
                 function.name = self._guarded(function.name, is_body=is_loop)
         types = node.attr["T" if is_loop else "Tout"].list.type
         if is_loop:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
+from tfkit.function_defs import functions_in
 from tfkit.guards.known_values import KnownValues
 from tfkit.guards.predicates import Predicate, predicate_of
 from tfkit.guards.table import CHECKS, kind_of, refusal_of
@@ -44,6 +46,21 @@ class DroppedCheck:
     operation: str
     name: str
     refusal: str
+
+    def described(self, path_of: Callable[[list[str]], str | None]) -> str:
+        """The check in words; `path_of` gives the path of the layer that an operation belongs to."""
+        path = path_of([self.name])
+        place = f"layer '{path}'" if path else f"'{self.name}'"
+        return f"the check of the operation {self.operation} of {place} for {self.refusal}"
+
+    def warn(self, path_of: Callable[[list[str]], str | None]) -> None:
+        """Says that XLA compiles the operation all the same."""
+        warnings.warn(
+            f"`jit_compile=True`, and XLA drops {self.described(path_of)}: the model goes on where "
+            "TensorFlow's kernel would raise an error. Pass `jit_compile='auto'` to `compile()`, or check the "
+            "values before.",
+            stacklevel=3,
+        )
 
 
 class FunctionNotes:
@@ -105,6 +122,7 @@ class Survey:
 
     Args:
         function: a `ConcreteFunction`.
+        definition: the `GraphDef` of its graph.
 
     Attributes:
         name: the name of the function.
@@ -112,32 +130,30 @@ class Survey:
         dropped: the checks that XLA would drop and that have no predicate.
     """
 
-    def __init__(self, function: Any) -> None:
-        graph = function.graph
+    def __init__(self, function: Any, definition: Any) -> None:
         self.name = function.function_def.signature.name
-        self.definitions = {it.signature.name: it for it in graph.as_graph_def().library.function}
+        self.definitions = {it.signature.name: it for it in definition.library.function}
         self.definitions[self.name] = function.function_def
         self.dropped: list[DroppedCheck] = []
         self._notes: dict[str, FunctionNotes] = {}
-        self._look(self.name, graph, is_led_out=True)
+        self._look(self.name, function.graph, is_led_out=True)
 
     def notes(self, name: str) -> FunctionNotes:
         """What stands in a function."""
         return self._notes[name]
 
-    def is_needed(self, name: str) -> bool:
+    def asks(self, name: str) -> bool:
         """Whether a function, or one that it calls, has a predicate that is asked when it runs."""
-        notes = self._notes.get(name)
-        return notes is not None and (
-            bool(notes.predicates) or any(map(self.is_needed, notes.led_out))
-        )
+        return self._any(name, lambda notes: notes.predicates)
 
-    def has_predicates(self, name: str) -> bool:
-        """The same with predicates of shapes."""
+    def asserts_shapes(self, name: str) -> bool:
+        """Whether a function, or one that it calls, has a predicate of shapes."""
+        return self._any(name, lambda notes: notes.predicates_of_shapes)
+
+    def _any(self, name: str, predicates: Callable[[FunctionNotes], dict[str, Predicate]]) -> bool:
         notes = self._notes.get(name)
         return notes is not None and (
-            bool(notes.predicates or notes.predicates_of_shapes)
-            or any(map(self.has_predicates, notes.led_out))
+            bool(predicates(notes)) or any(self._any(it, predicates) for it in notes.led_out)
         )
 
     def _look(self, name: str, graph: Any, is_led_out: bool) -> FunctionNotes:
@@ -197,8 +213,7 @@ def dtypes_of(node: Any, arguments: Any) -> list[tf.DType]:
 def led_out_functions(node: Any) -> Iterator[str]:
     """The functions that a node calls and whose results it gives."""
     for attribute in CALLS.get(node.op, ()):
-        value = node.attr[attribute]
-        for called in [value.func] if value.HasField("func") else value.list.func:
+        for called in functions_in(node.attr[attribute]):
             yield called.name
 
 
@@ -206,7 +221,7 @@ def called_functions(node: Any) -> Iterator[str]:
     """All functions that a node names."""
     yield node.op
     for value in node.attr.values():
-        for called in [value.func] if value.HasField("func") else value.list.func:
+        for called in functions_in(value):
             yield called.name
 
 

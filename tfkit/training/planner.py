@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -78,15 +77,10 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
                 "Pass `jit_compile='auto'` to `compile()`, or change that part of the model."
             )
         return Plan(GRAPH_LOOP, f"XLA cannot compile {obstacle}")
-    if trace.guarded.dropped:
-        dropped = _dropped(trace)
+    for check in trace.guarded.dropped[:1]:
         if jit_compile == "auto":
-            return Plan(GRAPH_LOOP, f"XLA would drop {dropped}")
-        warnings.warn(
-            f"`jit_compile=True`, and XLA drops {dropped}: training goes on where TensorFlow's kernel would "
-            "raise an error. Pass `jit_compile='auto'` to `compile()`, or check the values before.",
-            stacklevel=2,
-        )
+            return Plan(GRAPH_LOOP, f"XLA would drop {check.described(trace.watch.path_of)}")
+        check.warn(trace.watch.path_of)
     if jit_compile == "auto" and any(None in spec.shape[1:] for spec in trace.specs):
         return Plan(GRAPH_LOOP, "XLA would compile anew for each size that the batches have")
     if jit_compile == "auto" and trace.loop_gradient is not None:
@@ -109,14 +103,6 @@ def _obstacle(specs: Sequence[Any], operations: Sequence[tuple[str, str]]) -> st
         if xla.not_compilable(kind):
             return _describe(kind, name)
     return None
-
-
-def _dropped(trace: StepTrace) -> str:
-    """The first check that XLA drops, in words."""
-    check = trace.guarded.dropped[0]
-    path = trace.watch.path_of([check.name])
-    place = f"layer '{path}'" if path else f"'{check.name}'"
-    return f"the check of the operation {check.operation} of {place} for {check.refusal}"
 
 
 def _first(operations: Sequence[tuple[str, str]], kinds: tuple[str, ...]) -> str | None:

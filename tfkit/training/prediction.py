@@ -46,8 +46,7 @@ class PredictProgram:
         try:
             return run()
         except tf.errors.OpError as error:
-            path = self.trace.watch.path_of(kernel_errors.operations_of(error))
-            raise kernel_errors.located(error, layer=path) from None
+            raise kernel_errors.in_layer(error, self.trace.watch.path_of) from None
 
     def run(self, data: ArrayData, first_step: int, num_steps: int) -> Any:
         """The outputs of steps `first_step` to `first_step + num_steps`, joined."""

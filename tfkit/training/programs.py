@@ -81,8 +81,8 @@ class _Program:
         try:
             return run()
         except tf.errors.OpError as error:
-            path = self.trace.watch.path_of(kernel_errors.operations_of(error))
-            raise kernel_errors.located(error, layer=path, step=step()) from None
+            error = kernel_errors.in_layer(error, self.trace.watch.path_of)
+            raise kernel_errors.located(error, step=step()) from None
 
     def _at(self, position: tf.Tensor) -> contextlib.AbstractContextManager[Any]:
         """Around a step in a loop of TensorFlow's: notes where it stands."""

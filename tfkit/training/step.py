@@ -54,7 +54,11 @@ class StepTrace:
     @functools.cached_property
     def guarded(self) -> GuardedFunction:
         """The step in the forms that programs run it in."""
-        return GuardedFunction(self.function)
+        return GuardedFunction(self.function, self._definition)
+
+    @functools.cached_property
+    def _definition(self) -> Any:
+        return self.function.graph.as_graph_def()
 
     def _run_in_xla(self, *tensors: Any) -> tuple[tf.Tensor, Any]:
         guarded = self.guarded
@@ -82,12 +86,12 @@ class StepTrace:
     @functools.cached_property
     def operations(self) -> list[tuple[str, str]]:
         """Type and name of each operation."""
-        return list(xla.operations(self.function.graph))
+        return list(xla.operations(self._definition))
 
     @functools.cached_property
     def loop_gradient(self) -> tuple[str, str] | None:
         """Type and name of a loop that is the gradient of another, made by TensorFlow."""
-        return xla.gradient_loop(self.function.graph)
+        return xla.gradient_loop(self._definition)
 
     def no_outputs(self) -> Any:
         """Zeros in the form of the outputs, for a loop to begin with."""
