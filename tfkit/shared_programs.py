@@ -84,7 +84,8 @@ def differing_in_xla(plain: Any, in_xla: Any, specs: list[tf.TensorSpec]) -> Any
     """A `ConcreteFunction` for traces to call that is another one in programs that XLA compiles.
 
     Args:
-        plain: function of tensors as TensorFlow runs it fast.
+        plain: function of tensors as TensorFlow runs it fast. It must not refuse any value: programs that
+            XLA compiles do not ask.
         in_xla: one that computes the same, fast inside XLA.
         specs: of their arguments.
     """
@@ -95,6 +96,11 @@ def differing_in_xla(plain: Any, in_xla: Any, specs: list[tf.TensorSpec]) -> Any
         )
     _replacements[function.name.decode()] = replacement
     return function
+
+
+def differs_in_xla(name: str) -> bool:
+    """Whether a function is one that `differing_in_xla` has given."""
+    return name in _replacements
 
 
 def _library(function: Any) -> dict[str, Any]:

@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.ops.handle_data_util import get_resource_handle_data
+
+from tfkit.guards.sizes import Sizes
 
 # The values of an operation's inputs that are constants in the graph, by their place.
 Constants = Mapping[int, np.ndarray]
@@ -42,19 +45,37 @@ class Check(NamedTuple):
             accepts, which costs time, and is never True where it refuses.
         settled: Whether attributes and constant inputs alone show that `accepts` need not be asked: the
             kernel accepts them, or XLA refuses them as well when it compiles.
+        settled_by_sizes: Whether the sizes that a trace knows show it, of a `tf.Operation`.
+        bound: Where nothing else is asked: the values that must lie in [0, size), and the size, `None` where
+            the trace does not know it.
     """
 
     says: str
     accepts: Callable[[Operation], tf.Tensor]
     settled: Callable[[Attributes, Constants], bool] = never
+    settled_by_sizes: Callable[[Any, Sizes], bool] = lambda operation, sizes: False
+    bound: Callable[[Operation], tuple[tf.Tensor, int | None]] | None = None
 
 
 def size_of(x: tf.Tensor, axis: Any) -> Any:
     """The size of an axis: a number where the trace knows it, which keeps `x` out of the check."""
+    known = known_size(x, axis)
+    return tf.shape(x)[axis] if known is None else known
+
+
+def known_size(x: tf.Tensor, axis: Any) -> int | None:
+    """The size of an axis where the trace knows it."""
     known = tf.get_static_value(axis)
-    if known is not None and x.shape.rank is not None and x.shape[int(known)] is not None:
-        return x.shape[int(known)]
-    return tf.shape(x)[axis]
+    return None if known is None or x.shape.rank is None else x.shape[int(known)]
+
+
+def known_variable_size(handle: tf.Tensor, axis: int) -> int | None:
+    """The size of an axis of a variable where the trace knows it."""
+    data = get_resource_handle_data(handle)
+    if not data.is_set or len(data.shape_and_type) != 1:
+        return None
+    shape = tf.TensorShape(data.shape_and_type[0].shape)
+    return None if shape.rank is None else shape[axis]
 
 
 def within(values: tf.Tensor, size: Any) -> tf.Tensor:

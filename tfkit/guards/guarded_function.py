@@ -40,7 +40,11 @@ class GuardedFunction:
 
     @functools.cached_property
     def is_needed(self) -> bool:
-        """Whether the function has a check that XLA would drop, and a predicate is asked when it runs."""
+        """Whether the function has a check that XLA would drop, and that is asked when it runs."""
+        return bool(self._survey.bounds) or self._has_predicates
+
+    @functools.cached_property
+    def _has_predicates(self) -> bool:
         return self._survey.asks(self._survey.name)
 
     def run_accepted(self, tensors: list[tf.Tensor]) -> Any:
@@ -80,18 +84,35 @@ class GuardedFunction:
     @functools.cached_property
     def can_ask_ahead(self) -> bool:
         """Whether `ahead` says before the function is run what `run_guarded` says afterwards."""
-        return self.is_needed and self._rewriter.ahead is not None
+        if self._has_predicates:
+            return self._rewriter.ahead is not None
+        return self.is_needed
 
     @functools.cached_property
     def asks_ahead(self) -> bool:
         """Whether programs should: `run_guarded` passes once more over each variable that is updated."""
         return self.can_ask_ahead and bool(self._variables)
 
+    @functools.cached_property
+    def asks_rows(self) -> bool:
+        """Whether programs can ask about all rows before, at once, what `ahead` says of each batch."""
+        return self.asks_ahead and not self._has_predicates
+
+    def accepts_rows(self, arrays: list[tf.Tensor]) -> bool:
+        """Whether TensorFlow's kernels surely accept any batch of the rows of arrays."""
+        return self._survey.bounds.accept_rows(arrays)
+
     def ahead(self, tensors: list[tf.Tensor]) -> tf.Tensor:
         """Whether TensorFlow's kernels surely accept all values; to be called where it can be asked."""
+        in_bounds = self._in_bounds(tensors)
+        if not self._has_predicates:
+            return in_bounds
         (accepted,) = self._call(self._rewriter.ahead, self._rewriter.functions, tensors, [tf.bool])
         accepted.set_shape([])
-        return accepted
+        return accepted & in_bounds
+
+    def _in_bounds(self, tensors: list[tf.Tensor]) -> tf.Tensor:
+        return self._survey.bounds.accept(tf.nest.flatten(tensors, expand_composites=True))
 
     def run_guarded(self, tensors: list[tf.Tensor]) -> tuple[tf.Tensor, Any]:
         """Makes the function a part of what XLA is to compile.
@@ -110,14 +131,15 @@ class GuardedFunction:
         return accepted, outputs
 
     def _run_in_xla(self, tensors: list[tf.Tensor]) -> tuple[tf.Tensor, Any]:
-        if not (self.is_needed or self._survey.asserts_shapes(self._survey.name)):
-            return tf.constant(True), self._function(*tensors)
+        in_bounds = self._in_bounds(tensors)
+        if not (self._has_predicates or self._survey.asserts_shapes(self._survey.name)):
+            return in_bounds, self._function(*tensors)
         dtypes = [output.dtype for output in self._function.outputs]
         *outputs, accepted = self._call(
             self._rewriter.guarded, self._rewriter.functions, tensors, [*dtypes, tf.bool]
         )
         accepted.set_shape([])
-        return accepted, self._pack(outputs)
+        return accepted & in_bounds, self._pack(outputs)
 
     def _call(
         self,

@@ -5,17 +5,36 @@ XLA takes the nearest element where a gather's index is outside, and drops what 
 
 from __future__ import annotations
 
+from typing import Any
+
 import tensorflow as tf
 
-from tfkit.guards.check import Attributes, Check, Constants, Operation, size_of, within
+from tfkit.guards.check import (
+    Attributes,
+    Check,
+    Constants,
+    Operation,
+    known_size,
+    known_variable_size,
+    size_of,
+    within,
+)
+
+Bound = tuple[tf.Tensor, int | None]
 
 _OUTSIDE = "an index outside of [0, size)"
 
 
 def _gather(op: Operation) -> tf.Tensor:
-    params, indices = op.inputs[:2]
-    axis = op.inputs[2] if len(op.inputs) > 2 else 0
-    return within(indices, size_of(params, axis))
+    return within(op.inputs[1], size_of(op.inputs[0], _axis(op)))
+
+
+def _gather_bound(op: Operation) -> Bound:
+    return op.inputs[1], known_size(op.inputs[0], _axis(op))
+
+
+def _axis(op: Operation) -> Any:
+    return op.inputs[2] if len(op.inputs) > 2 else 0
 
 
 def _resource_gather(op: Operation) -> tf.Tensor:
@@ -24,9 +43,19 @@ def _resource_gather(op: Operation) -> tf.Tensor:
     return within(indices, tf.raw_ops.VariableShape(input=handle)[op.attr["batch_dims"].i])
 
 
+def _resource_gather_bound(op: Operation) -> Bound:
+    return op.inputs[1], known_variable_size(op.inputs[0], op.attr["batch_dims"].i)
+
+
 def _within_shape(indices: tf.Tensor, shape: tf.Tensor) -> tf.Tensor:
     """Whether each row of indices is the place of an element, or of a slice, of a tensor of a shape."""
     return within(indices, shape[: tf.shape(indices)[-1]])
+
+
+def _rows_bound(op: Operation) -> Bound:
+    """The same where indices are those of rows."""
+    params, indices = op.inputs[:2]
+    return indices, known_size(params, 0) if known_size(indices, -1) == 1 else None
 
 
 def _gather_nd(op: Operation) -> tf.Tensor:
@@ -110,14 +139,21 @@ def _of_unknown_shape(attr: Attributes, constants: Constants) -> bool:
     return 1 in constants and bool((constants[1] < 0).all()) and constants[1].ndim == 0
 
 
-_GATHER = Check(_OUTSIDE, _gather)
+_GATHER = Check(_OUTSIDE, _gather, bound=_gather_bound)
 _SCATTER_ND = Check(
     _OUTSIDE, lambda op: _within_shape(op.inputs[0], op.inputs[2]), settled=_ignores
 )
 _TENSOR_SCATTER = Check(
-    _OUTSIDE, lambda op: _within_shape(op.inputs[1], tf.shape(op.inputs[0])), settled=_ignores
+    _OUTSIDE,
+    lambda op: _within_shape(op.inputs[1], tf.shape(op.inputs[0])),
+    settled=_ignores,
+    bound=_rows_bound,
 )
-_RESOURCE_SCATTER = Check(_OUTSIDE, _resource_scatter)
+_RESOURCE_SCATTER = Check(
+    _OUTSIDE,
+    _resource_scatter,
+    bound=lambda op: (op.inputs[1], known_variable_size(op.inputs[0], 0)),
+)
 _RESOURCE_SCATTER_ND = Check(
     _OUTSIDE,
     lambda op: _within_shape(op.inputs[1], tf.raw_ops.VariableShape(input=op.inputs[0])),
@@ -131,7 +167,7 @@ INDICES = {
     "Gather": _GATHER,
     "GatherV2": _GATHER,
     "GatherNd": Check(_OUTSIDE, _gather_nd, settled=_ignores),
-    "ResourceGather": Check(_OUTSIDE, _resource_gather),
+    "ResourceGather": Check(_OUTSIDE, _resource_gather, bound=_resource_gather_bound),
     "ScatterNd": _SCATTER_ND,
     **{f"TensorScatter{name}": _TENSOR_SCATTER for name in ("Add", "Max", "Min", "Sub", "Update")},
     **{
@@ -146,6 +182,7 @@ INDICES = {
     "SparseSoftmaxCrossEntropyWithLogits": Check(
         "a label outside of [0, number of classes)",
         lambda op: within(op.inputs[1], size_of(op.inputs[0], -1)),
+        bound=lambda op: (op.inputs[1], known_size(op.inputs[0], -1)),
     ),
     "SparseToDense": Check(
         "indices outside of the shape, repeated or out of order", _sparse_to_dense

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.guards.check import Check, Operation
+from tfkit.guards.sizes import Sizes
 from tfkit.guards.table import kind_of
 
 _ARITHMETIC: dict[str, Callable[..., Any]] = {
@@ -25,6 +27,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "Minimum": np.minimum,
     "Mul": np.multiply,
     "Prod": lambda values, axis: np.prod(values, axis=tuple(np.atleast_1d(axis))),
+    "Range": np.arange,
     "Reshape": np.reshape,
     "Sub": np.subtract,
 }
@@ -44,6 +47,25 @@ class KnownValues:
         self._graph = graph
         self._known: dict[Any, np.ndarray | None] = {}
         self._of_shapes: dict[Any, bool] = {}
+        self._sizes = Sizes(lambda tensor: self._value(tensor, _DEPTH))
+
+    def settle(self, check: Check, node: Any) -> bool:
+        """Whether what is known shows that an operation need not be asked about."""
+        if check.settled(node.attr, self.inputs_of(node.name)):
+            return True
+        operation = self._operation(node.name)
+        if operation is None:
+            return False
+        return self._lies_in(check, operation) or check.settled_by_sizes(operation, self._sizes)
+
+    def _lies_in(self, check: Check, operation: tf.Operation) -> bool:
+        """Whether known values lie in known bounds."""
+        if check.bound is None:
+            return False
+        inputs, outputs = list(operation.inputs), list(operation.outputs)
+        tensor, size = check.bound(Operation(inputs, outputs, operation.node_def.attr))
+        values = None if size is None else self._value(tensor, _DEPTH)
+        return values is not None and bool(((values >= 0) & (values < size)).all())
 
     def inputs_of(self, name: str) -> dict[int, np.ndarray]:
         """The known inputs of an operation, by index."""

@@ -13,6 +13,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.guards.check import Attributes, Check, Constants, Operation, size_of
+from tfkit.guards.sizes import Sizes
 
 _MAX_NDIM = 32
 
@@ -96,6 +97,30 @@ def _same_sizes(op: Operation) -> tf.Tensor:
     return tf.reduce_all(equal)
 
 
+def _has_same_sizes(operation: Any, sizes: Sizes) -> bool:
+    """The same, in the trace."""
+    equation = operation.node_def.attr["equation"].s.decode()
+    first: dict[str, Any] = {}
+    if "." in equation:
+        return False
+    for names, tensor in zip(equation.partition("->")[0].split(","), operation.inputs, strict=True):
+        shape = sizes.of(tensor)
+        if shape is None:
+            return False
+        if any(first.setdefault(*pair) != pair[1] for pair in zip(names, shape, strict=True)):
+            return False
+    return True
+
+
+def _goes_together(operation: Any, sizes: Sizes) -> bool:
+    """Whether the trace knows that a tensor can be broadcast to a shape."""
+    shape, wanted = sizes.of(operation.inputs[0]), sizes.values_of(operation.inputs[1])
+    if shape is None or wanted is None or len(shape) > len(wanted):
+        return False
+    pairs = zip(reversed(shape), reversed(wanted), strict=False)
+    return all(size in (1, other) for size, other in pairs)
+
+
 _STRIDED_SLICE = Check(
     "an index outside of the sliced tensor",
     lambda op: _strided(tf.shape(op.inputs[0]), op.inputs[1], op.inputs[2], op.attr),
@@ -120,8 +145,12 @@ SLICES = {
         settled=_begin_and_end_are_constants,
     ),
     "MatrixBandPart": Check("a band wider than the matrix", _band, settled=_band_has_no_size),
-    "BroadcastTo": Check("a shape that cannot be broadcast to", _broadcast),
-    "Einsum": Check("sizes that differ under one name", _same_sizes),
+    "BroadcastTo": Check(
+        "a shape that cannot be broadcast to", _broadcast, settled_by_sizes=_goes_together
+    ),
+    "Einsum": Check(
+        "sizes that differ under one name", _same_sizes, settled_by_sizes=_has_same_sizes
+    ),
     "TopKV2": Check(
         "a number that is negative, or larger than there are",
         _largest,

@@ -12,9 +12,11 @@ import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
 from tfkit.function_defs import functions_in
+from tfkit.guards.bounds import Bounds, bound_of
 from tfkit.guards.known_values import KnownValues
 from tfkit.guards.predicates import Predicate, predicate_of
 from tfkit.guards.table import CHECKS, kind_of, refusal_of
+from tfkit.shared_programs import differs_in_xla
 from tfkit.xla import LOOPS, OWN_LOOP
 
 # What calls functions, and the attributes that name those through which a result can be led out.
@@ -57,8 +59,8 @@ class DroppedCheck:
         """Says that XLA compiles the operation all the same."""
         warnings.warn(
             f"`jit_compile=True`, and XLA drops {self.described(path_of)}: the model goes on where "
-            "TensorFlow's kernel would raise an error. Pass `jit_compile='auto'` to `compile()`, or check the "
-            "values before.",
+            "TensorFlow's kernel would raise an error. Pass `jit_compile='auto'` to `compile()`, or check "
+            "the values before.",
             stacklevel=3,
         )
 
@@ -127,16 +129,23 @@ class Survey:
     Attributes:
         name: the name of the function.
         definitions: the `FunctionDef` of each function by name.
+        bounds: the checks that ask of arguments alone.
         dropped: the checks that XLA would drop and that have no predicate.
     """
 
     def __init__(self, function: Any, definition: Any) -> None:
         self.name = function.function_def.signature.name
+        num_arguments = len(function.inputs) - len(function.captured_inputs)
+        self._arguments = {
+            tensor.ref(): place for place, tensor in enumerate(function.inputs[:num_arguments])
+        }
+        self._sizes: dict[int, int] = {}
         self.definitions = {it.signature.name: it for it in definition.library.function}
         self.definitions[self.name] = function.function_def
         self.dropped: list[DroppedCheck] = []
         self._notes: dict[str, FunctionNotes] = {}
         self._look(self.name, function.graph, is_led_out=True)
+        self.bounds = Bounds(self._sizes)
 
     def notes(self, name: str) -> FunctionNotes:
         """What stands in a function."""
@@ -170,6 +179,8 @@ class Survey:
         for node in self.definitions[name].node_def:
             if node.op in LOOPS and OWN_LOOP in node.attr:
                 continue  # Its indices are those of its turns.
+            if any(map(differs_in_xla, called_functions(node))):
+                continue
             led_out = (
                 set(led_out_functions(node)) & self.definitions.keys() if is_led_out else set()
             )
@@ -186,16 +197,24 @@ class Survey:
             kind = kind_of(node.op)
             if kind == "harmless" or node.op in _STAND_INS:
                 continue
-            if kind == "guarded":
-                constants = notes.values.inputs_of(node.name)
-                if CHECKS[node.op].settled(node.attr, constants):
-                    continue
+            if kind == "guarded" and notes.values.settle(CHECKS[node.op], node):
+                continue
             notes.refusing.append(node.name)
+            if kind == "guarded" and name == self.name and self._bounds(graph, node.name):
+                continue
             if kind == "guarded" and is_led_out:
                 notes.add(node)
             else:
                 self.dropped.append(DroppedCheck(node.op, node.name, refusal_of(node.op)))
         return notes
+
+    def _bounds(self, graph: Any, name: str) -> bool:
+        """Whether all that a node asks is that an argument lies in bounds, which are noted."""
+        bound = bound_of(graph.get_operation_by_name(name), self._arguments)
+        if bound is not None:
+            place, size = bound
+            self._sizes[place] = min(size, self._sizes.get(place, size))
+        return bound is not None
 
 
 def dtypes_of(node: Any, arguments: Any) -> list[tf.DType]:

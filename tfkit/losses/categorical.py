@@ -11,6 +11,7 @@ from tfkit.losses.likelihood import clip_probabilities, find_logits, smooth_labe
 from tfkit.losses.tensors import as_tensors, check_class_ids, check_same_shape
 from tfkit.losses.wrapper import FunctionLoss
 from tfkit.masking import set_mask
+from tfkit.ops.losses import sparse_softmax_crossentropy
 from tfkit.symbolic import symbolic_op
 
 
@@ -125,7 +126,7 @@ def sparse_categorical_crossentropy(
     logits, from_logits = find_logits(y_pred, from_logits, "Softmax")
     if not from_logits:
         logits = tf.math.log(clip_probabilities(y_pred))
-    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(y_true, logits)
+    losses = sparse_softmax_crossentropy(y_true, logits)
     if ignore_class is not None:
         losses = tf.where(is_valid, losses, 0)
         set_mask(losses, is_valid)

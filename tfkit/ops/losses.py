@@ -134,7 +134,20 @@ def sparse_categorical_crossentropy(
     )
     if not from_logits:
         output = tf.math.log(_clip(output))
-    return tf.nn.sparse_softmax_cross_entropy_with_logits(target, output)
+    return sparse_softmax_crossentropy(target, output)
+
+
+def sparse_softmax_crossentropy(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
+    """`-log(softmax(logits)[labels])`, of the shape of `labels`: that of `logits` without its last axis."""
+    sizes = labels.shape[1:]
+    num_classes = logits.shape[-1]
+    if not sizes.rank or not sizes.is_fully_defined() or num_classes is None:
+        return tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+    # TensorFlow's own reshape forgets how many classes there are, and so does what guards the labels.
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+        tf.reshape(labels, [-1]), tf.reshape(logits, [-1, num_classes])
+    )
+    return tf.reshape(losses, [-1, *sizes])
 
 
 # --- Encodings of labels --------------------------------------------------------------------------

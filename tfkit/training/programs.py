@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import warnings
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -156,6 +158,7 @@ class ArrayProgram(_Program):
         super().__init__(trace, finish, jit_compile)
         self._shuffled = shuffled
         self._loops: dict[Any, Any] = {}
+        self._accepted: weakref.ref[ArrayData] | None = None
 
     def run(
         self, data: ArrayData, order: tf.Tensor | None, first_step: int, num_steps: int
@@ -178,8 +181,10 @@ class ArrayProgram(_Program):
         logs: Logs = {}
         while done < full:
             start = (first_step + done) * size
-            ran, logs = self._call(kind, data, order, size, start, full - done)
-            done += int(ran)
+            accepted = self._num_accepted(data, order, first_step + done, full - done)
+            if accepted:
+                ran, logs = self._call(kind, data, order, size, start, accepted)
+                done += int(ran)
             if done < full:
                 # XLA cannot vouch for the next step: TensorFlow's kernels run it, and refuse it or not.
                 start = (first_step + done) * size
@@ -190,6 +195,21 @@ class ArrayProgram(_Program):
             kind = XLA_STEP if self._strict else GRAPH_LOOP
             logs = self._call(kind, data, order, data.num_rows - start, start, 1)[1]
         return logs
+
+    def _num_accepted(
+        self, data: ArrayData, order: tf.Tensor | None, first_step: int, num_steps: int
+    ) -> int:
+        """How many steps, from the first on, a program can be given that asks nothing itself."""
+        guarded = self.trace.guarded
+        if self.plan.kind != XLA_LOOP or not guarded.asks_rows:
+            return num_steps
+        if self._accepted is None or self._accepted() is not data:
+            if not guarded.accepts_rows(tf.nest.flatten(data.tensors)):
+                batches = (data.batch(first_step + index, order) for index in range(num_steps))
+                asked = (guarded.ahead(tf.nest.flatten(batch)) for batch in batches)
+                return sum(1 for _ in itertools.takewhile(bool, asked))
+            self._accepted = weakref.ref(data)
+        return num_steps
 
     def _call(
         self,
@@ -223,7 +243,7 @@ class ArrayProgram(_Program):
         start: tf.Tensor,
         num_steps: tf.Tensor,
     ) -> tuple[tf.Tensor, Logs]:
-        step = self._step_of(kind)
+        step, guarded = self._step_of(kind), self.trace.guarded
         order = rows if self._shuffled else None
 
         # The first row is carried from step to step: computed from `start`, it would make that a constant
@@ -238,8 +258,8 @@ class ArrayProgram(_Program):
             index: tf.Tensor, first: tf.Tensor, accepted: tf.Tensor, logs: Any
         ) -> tf.Tensor:
             going = accepted & (index < num_steps)
-            if kind == XLA_LOOP and self.trace.guarded.asks_ahead:
-                going &= self.trace.guarded.ahead(_rows(arrays, order, first, size, static_size))
+            if kind == XLA_LOOP and guarded.asks_ahead and not guarded.asks_rows:
+                going &= guarded.ahead(_rows(arrays, order, first, size, static_size))
             return going
 
         done, _, _, logs = self._loop(
@@ -399,6 +419,37 @@ class IteratorProgram(_Program):
         count, batch, blocks = self._loop(fits, read, (zero, batch, blocks))
         stacks = [block.stack() for block in blocks]
 
+        guarded = self.trace.guarded
+        if not guarded.is_needed:
+            logs = self._xla_steps(stacks, zero, count)[1]
+        elif guarded.asks_rows:
+            logs = tf.cond(
+                guarded.ahead(stacks),
+                lambda: self._xla_steps(stacks, zero, count)[1],
+                lambda: self._ask_each(stacks, index, count),
+            )
+        else:
+            logs = self._run_asking(stacks, index, count)
+        return index + count, batch, logs
+
+    def _ask_each(self, stacks: list[tf.Tensor], index: tf.Tensor, count: tf.Tensor) -> Logs:
+        """Runs a block, of which TensorFlow's kernels might refuse a batch; `index` batches were before."""
+
+        def run(done: tf.Tensor, logs: Any) -> tuple[tf.Tensor, Any]:
+            batch = [stack[done] for stack in stacks]
+            with self._at(index + done):
+                logs = tf.cond(
+                    self.trace.guarded.ahead(batch),
+                    lambda: self._xla_steps(stacks, done, done + 1)[1],
+                    lambda: self.trace(*batch),
+                )
+            return done + 1, logs
+
+        return self._loop_over(count, run)
+
+    def _run_asking(self, stacks: list[tf.Tensor], index: tf.Tensor, count: tf.Tensor) -> Logs:
+        """Runs a block, while XLA asks about each batch; `index` batches were before."""
+
         def run(done: tf.Tensor, logs: Any) -> tuple[tf.Tensor, Any]:
             done, logs = self._xla_steps(stacks, done, count)
             # XLA cannot vouch for the next step: TensorFlow's kernels run it, and refuse it or not.
@@ -409,13 +460,12 @@ class IteratorProgram(_Program):
                     lambda: (done, logs),
                 )
 
-        if self.trace.guarded.is_needed:
-            _, logs = self._loop(
-                lambda done, logs: done < count, run, (zero, self.trace.no_outputs())
-            )
-        else:
-            _, logs = self._xla_steps(stacks, zero, count)
-        return index + count, batch, logs
+        return self._loop_over(count, run)
+
+    def _loop_over(self, count: tf.Tensor, run: Callable[..., Any]) -> Logs:
+        start = (tf.constant(0, "int64"), self.trace.no_outputs())
+        logs: Logs = self._loop(lambda done, logs: done < count, run, start)[1]
+        return logs
 
     def _steps(
         self, stacks: list[tf.Tensor], first: tf.Tensor, count: tf.Tensor
@@ -429,7 +479,7 @@ class IteratorProgram(_Program):
 
         def goes_on(index: tf.Tensor, accepted: tf.Tensor, logs: Any) -> tf.Tensor:
             going = accepted & (index < count)
-            if self.trace.guarded.asks_ahead:
+            if self.trace.guarded.asks_ahead and not self.trace.guarded.asks_rows:
                 going &= self.trace.guarded.ahead([stack[index] for stack in stacks])
             return going
 
