@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by tools/test and tools/demo, from the root of the repository.
 #
-# prepare EXTRA: makes .venv and installs tfkit[EXTRA] into it, unless that was done already for this
+# prepare EXTRA: makes .venv and installs tfkit-dl[EXTRA] into it, unless that was done already for this
 # pyproject.toml; then sets the environment. PYTHON names another interpreter than python3.
 
 prepare() {
@@ -35,7 +35,7 @@ print(hashlib.sha256(pathlib.Path("pyproject.toml").read_bytes()).hexdigest())')
   for stamp in ".venv/installed-$extra" .venv/installed-test; do # "test" has all the other extras
     [[ -f $stamp && $(<"$stamp") == "$digest" ]] && return 0
   done
-  echo "Installing tfkit[$extra] into .venv (minutes the first time)" >&2
+  echo "Installing tfkit-dl[$extra] into .venv (minutes the first time)" >&2
   .venv/bin/python -m pip install -qq --disable-pip-version-check --no-input -e ".[$extra]" ||
     return 1
   echo "$digest" >".venv/installed-$extra"

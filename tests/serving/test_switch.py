@@ -321,7 +321,7 @@ def test_the_packages_that_are_missing_are_named(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(sys.modules, "aiohttp", None)
     monkeypatch.delitem(sys.modules, "aiohttp.web", raising=False)
     assert cli.main(["serve", str(tmp_path)]) == 2
-    assert "pip install 'tfkit[serve]' (No module named 'aiohttp.web'" in capsys.readouterr().err
+    assert "pip install 'tfkit-dl[serve]' (No module named 'aiohttp.web'" in capsys.readouterr().err
 
 
 def test_other_commands_do_without_the_packages():

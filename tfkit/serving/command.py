@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of the command to a parser; `run` takes what it parses."""
     parser.description = (
         "Serves the models in a folder, BASE/name/number, as TF Serving would: to try them out, not for "
-        "production. Needs the packages of tfkit[serve]."
+        "production. Needs the packages of tfkit-dl[serve]."
     )
     default = Options(Path())
     parser.add_argument("base", metavar="BASE", type=Path, help="folder with name/number below it")
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         The exit code.
 
     Raises:
-        ImportError: without the packages of `tfkit[serve]`.
+        ImportError: without the packages of `tfkit-dl[serve]`.
         OSError: for a folder that is not there, and a port that is taken.
         ValueError: for a folder of versions in place of one of models.
     """

@@ -1,4 +1,4 @@
-"""The packages of `tfkit[serve]`, as attributes: imported together when the server first uses one.
+"""The packages of `tfkit-dl[serve]`, as attributes: imported together when the server first uses one.
 
 Other commands thus start without them, be they installed or not.
 """
@@ -30,7 +30,7 @@ def __getattr__(name: str) -> Any:
         found = {each: importlib.import_module(path) for each, path in _MODULES.items()}
     except ImportError as error:
         raise ImportError(
-            f"The server needs packages that are not installed: pip install 'tfkit[serve]' ({error})"
+            f"The server needs packages that are not installed: pip install 'tfkit-dl[serve]' ({error})"
         ) from None
     globals().update(found)
     return found[name]

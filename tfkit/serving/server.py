@@ -69,7 +69,7 @@ async def running(options: Options) -> AsyncIterator[Running]:
     """A server for the `async with` block. At its end requests are answered before it goes.
 
     Raises:
-        ImportError: without the packages of `tfkit[serve]`.
+        ImportError: without the packages of `tfkit-dl[serve]`.
         OSError: for a folder that is not there, and a port that is taken.
         ValueError: for a folder of versions in place of one of models.
     """
