@@ -3,7 +3,9 @@
 import ast
 import doctest
 import importlib
+import inspect
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -45,3 +47,49 @@ def test_examples_show_what_they_say(file):
             tfkit.utils.clear_session(free_memory=False)
             runner.run(examples, out=report.append)
     assert not runner.failures, "".join(report)
+
+
+def public_classes():
+    """`layers.Dense`: the class. An alias has another name than the class."""
+    for room in ("layers", "losses", "metrics", "optimizers", "optimizers.schedules"):
+        module = importlib.import_module(f"tfkit.{room}")
+        for name, value in sorted(vars(module).items()):
+            own = inspect.isclass(value) and value.__module__.startswith("tfkit.")
+            if own and value.__name__ == name and not name.startswith("_"):
+                yield f"{room}.{name}", value
+
+
+PUBLIC = dict(public_classes())
+
+
+def documented_arguments(text):
+    """Each argument under `Args:` with its description, in order."""
+    found, inside = {}, False
+    for line in text.splitlines():
+        if not line.startswith("    "):
+            inside = line == "Args:"
+        elif inside and (entry := re.match(r"    (\*{0,2}\w+): (.*)", line)):
+            name, found[entry[1]] = entry[1], entry[2]
+        elif inside:
+            found[name] += " " + line.strip()
+    found.pop("**kwargs", None)
+    return found
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_class_describes_its_arguments_shapes_and_use(name):
+    cls, text = PUBLIC[name], inspect.cleandoc(vars(PUBLIC[name])["__doc__"])
+    described = documented_arguments(text)
+    parameters = {
+        parameter.name: parameter.default
+        for parameter in list(inspect.signature(cls.__init__).parameters.values())[1:]
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    }
+    assert list(described) == list(parameters)
+    for argument, description in described.items():
+        if default := re.search(r"Default: `(.*?)`\.$", description):
+            assert ast.literal_eval(default[1]) == parameters[argument], argument
+    assert "\nExample:\n    >>> " in text
+    if issubclass(cls, tfkit.layers.Layer) and name.startswith("layers."):
+        assert "\nInput shape: " in text
+        assert "\nOutput shape: " in text

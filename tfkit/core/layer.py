@@ -28,15 +28,28 @@ from tfkit.symbolic import Node, any_symbolic, trace
 class Layer(Stateful):
     """State (weights), and a transformation of inputs to outputs that uses it.
 
-    A subclass makes its weights in `build` with `add_weight`, or its sublayers in `__init__`, and
-    computes in `call`. The first call builds.
+    A subclass makes its weights in `build(input_shape)` with `add_weight`, or its sublayers in
+    `__init__`, and computes in `call`. The first call builds the layer. The arguments of the
+    constructor are recorded, so that `get_config` needs no override.
 
     Args:
-        activity_regularizer: function of the outputs whose value is added to the loss, per sample.
-        trainable: whether training changes the weights.
-        dtype: a dtype or a dtype policy, the global policy unless given.
-        autocast: whether float inputs are cast to the compute dtype.
-        name: a label; a name made from the class's unless given.
+        activity_regularizer: function of the outputs whose value, divided by the batch size, is
+            added to the loss; `None` for none.
+        trainable: whether training changes the weights. Default: `True`.
+        dtype: name of a dtype, or a dtype policy such as `"mixed_float16"`; `None` for the global
+            policy.
+        autocast: whether float inputs are cast to the compute dtype. Default: `True`.
+        name: name of the layer, a string without `/`; `None` for one that is made from the class's
+            name.
+        **kwargs: `input_shape`, the inputs' shape without the batch, or `input_dim`, its only size;
+            a `Sequential` model that starts with the layer is then built at once.
+
+    Input shape: What `call` takes: a tensor, or a nest of tensors.
+
+    Output shape: What `call` returns.
+
+    Raises:
+        ValueError: if an argument is unknown, or if `name` is not a string without `/`.
 
     Example:
         >>> class Linear(Layer):

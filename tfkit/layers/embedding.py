@@ -13,30 +13,43 @@ from tfkit.layers.checks import check_absent, check_positive_integer
 
 
 class Embedding(Layer):
-    """A trained vector for each of the integers from 0 to `input_dim - 1`.
+    """Maps each integer from 0 to `input_dim - 1` to a trained vector: `embeddings[inputs]`.
+
+    `embeddings` has shape `(input_dim, output_dim)`.
 
     Args:
-        input_dim: number of vectors, the largest id plus one.
-        output_dim: size of a vector.
-        embeddings_initializer: first value of `embeddings`.
-        embeddings_regularizer: penalty on `embeddings`.
-        embeddings_constraint: what `embeddings` goes through after each update.
-        mask_zero: whether id 0 is padding, which later layers, losses and metrics leave out.
-        weights: value of `embeddings`, of shape `(input_dim, output_dim)`; replaces the initial one.
-        lora_rank: not supported; `None`.
-        lora_alpha: not supported; `None`.
-        quantization_config: not supported; `None`.
+        input_dim: positive integer, the number of vectors: the largest id plus one.
+        output_dim: positive integer, the size of a vector.
+        embeddings_initializer: initial value of `embeddings`, as a name, a configuration or an
+            `Initializer`. Default: `"uniform"`.
+        embeddings_regularizer: penalty on `embeddings` that is added to the loss; `None` for no
+            penalty.
+        embeddings_constraint: function that projects `embeddings` after each update; `None` for no
+            constraint.
+        mask_zero: whether id 0 stands for padding. If so, the outputs carry a mask that is `False`
+            there, which later layers, losses and metrics respect. Default: `False`.
+        weights: value of `embeddings`, an array of shape `(input_dim, output_dim)`, which replaces
+            the initial one; `None` for the initializer's.
+        lora_rank: not supported; must be `None`.
+        lora_alpha: not supported; must be `None`.
+        quantization_config: not supported; must be `None`.
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
 
-    Input shape: any; integers, or floats that are cast to integers.
+    Input shape: Any, of integers, or of floats that are cast to `int32`.
 
     Output shape: `(..., output_dim)`.
 
     Raises:
-        ValueError: for sizes that are no positive integers.
+        ValueError: if a size is not a positive integer, or if the inputs are strings.
+        InvalidArgumentError: if an id is negative or not below `input_dim`.
 
     Example:
-        >>> Embedding(10, 4)(tf.constant([[1, 2, 0]])).shape
+        >>> layer = Embedding(10, 4, mask_zero=True)
+        >>> layer(tf.constant([[1, 2, 0]])).shape
         TensorShape([1, 3, 4])
+        >>> layer.compute_mask(tf.constant([[1, 2, 0]])).numpy().tolist()
+        [[True, True, False]]
     """
 
     def __init__(

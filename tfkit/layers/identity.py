@@ -8,7 +8,20 @@ from tfkit.core.layer import Layer
 
 
 class Identity(Layer):
-    """Gives its inputs."""
+    """Returns its inputs.
+
+    Args:
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
+
+    Input shape: Any.
+
+    Output shape: That of the inputs.
+
+    Example:
+        >>> Identity()(tf.constant([1.0, 2.0])).numpy().tolist()
+        [1.0, 2.0]
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -20,13 +33,27 @@ class Identity(Layer):
 
 
 class Wrapper(Layer):
-    """Base of layers around another layer; subclasses define `call`.
+    """The base of layers around another layer, `self.layer`; a subclass defines `call`.
 
     Args:
         layer: the layer inside.
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
+
+    Input shape: As the subclass says; `build` builds the layer inside for it.
+
+    Output shape: As the subclass says.
 
     Raises:
-        ValueError: where `layer` is no layer.
+        ValueError: if `layer` is not a layer.
+
+    Example:
+        >>> from tfkit.layers import Dense
+        >>> class Residual(Wrapper):
+        ...     def call(self, inputs):
+        ...         return inputs + self.layer(inputs)
+        >>> Residual(Dense(3, kernel_initializer="zeros"))(tf.ones((1, 3))).numpy().tolist()
+        [[1.0, 1.0, 1.0]]
     """
 
     def __init__(self, layer: Layer, **kwargs: Any) -> None:

@@ -16,7 +16,7 @@ from tfkit.core.layer import Layer
 
 
 class Lambda(Layer):
-    """Calls a function of the inputs. Weights that the function uses are not tracked.
+    """Calls a function of the inputs: `function(inputs)`. Weights that it uses are not tracked.
 
     To be saved, the function must be defined with `def` and registered with
     `@tfkit.saving.register_keras_serializable()`: files hold its name and never its code.
@@ -24,10 +24,20 @@ class Lambda(Layer):
     Args:
         function: function of the inputs; it gets `mask` and `training` if it takes them.
         output_shape: shape of one sample of the outputs, or a function of the inputs' shape that
-            gives the outputs' shape with the batch; for functions whose output shape TensorFlow
-            cannot know. Outputs of another shape are an error.
-        mask: the mask of the outputs, or a function of inputs and their mask that gives it.
-        arguments: dict of further keyword arguments of the function.
+            returns the outputs' shape with the batch; for functions whose output shape TensorFlow
+            cannot infer. `None` for the inferred shape.
+        mask: the mask of the outputs, or a function of inputs and their mask that returns it;
+            `None` for no mask.
+        arguments: dict of further keyword arguments of the function; `None` for none.
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
+
+    Input shape: Any that `function` takes.
+
+    Output shape: That of `function`'s result.
+
+    Raises:
+        ValueError: if `function` is not callable, or if the outputs do not have `output_shape`.
 
     Example:
         >>> Lambda(lambda x: x**2)(tf.constant([3.0])).numpy().tolist()

@@ -12,12 +12,21 @@ from tfkit.core.layer import Layer
 class Masking(Layer):
     """Masks the time steps whose features all equal a value; their features become 0.
 
+    Later layers, losses and metrics that take masks leave these steps out.
+
     Args:
-        mask_value: the value that stands for a missing feature.
+        mask_value: the value that stands for a missing feature. Default: `0.0`.
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
 
     Input shape: `(batch, steps, features)`.
 
-    Output shape: the same; the mask has shape `(batch, steps)`.
+    Output shape: That of the inputs; the mask has shape `(batch, steps)`.
+
+    Example:
+        >>> layer = Masking(mask_value=-1.0)
+        >>> layer.compute_mask(tf.constant([[[1.0, -1.0], [-1.0, -1.0]]])).numpy().tolist()
+        [[True, False]]
     """
 
     def __init__(self, mask_value: Any = 0.0, **kwargs: Any) -> None:

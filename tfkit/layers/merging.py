@@ -79,14 +79,55 @@ def _mask(x: tf.Tensor) -> Any:
 
 
 class Add(Merge):
-    """Sum of the inputs."""
+    """The sum of the inputs, entry by entry: `inputs[0] + inputs[1] + ...`.
+
+    Args:
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
+
+    Call arguments:
+        inputs: a list of tensors.
+
+    Input shape: A list of tensors whose samples' shapes broadcast; missing axes are inserted after
+    the batch.
+
+    Output shape: The shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> Add()([tf.constant([1.0, 2.0]), tf.constant([10.0, 20.0])]).numpy().tolist()
+        [11.0, 22.0]
+    """
 
     def _merge(self, inputs: list[tf.Tensor], masks: list[Any]) -> tf.Tensor:
         return functools.reduce(tf.add, inputs)
 
 
 class Subtract(Merge):
-    """First input minus the second."""
+    """The difference of two inputs, entry by entry: `inputs[0] - inputs[1]`.
+
+    Args:
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
+
+    Call arguments:
+        inputs: a list of two tensors.
+
+    Input shape: A list of two tensors whose samples' shapes broadcast; missing axes are inserted
+    after the batch.
+
+    Output shape: The shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of two tensors, or if their shapes do not
+            broadcast.
+
+    Example:
+        >>> Subtract()([tf.constant([11.0, 22.0]), tf.constant([1.0, 2.0])]).numpy().tolist()
+        [10.0, 20.0]
+    """
 
     _count = 2
 
@@ -95,14 +136,56 @@ class Subtract(Merge):
 
 
 class Average(Merge):
-    """Mean of the inputs."""
+    """The mean of the inputs, entry by entry: `(inputs[0] + inputs[1] + ...) / n`.
+
+    Args:
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
+
+    Call arguments:
+        inputs: a list of tensors.
+
+    Input shape: A list of tensors whose samples' shapes broadcast; missing axes are inserted after
+    the batch.
+
+    Output shape: The shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> Average()([tf.constant([1.0, 2.0]), tf.constant([3.0, 6.0])]).numpy().tolist()
+        [2.0, 4.0]
+    """
 
     def _merge(self, inputs: list[tf.Tensor], masks: list[Any]) -> tf.Tensor:
         return functools.reduce(tf.add, inputs) / len(inputs)
 
 
 class Multiply(Merge):
-    """Product of the inputs; masked entries count as 1, and as 0 where every input is masked."""
+    """The product of the inputs, entry by entry: `inputs[0] * inputs[1] * ...`.
+
+    Where some inputs are masked, they count as 1; where all are, the output is 0.
+
+    Args:
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
+
+    Call arguments:
+        inputs: a list of tensors.
+
+    Input shape: A list of tensors whose samples' shapes broadcast; missing axes are inserted after
+    the batch.
+
+    Output shape: The shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> Multiply()([tf.constant([1.0, 2.0]), tf.constant([10.0, 20.0])]).numpy().tolist()
+        [10.0, 40.0]
+    """
 
     def _merge(self, inputs: list[tf.Tensor], masks: list[Any]) -> tf.Tensor:
         factors = [
@@ -133,13 +216,57 @@ class _Extremum(Merge):
 
 
 class Maximum(_Extremum):
-    """Greatest of the inputs, entry by entry."""
+    """The greatest of the inputs, entry by entry.
+
+    Where some inputs are masked, the others decide.
+
+    Args:
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
+
+    Call arguments:
+        inputs: a list of tensors.
+
+    Input shape: A list of tensors whose samples' shapes broadcast; missing axes are inserted after
+    the batch.
+
+    Output shape: The shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> Maximum()([tf.constant([1.0, 5.0]), tf.constant([3.0, 2.0])]).numpy().tolist()
+        [3.0, 5.0]
+    """
 
     _choose = staticmethod(tf.maximum)
 
 
 class Minimum(_Extremum):
-    """Least of the inputs, entry by entry."""
+    """The least of the inputs, entry by entry.
+
+    Where some inputs are masked, the others decide.
+
+    Args:
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
+
+    Call arguments:
+        inputs: a list of tensors.
+
+    Input shape: A list of tensors whose samples' shapes broadcast; missing axes are inserted after
+    the batch.
+
+    Output shape: The shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> Minimum()([tf.constant([1.0, 5.0]), tf.constant([3.0, 2.0])]).numpy().tolist()
+        [1.0, 2.0]
+    """
 
     _choose = staticmethod(tf.minimum)
 
@@ -148,10 +275,23 @@ class Concatenate(Layer):
     """Joins the inputs along an axis.
 
     Args:
-        axis: the axis, the last unless given.
+        axis: integer, the axis along which the inputs follow each other. Default: `-1`.
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
 
     Call arguments:
-        inputs: a list of tensors with equal sizes along the other axes.
+        inputs: a list of tensors.
+
+    Input shape: A list of tensors with equal sizes along all other axes.
+
+    Output shape: That of the inputs with the sum of their sizes along `axis`.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if they differ along another axis.
+
+    Example:
+        >>> Concatenate()([tf.ones((2, 3)), tf.ones((2, 4))]).shape
+        TensorShape([2, 7])
     """
 
     def __init__(self, axis: int = -1, **kwargs: Any) -> None:
@@ -188,20 +328,34 @@ class Concatenate(Layer):
 class Dot(Layer):
     """Products of the samples of two inputs, summed over an axis of each.
 
+    For vectors it is the dot product of each pair of samples, for matrices a matrix product.
+
     Args:
-        axes: the axis to sum over, batch counted; or one for each input.
+        axes: integer, the axis to sum over, with the batch as axis 0; or a tuple of one for each
+            input.
         normalize: whether vectors along the axes are first scaled to length 1, which makes the
-            output the cosine of angles.
+            outputs cosines. Default: `False`.
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
 
     Call arguments:
         inputs: a list of two tensors.
 
-    Output shape: batch, remaining axes of the first input, remaining axes of the second;
-        `(batch, 1)` where none remain.
+    Input shape: A list of two tensors with equal sizes along the summed axes.
+
+    Output shape: The batch, the remaining axes of the first input, then those of the second;
+    `(batch, 1)` where none remain.
+
+    Raises:
+        TypeError: if `axes` is neither an integer nor a tuple.
+        ValueError: if `axes` has another form or names the batch, or if the inputs are not two
+            tensors of equal sizes along it.
 
     Example:
         >>> Dot(axes=1)([tf.ones((2, 5)), tf.ones((2, 5))]).numpy().tolist()
         [[5.0], [5.0]]
+        >>> Dot(axes=(2, 1))([tf.ones((2, 3, 4)), tf.ones((2, 4, 5))]).shape
+        TensorShape([2, 3, 5])
     """
 
     def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:

@@ -13,18 +13,26 @@ from tfkit.layers.identity import Wrapper
 class TimeDistributed(Wrapper):
     """Applies a layer to every step of sequences: all steps of all samples are one batch for it.
 
-    A layer that mixes the samples of its batch, such as `BatchNormalization` in training, so takes the
-    statistics of all steps together.
+    A layer that mixes the samples of its batch, such as `BatchNormalization` in training, so takes
+    the statistics of all steps together.
 
     Args:
-        layer: the layer.
+        layer: the layer that is applied.
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
+
+    Call arguments:
+        inputs: the sequences.
+        training: passed to the layer, if it takes it.
+        mask: booleans of shape `(batch, steps, ...)`, passed to the layer, if it takes a mask.
+            `None` for no mask.
 
     Input shape: `(batch, steps, ...)`.
 
     Output shape: `(batch, steps, ...)`, what follows being the layer's.
 
     Raises:
-        ValueError: for inputs of fewer than three axes, and for a mask that does not fit.
+        ValueError: if the inputs have fewer than three axes, or if the mask does not fit them.
 
     Example:
         >>> from tfkit.layers import Conv2D

@@ -22,29 +22,11 @@ def of_cell(name: str) -> Any:
 
 
 class GatedCell(Cell):
-    """What the cells have in common: weights for all gates side by side, and dropout.
+    """The base of `SimpleRNNCell`, `LSTMCell` and `GRUCell`, which describe the arguments.
 
-    A subclass says how many gates it has (`gate_count`), and how the next states follow from the
-    projections `inputs @ kernel + bias` and `state @ recurrent_kernel` (`gates`).
-
-    Args:
-        units: size of the output and of each state.
-        activation: name or function, for what is new in a step.
-        use_bias: whether to add a bias.
-        kernel_initializer: first value of `kernel`.
-        recurrent_initializer: first value of `recurrent_kernel`.
-        bias_initializer: first value of `bias`.
-        kernel_regularizer: penalty on `kernel`.
-        recurrent_regularizer: penalty on `recurrent_kernel`.
-        bias_regularizer: penalty on `bias`.
-        kernel_constraint: what `kernel` goes through after each update.
-        recurrent_constraint: what `recurrent_kernel` goes through after each update.
-        bias_constraint: what `bias` goes through after each update.
-        dropout: part of the inputs that is dropped while training, the same in all steps.
-        recurrent_dropout: part of the state that is dropped, the same in all steps.
-        seed: of the dropout.
-        **kwargs: `implementation=1` drops other inputs for each gate, as `recurrent_dropout` always
-            does; the default, 2, the same for all gates. And arguments of `Layer`.
+    It has weights for all gates side by side, and dropout. A subclass says how many gates it has
+    (`gate_count`), and how the next states follow from the projections `inputs @ kernel + bias` and
+    `state @ recurrent_kernel` (`gates`).
     """
 
     gate_count = 1

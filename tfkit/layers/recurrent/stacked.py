@@ -18,13 +18,30 @@ from tfkit.layers.recurrent.cell import (
 
 
 class StackedRNNCells(Cell):
-    """Cells one after the other, as one cell.
+    """Several cells as one cell: the output of each is the input of the next.
 
     Args:
-        cells: the cells; the output of each is the input of the next.
+        cells: list of cells: objects with `call(inputs, states)` and `state_size`.
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
+
+    Call arguments:
+        inputs: the inputs of one step, `(batch, input_dim)`.
+        states: list of the states of each cell: a tensor for a cell with one state, a list of
+            tensors for the others.
+        training: whether to drop entries.
+
+    Input shape: `(batch, input_dim)`.
+
+    Output shape: A tuple of the last cell's output and the next states, in the form of `states`.
 
     Raises:
-        ValueError: for a cell without `call` or `state_size`.
+        ValueError: if a cell has no `call` or no `state_size`.
+
+    Example:
+        >>> from tfkit.layers import RNN, GRUCell
+        >>> RNN(StackedRNNCells([GRUCell(4), GRUCell(2)]))(tf.ones((3, 5, 1))).shape
+        TensorShape([3, 2])
     """
 
     def __init__(self, cells: Any, **kwargs: Any) -> None:
