@@ -15,20 +15,28 @@ from tfkit.names import auto_name
 
 
 class Loss:
-    """Base class of losses.
+    """The base of losses: `call` computes losses per sample, which are weighted, masked and reduced.
 
     A subclass defines `call(y_true, y_pred)`, which returns one loss per sample (or per sample and
     step), and `get_config()` where its constructor takes further arguments.
 
     Args:
-        name: a label for people.
-        reduction: how losses per sample become one number: `"sum_over_batch_size"` or `"mean"`
-            (the sum over the number of losses), `"sum"`, `"mean_with_sample_weight"` (the sum over
-            the sum of weights), `"none"` or `None` (they do not).
-        dtype: float type to compute in, or a dtype policy; the default float type unless given.
+        name: name of the loss; `None` for one that is made from the class's name.
+        reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
+            `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
+            weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets, a tensor or a nest of tensors.
+        y_pred: predictions, in the same form. What the mask that they carry leaves out does not
+            count.
+        sample_weight: factors of the losses, `(batch,)` or the losses' shape; `None` for 1.
+
+    Output shape: A scalar; without reduction the shape of what `call` returns.
 
     Raises:
-        ValueError: for an unknown `reduction` or `dtype`.
+        ValueError: if `reduction` or `dtype` is unknown, or if the weights do not fit the losses.
 
     Example:
         >>> class FourthPower(Loss):
