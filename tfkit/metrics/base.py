@@ -14,15 +14,22 @@ from tfkit.variables import lent, make_variable
 
 
 class Metric(tf.Module):
-    """Base class of metrics.
+    """The base of metrics: variables that are updated batch by batch, and a result from them.
 
     A subclass makes its state in `__init__` with `add_variable()`, adds a batch to it in
     `update_state()`, and computes a scalar, or a dict of scalars, from it in `result()`. Both run
-    inside compiled programs, so they are written with TensorFlow's functions.
+    inside compiled programs, so they are written with TensorFlow's functions. `reset_state()` sets
+    the state to zero, as `fit` does at the start of an epoch.
 
     Args:
-        dtype: dtype of the computation; the default float type unless given.
-        name: label in logs and progress bars; made from the name of the class unless given.
+        dtype: dtype to compute in; `None` for `tfkit.config.floatx()`.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+
+    Call arguments:
+        *args, **kwargs: arguments of `update_state()`; the call returns `result()`.
+
+    Output shape: What `result()` returns: a scalar, or a dict of scalars.
 
     Example:
         >>> class BiggestError(Metric):

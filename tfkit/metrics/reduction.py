@@ -63,8 +63,15 @@ class Sum(Metric):
     """The weighted sum of all values.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the sum; the default float type unless given.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"sum"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        values: numbers of any shape.
+        sample_weight: weights of the values, or of their first axes; `None` for 1.
+
+    Output shape: A scalar.
 
     Example:
         >>> float(Sum()([1, 3, 5, 7], sample_weight=[1, 1, 0, 0]))
@@ -86,14 +93,23 @@ class Sum(Metric):
 
 
 class Mean(Metric):
-    """The weighted mean of all values; 0 before the first.
+    """The weighted mean of all values; 0 before the first one.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"mean"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        values: numbers of any shape.
+        sample_weight: weights of the values, or of their first axes; `None` for 1.
+
+    Output shape: A scalar.
 
     Example:
-        >>> float(Mean()([1, 3, 5, 7], sample_weight=[1, 1, 0, 0]))
+        >>> metric = Mean()
+        >>> metric.update_state([1, 3, 5, 7], sample_weight=[1, 1, 0, 0])
+        >>> float(metric.result())
         2.0
     """
 
@@ -118,10 +134,18 @@ class MeanMetricWrapper(Mean):
     """The mean of `fn(y_true, y_pred)` over all samples; masked entries of `y_pred` do not count.
 
     Args:
-        fn: function `(y_true, y_pred, **kwargs)` that gives a value for each sample.
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
+        fn: function `(y_true, y_pred, **kwargs)` that returns a value for each sample.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
         **kwargs: further arguments of `fn`.
+
+    Call arguments:
+        y_true: targets, `(batch, ..., d)`.
+        y_pred: predictions, `(batch, ..., d)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
 
     Example:
         >>> def squared_difference(y_true, y_pred):
