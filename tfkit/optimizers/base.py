@@ -36,29 +36,37 @@ class _Untracked:
 
 
 class Optimizer(SlotOwner):
-    """Updates variables by their gradients.
+    """The base of optimizers: updates variables by their gradients.
 
-    To write your own, make its variables in `build`, and change one variable in `update_step`. What
-    is called from there must be TensorFlow operations: the update runs inside compiled programs.
+    A subclass makes its variables in `build(variables)`, and changes one variable in
+    `update_step(gradient, variable, learning_rate)`. What is called from there must be TensorFlow
+    operations, because the update runs inside compiled programs. `apply(gradients, variables)`
+    makes an update.
 
     Args:
-        learning_rate: a float, a `LearningRateSchedule`, or a function without arguments.
-        weight_decay: each step takes `learning_rate * weight_decay` of each variable away from it.
-        clipnorm: each gradient is scaled so that its norm is at most this.
-        clipvalue: each number in a gradient is clipped to `[-clipvalue, clipvalue]`.
-        global_clipnorm: all gradients are scaled so that their norm together is at most this.
-        use_ema: whether to keep an exponential moving average of each variable.
-        ema_momentum: weight of the old average in the new one, in [0, 1].
-        ema_overwrite_frequency: variables are set to their averages each so many steps; never,
-            until `finalize_variable_values()`, if `None`.
-        loss_scale_factor: `scale_loss()` multiplies by this, `apply()` divides by it.
-        gradient_accumulation_steps: gradients of so many calls of `apply()` are averaged to one
-            update.
-        name: a label.
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
 
     Raises:
-        ValueError: for a learning rate that is no float, more than one way of clipping, a number
-            out of its range, and for an argument that is not known.
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            if a number is out of range, or if an argument is unknown.
 
     Example:
         >>> class Halving(Optimizer):

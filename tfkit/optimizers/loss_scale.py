@@ -28,23 +28,26 @@ _BASE_DEFAULTS = {
 
 
 class LossScaleOptimizer(Optimizer):
-    """Wraps an optimizer: the loss is scaled up by a factor that finds its own size.
+    """An optimizer around another one that scales losses up, so that gradients in 16 bits do not vanish.
 
-    A step whose gradients are not all finite is left out, and the factor is halved. After
-    `dynamic_growth_steps` steps without that it is doubled.
+    Gradients are divided by the same factor before the inner optimizer gets them. An update whose
+    gradients are not all finite is left out, and the factor is halved; after `dynamic_growth_steps`
+    updates without that it is doubled.
 
     Args:
         inner_optimizer: the optimizer that updates; its own `loss_scale_factor` is set to `None`.
-        initial_scale: the first factor. Too high is better than too low: it falls faster than it
-            rises.
-        dynamic_growth_steps: after so many good steps in a row the factor is doubled.
-        name: a label.
+        initial_scale: first factor. Too high is better than too low, since it falls faster than it
+            rises. Default: `32768.0`.
+        dynamic_growth_steps: number of updates in a row after which the factor is doubled. Default:
+            `2000`.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+        **kwargs: `dynamic=True`, and options of `Optimizer` with their default values only.
 
     Raises:
-        ValueError: for options that belong to the inner optimizer.
+        ValueError: if an option is given that belongs to the inner optimizer.
 
     Reference:
-        Micikevicius et al., 2018: Mixed precision training. https://arxiv.org/abs/1710.03740
+        Micikevicius et al., "Mixed precision training", 2018.
 
     Example:
         >>> from tfkit.optimizers.sgd import SGD

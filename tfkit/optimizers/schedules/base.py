@@ -8,9 +8,15 @@ import tensorflow as tf
 
 
 class LearningRateSchedule:
-    """A learning rate as a function of the number of the step.
+    """The base of schedules: the learning rate as a function of the number of updates so far.
 
-    To write your own, define `__call__`, and `get_config` if models that use it are saved.
+    A subclass defines `__call__(step)` with TensorFlow operations, and `get_config` if models that
+    use it are saved.
+
+    Call arguments:
+        step: number of updates so far, a scalar.
+
+    Output shape: A scalar, the learning rate.
 
     Example:
         >>> class Halving(LearningRateSchedule):
