@@ -8,10 +8,16 @@ import tensorflow as tf
 
 
 class Initializer:
-    """Base class of initializers.
+    """The base of initializers: functions from a shape to the initial value of a variable.
 
     A subclass defines `__call__(shape, dtype=None)`, which returns a tensor of that shape and
     dtype, and `get_config()` where its constructor takes arguments.
+
+    Call arguments:
+        shape: shape of the variable, a tuple of integers.
+        dtype: dtype of the values; `None` for `tfkit.config.floatx()`.
+
+    Output shape: `shape`.
 
     Example:
         >>> class Sevens(Initializer):
