@@ -24,19 +24,19 @@ class CallbackList(Callback):
     """Several callbacks as one.
 
     A loop that runs many steps in one program asks `needs_train_batches` first. If a callback needs
-    every batch, it calls `on_train_batch_begin` and `on_train_batch_end` around single steps. If
-    none does, it runs at most `chunk_limit(next_batch_index)` steps and then calls `on_steps_end`.
-    Calling both for one step would tell a callback twice.
+    every batch, the loop calls `on_train_batch_begin` and `on_train_batch_end` around single steps.
+    If none does, it runs at most `chunk_limit(next_batch_index)` steps and then calls
+    `on_steps_end`. It must not call both for one step.
 
     Args:
-        callbacks: a callback, or a nest of them.
-        add_history: adds a `History` unless there is one.
-        add_progbar: adds a `ProgbarLogger` unless there is one.
-        model: the model that the callbacks receive.
-        **params: what the callbacks receive as `params`.
+        callbacks: a callback, or a nest of callbacks; `None` for none.
+        add_history: whether to add a `History` unless there is one. Default: `False`.
+        add_progbar: whether to add a `ProgbarLogger` unless there is one. Default: `False`.
+        model: the model that the callbacks get; `None` for none.
+        **params: what the callbacks get as `params`.
 
     Raises:
-        TypeError: where a class stands in the place of a callback.
+        TypeError: if a class is given instead of a callback.
 
     Example:
         ```python

@@ -19,9 +19,9 @@ class CSVLogger(Callback):
     a result that is missing later reads `NA`.
 
     Args:
-        filename: the file.
-        separator: what stands between two values.
-        append: whether an existing file is continued rather than replaced.
+        filename: path of the file.
+        separator: string between two values. Default: `","`.
+        append: whether an existing file is continued, and not replaced. Default: `False`.
 
     Example:
         ```python

@@ -6,11 +6,11 @@ from tfkit.training.callbacks.callback import Callback, Logs
 
 
 class SparseCallback(Callback):
-    """Base class of callbacks that follow the steps without making training return after each one.
+    """The base of callbacks that follow the steps, though training does not return after each one.
 
     A compiled program runs a chunk of steps. After it the hooks `on_train_steps_end`,
     `on_test_steps_end` and `on_predict_steps_end` are called once for the chunk, and once for each
-    batch where another callback made training return after every step.
+    batch where another callback makes training return after every step.
 
     Example:
         ```python
