@@ -35,21 +35,32 @@ from tfkit.training.trainer import Trainer
 class Model(Trainer, Layer):
     """A layer with training, evaluation, prediction, saving and export.
 
-    Subclass it, with layers made in `__init__` and used in `call`; or describe it by symbolic inputs and
-    outputs, as `Model(inputs, outputs)`, which gives a `Functional` model.
+    There are three ways to make one. A subclass makes layers in `__init__` and uses them in `call`.
+    `Model(inputs, outputs)` takes symbolic tensors and returns a functional model, which calls the
+    layers between them. `Sequential` takes a list of layers. Before `fit` and `evaluate`, `compile`
+    sets the optimizer, the loss and the metrics.
 
     Args:
-        inputs: symbolic tensor, or nest of them.
-        outputs: symbolic tensor computed from `inputs`, or nest of them.
-        trainable: whether training changes the weights.
-        dtype: dtype or dtype policy.
-        name: a label.
+        inputs: symbolic tensor of `Input`, or a nest of them; for a functional model.
+        outputs: symbolic tensor that is computed from `inputs`, or a nest of them; for a functional
+            model.
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
+
+    Input shape: That of `inputs`, or what `call` takes.
+
+    Output shape: That of `outputs`, or what `call` returns.
 
     Example:
         >>> x = tfkit.Input(shape=(4,))
         >>> model = Model(x, tf.nn.relu(x))
         >>> model(tf.constant([[-1.0, 0.0, 1.0, 2.0]])).numpy()
         array([[0., 0., 1., 2.]], dtype=float32)
+        >>> class Doubled(Model):
+        ...     def call(self, inputs):
+        ...         return 2 * inputs
+        >>> Doubled()(tf.constant([1.0, 2.0])).numpy()
+        array([2., 4.], dtype=float32)
     """
 
     _graph: Graph | None = None

@@ -20,14 +20,26 @@ class Sequential(Model):
     """A stack of layers, each of which gets the output of the one before.
 
     Args:
-        layers: the layers; an `Input` first makes the weights at once.
-        trainable: whether training changes the weights.
-        name: a label.
+        layers: list of layers; `None` for an empty stack, to which `add()` adds. With an `Input` as
+            the first one, the weights are made at once, otherwise by the first call.
+        trainable: whether training changes the weights. Default: `True`.
+        name: name of the model; `None` for one that is made.
+        **kwargs: `dtype`, as described in `Layer`.
+
+    Input shape: That of the first layer.
+
+    Output shape: That of the last layer.
+
+    Raises:
+        ValueError: if something in `layers` is not a layer, or if two layers have one name.
 
     Example:
-        >>> model = Sequential([tfkit.Input(shape=(3,))])
-        >>> model.layers
-        []
+        >>> dense = tfkit.layers.Dense(2, activation="relu")
+        >>> model = Sequential([tfkit.Input(shape=(3,)), dense, tfkit.layers.Dense(1)])
+        >>> model.output_shape
+        (None, 1)
+        >>> len(model.weights)
+        4
     """
 
     def __init__(
