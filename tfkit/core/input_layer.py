@@ -27,7 +27,9 @@ class InputLayer(Layer):
         optional: whether `None` may be passed for this input. Default: `False`.
         name: name of the input in dicts of data and in exported signatures; `None` for one that is
             made.
-        **kwargs: `autocast` and `activity_regularizer`, as described in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `autocast`, whether float inputs
+            are cast to the compute dtype (`True`); `activity_regularizer`, a penalty on the outputs
+            (`None`).
 
     Input shape: `(batch_size, *shape)`, or `batch_shape`.
 

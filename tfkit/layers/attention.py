@@ -36,8 +36,10 @@ class Attention(Layer):
             Default: `0.0`.
         seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
             is made.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
         inputs: list of query, value and, unless it is the value, key.
@@ -159,8 +161,11 @@ class AdditiveAttention(Attention):
             1. Default: `True`.
         dropout: share of the attention weights that is dropped while training, from 0 to 1.
             Default: `0.0`.
-        **kwargs: `seed`, as in `Attention`; `name`, `trainable`, `dtype`, `autocast` and
-            `activity_regularizer`, as described in `Layer`.
+        **kwargs: `seed`, as in `Attention`; arguments of every layer, with their defaults: `name`,
+            a string; `trainable`, whether training changes the weights (`True`); `dtype`, a dtype
+            or a dtype policy (`None`, the global policy); `autocast`, whether float inputs are cast
+            to the compute dtype (`True`); `activity_regularizer`, a penalty on the outputs
+            (`None`).
 
     Call arguments:
         inputs: list of query, value and, unless it is the value, key.
@@ -240,7 +245,10 @@ class MultiHeadAttention(Layer):
             Default: `False`.
         seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
             is made.
-        **kwargs: `name`, `trainable`, `dtype` and `autocast`, as described in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
 
     Call arguments:
         query: what asks, `(batch, T, dim)`.

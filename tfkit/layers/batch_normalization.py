@@ -41,8 +41,10 @@ class BatchNormalization(Layer):
         renorm_momentum: without effect, since `renorm` is not supported. Default: `0.99`.
         synchronized: whether mean and variance are those of the batches of all replicas of a
             `tf.distribute` strategy together. Default: `False`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
         inputs: a tensor.

@@ -37,7 +37,10 @@ class Dense(Layer):
         lora_rank: not supported; must be `None`.
         lora_alpha: not supported; must be `None`.
         quantization_config: not supported; must be `None`.
-        **kwargs: `name`, `trainable`, `dtype` and `autocast`, as described in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
 
     Input shape: `(batch, ..., input_dim)`; integers are cast to the compute dtype. A
     `tf.SparseTensor` of two axes is taken too.

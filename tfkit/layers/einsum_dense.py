@@ -42,8 +42,10 @@ class EinsumDense(Layer):
         lora_alpha: not supported; must be `None`.
         gptq_unpacked_column_size: not supported; must be `None`.
         quantization_config: not supported; must be `None`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: As `equation` says.
 

@@ -33,8 +33,10 @@ class Embedding(Layer):
         lora_rank: not supported; must be `None`.
         lora_alpha: not supported; must be `None`.
         quantization_config: not supported; must be `None`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: Any, of integers, or of floats that are cast to `int32`.
 

@@ -11,8 +11,10 @@ class Identity(Layer):
     """Returns its inputs.
 
     Args:
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: Any.
 
@@ -37,8 +39,10 @@ class Wrapper(Layer):
 
     Args:
         layer: the layer inside.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: As the subclass says; `build` builds the layer inside for it.
 

@@ -29,8 +29,10 @@ class Lambda(Layer):
         mask: the mask of the outputs, or a function of inputs and their mask that returns it;
             `None` for no mask.
         arguments: dict of further keyword arguments of the function; `None` for none.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: Any that `function` takes.
 

@@ -60,8 +60,10 @@ class LayerNormalization(Layer):
         beta_constraint: function that projects `beta` after each update; `None` for no constraint.
         gamma_constraint: function that projects `gamma` after each update; `None` for no
             constraint.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: Any, with known sizes along `axis`.
 
@@ -160,8 +162,10 @@ class RMSNormalization(Layer):
         axis: integer, or a list of integers: the axis or axes that are normalized together.
             Default: `-1`.
         epsilon: small number that is added to the mean square. Default: `1e-06`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: Any, with known sizes along `axis`.
 
@@ -220,8 +224,10 @@ class GroupNormalization(Layer):
         beta_constraint: function that projects `beta` after each update; `None` for no constraint.
         gamma_constraint: function that projects `gamma` after each update; `None` for no
             constraint.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, ..., channels)`, or with the channels at `axis`.
 
@@ -330,8 +336,10 @@ class UnitNormalization(Layer):
     Args:
         axis: integer, or a list of integers: the axis or axes along which the squares sum to 1.
             Default: `-1`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: Any.
 

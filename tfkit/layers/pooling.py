@@ -85,8 +85,10 @@ class MaxPooling1D(_MaxPooling):
             `tfkit.config.image_data_format()`.
         name: name of the layer, a string without `/`; `None` for one that is made from the class's
             name.
-        **kwargs: `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described in
-            `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `trainable`, whether training
+            changes the weights (`True`); `dtype`, a dtype or a dtype policy (`None`, the global
+            policy); `autocast`, whether float inputs are cast to the compute dtype (`True`);
+            `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, steps, channels)`, or `(batch, channels, steps)` with
     `data_format="channels_first"`.
@@ -121,8 +123,10 @@ class MaxPooling2D(_MaxPooling):
             `tfkit.config.image_data_format()`.
         name: name of the layer, a string without `/`; `None` for one that is made from the class's
             name.
-        **kwargs: `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described in
-            `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `trainable`, whether training
+            changes the weights (`True`); `dtype`, a dtype or a dtype policy (`None`, the global
+            policy); `autocast`, whether float inputs are cast to the compute dtype (`True`);
+            `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
@@ -157,8 +161,10 @@ class MaxPooling3D(_MaxPooling):
             `tfkit.config.image_data_format()`.
         name: name of the layer, a string without `/`; `None` for one that is made from the class's
             name.
-        **kwargs: `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described in
-            `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `trainable`, whether training
+            changes the weights (`True`); `dtype`, a dtype or a dtype policy (`None`, the global
+            policy); `autocast`, whether float inputs are cast to the compute dtype (`True`);
+            `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
@@ -191,8 +197,10 @@ class AveragePooling1D(_Pooling):
             `tfkit.config.image_data_format()`.
         name: name of the layer, a string without `/`; `None` for one that is made from the class's
             name.
-        **kwargs: `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described in
-            `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `trainable`, whether training
+            changes the weights (`True`); `dtype`, a dtype or a dtype policy (`None`, the global
+            policy); `autocast`, whether float inputs are cast to the compute dtype (`True`);
+            `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, steps, channels)`, or `(batch, channels, steps)` with
     `data_format="channels_first"`.
@@ -229,8 +237,10 @@ class AveragePooling2D(_Pooling):
             `tfkit.config.image_data_format()`.
         name: name of the layer, a string without `/`; `None` for one that is made from the class's
             name.
-        **kwargs: `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described in
-            `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `trainable`, whether training
+            changes the weights (`True`); `dtype`, a dtype or a dtype policy (`None`, the global
+            policy); `autocast`, whether float inputs are cast to the compute dtype (`True`);
+            `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
@@ -265,8 +275,10 @@ class AveragePooling3D(_Pooling):
             `tfkit.config.image_data_format()`.
         name: name of the layer, a string without `/`; `None` for one that is made from the class's
             name.
-        **kwargs: `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described in
-            `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `trainable`, whether training
+            changes the weights (`True`); `dtype`, a dtype or a dtype policy (`None`, the global
+            policy); `autocast`, whether float inputs are cast to the compute dtype (`True`);
+            `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
@@ -328,8 +340,10 @@ class GlobalMaxPooling1D(_GlobalMax):
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         keepdims: whether the pooled axes stay, with size 1. Default: `False`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, steps, channels)`, or `(batch, channels, steps)` with
     `data_format="channels_first"`.
@@ -355,8 +369,10 @@ class GlobalMaxPooling2D(_GlobalMax):
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         keepdims: whether the pooled axes stay, with size 1. Default: `False`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
@@ -383,8 +399,10 @@ class GlobalMaxPooling3D(_GlobalMax):
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         keepdims: whether the pooled axes stay, with size 1. Default: `False`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
@@ -410,8 +428,10 @@ class GlobalAveragePooling1D(_GlobalAverage):
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         keepdims: whether the time axis stays, with size 1. Default: `False`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
         inputs: the sequences.
@@ -461,8 +481,10 @@ class GlobalAveragePooling2D(_GlobalAverage):
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         keepdims: whether the pooled axes stay, with size 1. Default: `False`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
@@ -492,8 +514,10 @@ class GlobalAveragePooling3D(_GlobalAverage):
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         keepdims: whether the pooled axes stay, with size 1. Default: `False`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.

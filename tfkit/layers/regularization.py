@@ -26,8 +26,10 @@ class Dropout(Layer):
             it stands for the size of the inputs there, 1 for an axis along which all entries share
             their fate. `None` for the inputs' shape.
         seed: integer; `None` for a seed that is drawn when the layer is made.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
         inputs: a tensor of floats.
@@ -181,8 +183,10 @@ class GaussianNoise(Layer):
     Args:
         stddev: standard deviation of the noise, from 0 to 1.
         seed: integer; `None` for a seed that is drawn when the layer is made.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
         inputs: a tensor of floats.
@@ -227,8 +231,10 @@ class GaussianDropout(Layer):
     Args:
         rate: the rate of a `Dropout` whose noise has the same variance, from 0 to below 1.
         seed: integer; `None` for a seed that is drawn when the layer is made.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
         inputs: a tensor of floats.
@@ -283,8 +289,10 @@ class AlphaDropout(Layer):
             it stands for the size of the inputs there, 1 for an axis along which all entries share
             their fate. `None` for the inputs' shape.
         seed: integer; `None` for a seed that is drawn when the layer is made.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
         inputs: a tensor of floats.
@@ -345,7 +353,10 @@ class ActivityRegularization(Layer):
     Args:
         l1: factor of the sum of absolute values. Default: `0.0`.
         l2: factor of the sum of squares. Default: `0.0`.
-        **kwargs: `name`, `trainable`, `dtype` and `autocast`, as described in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
 
     Input shape: Any.
 

@@ -53,8 +53,10 @@ class Cropping1D(Layer):
     Args:
         cropping: number of steps removed at the start and at the end, a tuple of two integers, or
             one integer for both. Default: `(1, 1)`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, steps, features)`.
 
@@ -86,8 +88,10 @@ class Cropping2D(Layer):
             at both edges; or one integer for all. Default: `((0, 0), (0, 0))`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
@@ -125,8 +129,10 @@ class ZeroPadding1D(Layer):
             integer for both. Default: `1`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, steps, features)`, or `(batch, features, steps)` with
     `data_format="channels_first"`.
@@ -160,8 +166,10 @@ class ZeroPadding2D(Layer):
             both edges; or one integer for all. Default: `(1, 1)`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
@@ -195,8 +203,10 @@ class UpSampling1D(Layer):
 
     Args:
         size: positive integer, the number of repetitions. Default: `2`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, steps, features)`.
 
@@ -237,8 +247,10 @@ class UpSampling2D(Layer):
             `tfkit.config.image_data_format()`.
         interpolation: `"nearest"`, which repeats rows and columns, `"bilinear"`, `"bicubic"`,
             `"lanczos3"` or `"lanczos5"`. Default: `"nearest"`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.

@@ -347,7 +347,32 @@ class Model(Trainer, Layer):
 
 
 class Functional(Model):
-    """A model that is described by its symbolic inputs and outputs."""
+    """A model that is described by its symbolic inputs and outputs; `Model(inputs, outputs)` makes one.
+
+    A call computes the layers between inputs and outputs again. Layers are found in `layers` and by
+    `get_layer()`.
+
+    Args:
+        inputs: symbolic tensor of `Input`, or a nest of them.
+        outputs: symbolic tensor that is computed from `inputs`, or a nest of them.
+        name: name of the model; `None` for one that is made.
+        **kwargs: arguments of every layer, with their defaults: `trainable`, whether training
+            changes the weights (`True`); `dtype`, a dtype or a dtype policy (`None`, the global
+            policy).
+
+    Input shape: That of `inputs`, in the same form.
+
+    Output shape: That of `outputs`, in the same form.
+
+    Raises:
+        ValueError: if `outputs` depend on an `Input` that is not among `inputs`.
+
+    Example:
+        >>> x = tfkit.Input(shape=(4,))
+        >>> model = Functional(x, tfkit.layers.Dense(2)(x))
+        >>> model.output_shape
+        (None, 2)
+    """
 
     def __init__(
         self, inputs: Any = None, outputs: Any = None, name: str | None = None, **kwargs: Any

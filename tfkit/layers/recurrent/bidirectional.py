@@ -33,8 +33,10 @@ class Bidirectional(Layer):
             the initializers'.
         backward_layer: recurrent layer with `go_backwards=True` that reads backward; `None` for a
             copy of `layer`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
         sequences: the inputs.

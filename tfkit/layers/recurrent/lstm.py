@@ -45,14 +45,12 @@ class LSTMCell(GatedCell):
         seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
             is made.
         **kwargs: `implementation`, 1 to drop other inputs for each gate, 2 (the default) for the
-            same; and `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as
-            described in `Layer`.
+            same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
-        sequences: the inputs.
-        initial_state: list of the first states, each `(batch, units)`; `None` for zeros.
-        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
-            they are. `None` for no mask.
         training: whether to drop entries.
         inputs: the inputs of one step, `(batch, input_dim)`.
         states: list of the output and the memory of the step before, each `(batch, units)`.
@@ -216,7 +214,10 @@ class LSTM(GatedRNN):
             sequences of a known length. Default: `False`.
         use_cudnn: `"auto"` or `False`; tfkit has no cuDNN kernel. Default: `"auto"`.
         **kwargs: `implementation`, 1 to drop other inputs for each gate, 2 (the default) for the
-            same; and `name`, `trainable`, `dtype` and `autocast`, as described in `Layer`.
+            same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
 
     Call arguments:
         sequences: the inputs.

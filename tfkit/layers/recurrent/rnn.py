@@ -41,8 +41,10 @@ class RNN(Layer):
             sequences of a known length. Default: `False`.
         zero_output_for_mask: whether the output is zero where the mask is `False`, and not that of
             the step before. Default: `False`.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
         sequences: the inputs.

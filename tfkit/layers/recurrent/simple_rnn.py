@@ -36,14 +36,12 @@ class SimpleRNNCell(GatedCell):
             entries in all steps. Default: `0.0`.
         seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
             is made.
-        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
-            in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
-        sequences: the inputs.
-        initial_state: list of the first states, each `(batch, units)`; `None` for zeros.
-        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
-            they are. `None` for no mask.
         training: whether to drop entries.
         inputs: the inputs of one step, `(batch, input_dim)`.
         states: list of the state of the step before, `(batch, units)`.
@@ -118,7 +116,10 @@ class SimpleRNN(GatedRNN):
             sequences of a known length. Default: `False`.
         seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
             is made.
-        **kwargs: `name`, `trainable`, `dtype` and `autocast`, as described in `Layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
 
     Call arguments:
         sequences: the inputs.
