@@ -36,12 +36,12 @@ class Constraint:
         return w
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """A constraint from what `get_config()` gave."""
+        """Returns a constraint from what `get_config()` gave."""
         return cls(**config)
 
 
@@ -79,7 +79,7 @@ class MaxNorm(Constraint):
         return w * (tf.clip_by_value(norms, 0, self.max_value) / (config.epsilon() + norms))
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"max_value": self.max_value, "axis": self.axis}
 
 
@@ -128,7 +128,7 @@ class UnitNorm(Constraint):
         return w / (config.epsilon() + _norms(w, self.axis))
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"axis": self.axis}
 
 
@@ -175,7 +175,7 @@ class MinMaxNorm(Constraint):
         return w * (desired / (config.epsilon() + norms))
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             "min_value": self.min_value,
             "max_value": self.max_value,
@@ -193,7 +193,7 @@ registry.register_builtins("constraints", [Constraint, MaxNorm, MinMaxNorm, NonN
 
 
 def get(identifier: Any) -> Any:
-    """The constraint that a name, a configuration, a class or a callable stands for.
+    """Returns the constraint that a name, a configuration, a class or a callable stands for.
 
     Raises:
         ValueError: for an unknown name and for anything that is not callable.
@@ -202,10 +202,10 @@ def get(identifier: Any) -> Any:
 
 
 def serialize(constraint: Any) -> Any:
-    """The configuration of a constraint."""
+    """Returns the configuration of a constraint."""
     return serialization.serialize_keras_object(constraint)
 
 
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """The constraint that a configuration describes."""
+    """Returns the constraint that a configuration describes."""
     return serialization.deserialize_keras_object(config, custom_objects, kind="constraints")

@@ -34,7 +34,7 @@ class Regularizer:
         return 0.0
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments; the base class has none to give.
+        """Returns the constructor's arguments; the base class has none to give.
 
         Raises:
             NotImplementedError: where a subclass that is to be saved does not define it.
@@ -46,7 +46,7 @@ class Regularizer:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """A regularizer from what `get_config()` gave."""
+        """Returns a regularizer from what `get_config()` gave."""
         return cls(**config)
 
 
@@ -93,7 +93,7 @@ class L1L2(Regularizer):
         return penalty
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"l1": self.l1, "l2": self.l2}
 
 
@@ -124,7 +124,7 @@ class L1(Regularizer):
         return self.l1 * tf.reduce_sum(tf.abs(x))
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"l1": self.l1}
 
 
@@ -155,7 +155,7 @@ class L2(Regularizer):
         return self.l2 * tf.reduce_sum(tf.square(x))
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"l2": self.l2}
 
 
@@ -206,7 +206,7 @@ class OrthogonalRegularizer(Regularizer):
         return self.factor * 0.5 * tf.reduce_sum(tf.abs(off_diagonal)) / num_pairs
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"factor": self.factor, "mode": self.mode}
 
 
@@ -223,7 +223,7 @@ registry.register_builtins(
 
 
 def get(identifier: Any) -> Any:
-    """The regularizer that a name, a configuration, a class or a callable stands for.
+    """Returns the regularizer that a name, a configuration, a class or a callable stands for.
 
     Raises:
         ValueError: for an unknown name and for anything that is not callable.
@@ -232,10 +232,10 @@ def get(identifier: Any) -> Any:
 
 
 def serialize(regularizer: Any) -> Any:
-    """The configuration of a regularizer."""
+    """Returns the configuration of a regularizer."""
     return serialization.serialize_keras_object(regularizer)
 
 
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """The regularizer that a configuration describes."""
+    """Returns the regularizer that a configuration describes."""
     return serialization.deserialize_keras_object(config, custom_objects, kind="regularizers")

@@ -1,4 +1,4 @@
-"""Where a functional model begins: `Input` gives a symbolic tensor, `InputLayer` stands for it."""
+"""Where a functional model begins: `Input` returns a symbolic tensor, `InputLayer` stands for it."""
 
 from __future__ import annotations
 

@@ -75,17 +75,17 @@ class InputSpec:
         return f"InputSpec({', '.join(given)})"
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         fields = ("dtype", "shape", "ndim", "max_ndim", "min_ndim", "axes", "optional")
         return {field: getattr(self, field) for field in fields}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> InputSpec:
-        """The specification that a configuration describes."""
+        """Returns the specification that a configuration describes."""
         return cls(**config)
 
     def violation(self, value: Any) -> str | None:
-        """What is wrong with `value`, as `expected ..., found ...`; `None` where nothing is."""
+        """Returns what is wrong with `value`, as `expected ..., found ...`; `None` where nothing is."""
         shape = tuple(value.shape) if value.shape is not None else ()
         found = len(shape)
         if self.ndim is not None and not self.allow_last_axis_squeeze and found != self.ndim:

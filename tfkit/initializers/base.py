@@ -1,4 +1,4 @@
-"""What every initializer is: called with a shape and a dtype, it gives a variable's first value."""
+"""What every initializer is: called with a shape and a dtype, it returns a variable's initial value."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Initializer:
         )
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """An initializer from what `get_config()` gave."""
+        """Returns an initializer from what `get_config()` gave."""
         return cls(**config)
 
     def clone(self) -> Self:
-        """A new initializer of the same configuration; without a seed it draws a new one."""
+        """Returns a new initializer of the same configuration; without a seed it draws a new one."""
         return self.from_config(self.get_config())

@@ -37,12 +37,12 @@ class Constant(Initializer):
         return tf.broadcast_to(tf.cast(self.value, standardize_dtype(dtype)), shape)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"value": serialization.serialize_keras_object(self.value)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """An initializer from what `get_config()` gave."""
+        """Returns an initializer from what `get_config()` gave."""
         return cls(serialization.deserialize_keras_object(config["value"]))
 
 
@@ -119,7 +119,7 @@ class Identity(Initializer):
         return tf.cast(self.gain, dtype) * tf.eye(*shape, dtype=dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"gain": self.gain}
 
 
@@ -220,7 +220,7 @@ class STFT(Initializer):
         return window
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             "side": self.side,
             "window": self.window,

@@ -1,7 +1,7 @@
 """Initializers that draw: plain distributions, variance scaling, orthogonal matrices.
 
-An initializer without a seed takes one when it is constructed, and gives equal values each time it
-is called. With a `SeedGenerator` as seed each call gives fresh values.
+An initializer without a seed takes one when it is constructed, and returns equal values each time it
+is called. With a `SeedGenerator` as seed each call returns new values.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class RandomInitializer(Initializer):
         self.seed = random.make_default_seed() if seed is None else seed
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"seed": serialization.serialize_keras_object(self._init_seed)}
 
 
@@ -78,7 +78,7 @@ class RandomNormal(RandomInitializer):
         return random.normal(shape, self.mean, self.stddev, dtype, self.seed)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {**super().get_config(), "mean": self.mean, "stddev": self.stddev}
 
 
@@ -144,7 +144,7 @@ class RandomUniform(RandomInitializer):
         return draw(shape, self.minval, self.maxval, dtype, self.seed)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {**super().get_config(), "minval": self.minval, "maxval": self.maxval}
 
 
@@ -153,7 +153,7 @@ def compute_fans(
     input_axes: Sequence[int] | None = None,
     output_axes: Sequence[int] | None = None,
 ) -> tuple[int, int]:
-    """How many inputs feed each output of a weight, and how many outputs each input feeds.
+    """Returns how many inputs feed each output of a weight, and how many outputs each input feeds.
 
     Args:
         shape: `(inputs, outputs)`, or a convolution's `(*window, inputs, outputs)`.
@@ -252,7 +252,7 @@ class VarianceScaling(RandomInitializer):
         return random.uniform(shape, -limit, limit, dtype, self.seed)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             **super().get_config(),
             "scale": self.scale,
@@ -283,7 +283,7 @@ class _NamedScaling(VarianceScaling):
         super().__init__(*self._fixed, seed, input_axes, output_axes)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         config = super().get_config()
         return {name: config[name] for name in ("seed", "input_axes", "output_axes")}
 
@@ -528,5 +528,5 @@ class Orthogonal(RandomInitializer):
         return tf.cast(self.gain * tf.reshape(q, shape), dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {**super().get_config(), "gain": self.gain}

@@ -41,7 +41,7 @@ class Activation(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """`activation(inputs)`."""
+        """Returns `activation(inputs)`."""
         return self.activation(inputs)
 
 
@@ -98,7 +98,7 @@ class ReLU(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The activations of `inputs`."""
+        """Returns the activations of `inputs`."""
         return activations.relu(inputs, self.negative_slope, self.max_value, self.threshold)
 
 
@@ -137,7 +137,7 @@ class LeakyReLU(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The activations of `inputs`."""
+        """Returns the activations of `inputs`."""
         return tf.nn.leaky_relu(inputs, self.negative_slope)
 
 
@@ -207,7 +207,7 @@ class PReLU(Layer):
         self.input_spec = InputSpec(ndim=len(input_shape), axes=own)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The activations of `inputs`."""
+        """Returns the activations of `inputs`."""
         return tf.nn.relu(inputs) - self.alpha * tf.nn.relu(-inputs)
 
 
@@ -239,7 +239,7 @@ class ELU(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The activations of `inputs`."""
+        """Returns the activations of `inputs`."""
         return activations.elu(inputs, alpha=self.alpha)
 
 
@@ -277,7 +277,7 @@ class Softmax(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any, mask: Any = None) -> tf.Tensor:
-        """The activations of `inputs`."""
+        """Returns the activations of `inputs`."""
         inputs = as_floats(self, inputs)
         if mask is None:
             return self._softmax(inputs)

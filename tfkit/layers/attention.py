@@ -106,7 +106,7 @@ class Attention(Layer):
         return_attention_scores: bool = False,
         use_causal_mask: bool = False,
     ) -> Any:
-        """The weighted means, `(batch, T, dim)`."""
+        """Returns the weighted means, `(batch, T, dim)`."""
         self._check(inputs, mask)
         query, value, key = (*inputs, inputs[1])[:3]
         query_mask, value_mask = (None, None) if mask is None else mask[:2]
@@ -251,7 +251,7 @@ class MultiHeadAttention(Layer):
             dtype (`True`).
 
     Call arguments:
-        query: what asks, `(batch, T, dim)`.
+        query: the tensor for whose steps values are averaged, `(batch, T, dim)`.
         value: what is averaged, `(batch, S, value_dim)`.
         key: what the queries are compared with, `(batch, S, key_dim)`; `None` for `value`.
         query_mask, value_mask, key_mask: booleans of shape `(batch, T)` or `(batch, S)`, `False`
@@ -412,7 +412,7 @@ class MultiHeadAttention(Layer):
         training: Any = None,
         use_causal_mask: bool = False,
     ) -> Any:
-        """The attended values, `(batch, T, dim)`."""
+        """Returns the attended values, `(batch, T, dim)`."""
         key = value if key is None else key
         mask = self._mask(query, value, query_mask, value_mask, key_mask, use_causal_mask)
         if attention_mask is not None:

@@ -155,14 +155,14 @@ class BatchNormalization(Layer):
         self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> tf.Tensor:
-        """The inputs, normalized."""
+        """Returns the inputs, normalized."""
         inputs = as_floats(self, inputs)
         inputs = tf.cast(inputs, tf.float32) if inputs.dtype.size < 4 else inputs
         shape = [1] * inputs.shape.rank
         shape[self.axis] = inputs.shape[self.axis]
 
         def along(value: Any) -> Any:
-            """`value`, one number for each channel, to broadcast along `inputs`."""
+            """Returns `value`, one number for each channel, to broadcast along `inputs`."""
             return value if value is None else tf.cast(tf.reshape(value, shape), inputs.dtype)
 
         use_batch = bool(training) and self.trainable

@@ -15,7 +15,7 @@ from tfkit.settings import standardize_data_format
 
 
 def sizes(layer: Layer, argument: str, value: Any, rank: int) -> tuple[int, ...]:
-    """One positive integer for each of `rank` directions."""
+    """Returns one positive integer for each of `rank` directions."""
     many = (value,) * rank if is_integer(value) else value
     holds = (
         isinstance(many, (list, tuple))
@@ -110,7 +110,7 @@ class _Convolution(Layer):
         self.input_spec = InputSpec(min_ndim=self.rank + 2, axes={axis: channels})
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """`activation(conv(inputs, kernel) + bias)`."""
+        """Returns `activation(conv(inputs, kernel) + bias)`."""
         inputs = as_floats(self, inputs)
         padding = self.padding
         if padding == "causal":

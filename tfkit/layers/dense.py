@@ -118,7 +118,7 @@ class Dense(Layer):
         self.input_spec = InputSpec(min_ndim=2, axes={-1: input_dim})
 
     def call(self, inputs: Any, training: Any = None) -> tf.Tensor:
-        """The outputs for `inputs`, a tensor or a sparse tensor of rank 2."""
+        """Returns the outputs for `inputs`, a tensor or a sparse tensor of rank 2."""
         inputs = as_floats(self, inputs)
         if isinstance(inputs, tf.SparseTensor):
             outputs = tf.sparse.sparse_dense_matmul(inputs, self.kernel)

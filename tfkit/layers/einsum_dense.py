@@ -171,7 +171,7 @@ class EinsumDense(Layer):
         return sizes, kernel, outputs, rest if after else 0
 
     def call(self, inputs: Any, training: Any = None) -> tf.Tensor:
-        """The outputs for `inputs`."""
+        """Returns the outputs for `inputs`."""
         outputs = tensorflow_faults.einsum(self.equation, as_floats(self, inputs), self.kernel)
         if self.bias is not None:
             outputs += self.bias

@@ -102,7 +102,7 @@ class Embedding(Layer):
             )
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The vectors of the ids `inputs`."""
+        """Returns the vectors of the ids `inputs`."""
         if inputs.dtype == tf.string:
             raise ValueError(
                 f"Layer '{self.path}' (of type {type(self).__name__}) takes integer ids. "
@@ -112,9 +112,9 @@ class Embedding(Layer):
         return tf.cast(tf.nn.embedding_lookup(self.embeddings, ids), self.compute_dtype)
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
-        """Where the id is not 0, if `mask_zero`."""
+        """Returns where the id is not 0, if `mask_zero`."""
         return tf.not_equal(inputs, 0) if self.mask_zero else None
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, without `weights`: these are state."""
+        """Returns the constructor's arguments, without `weights`: these are state."""
         return {**super().get_config(), "weights": None}

@@ -30,7 +30,7 @@ class Identity(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> Any:
-        """The inputs."""
+        """Returns the inputs."""
         return inputs
 
 

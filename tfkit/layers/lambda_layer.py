@@ -68,7 +68,7 @@ class Lambda(Layer):
         self._takes = inspect.getfullargspec(function).args
 
     def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
-        """What the function gives."""
+        """Returns what the function returns."""
         given = {"mask": mask, "training": training}
         wanted = {name: value for name, value in given.items() if name in self._takes}
         outputs = convert(self.function)(inputs, **{**self.arguments, **wanted})
@@ -89,7 +89,7 @@ class Lambda(Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Lambda:
-        """A new layer, with functions that are registered.
+        """Returns a new layer, with functions that are registered.
 
         Raises:
             ValueError: for Python bytecode, in any form in which Keras has stored it.
@@ -100,7 +100,7 @@ class Lambda(Layer):
         return cast(Lambda, super().from_config(config))
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, functions by their names.
+        """Returns the constructor's arguments, functions by their names.
 
         Raises:
             TypeError: for a lambda, which has no name.

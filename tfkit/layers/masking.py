@@ -37,10 +37,10 @@ class Masking(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, 0 in masked steps."""
+        """Returns the inputs, 0 in masked steps."""
         present = self.compute_mask(inputs)
         return tf.where(present[..., tf.newaxis], inputs, tf.zeros_like(inputs))
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> tf.Tensor:
-        """Where a feature differs from `mask_value`."""
+        """Returns where a feature differs from `mask_value`."""
         return tf.reduce_any(tf.not_equal(inputs, tf.cast(self.mask_value, inputs.dtype)), axis=-1)

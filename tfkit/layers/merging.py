@@ -43,7 +43,7 @@ class Merge(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The combined tensor."""
+        """Returns the combined tensor."""
         _check_list(self, inputs, self._count)
         try:
             functools.reduce(tf.broadcast_static_shape, [x.shape[1:] for x in inputs])
@@ -53,7 +53,7 @@ class Merge(Layer):
         return self._merge([_with_rank(x, rank) for x in inputs], [_mask(x) for x in inputs])
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
-        """Where any input is present, if all inputs have a mask."""
+        """Returns where any input is present, if all inputs have a mask."""
         if previous_mask is None or any(mask is None for mask in previous_mask):
             return None
         return functools.reduce(tf.logical_or, previous_mask)
@@ -314,7 +314,7 @@ class Concatenate(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The joined tensor."""
+        """Returns the joined tensor."""
         _check_list(self, inputs)
         others = [list(x.shape) for x in inputs]
         for sizes in others:
@@ -391,7 +391,7 @@ class Dot(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The products."""
+        """Returns the products."""
         _check_list(self, inputs, 2)
         given = (self.axes, self.axes) if is_integer(self.axes) else self.axes
         axes = [axis % x.shape.rank for axis, x in zip(given, inputs, strict=True)]
@@ -416,45 +416,45 @@ class Dot(Layer):
         return product[:, tf.newaxis] if kept == "b" else product
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> None:
-        """No mask."""
+        """Returns no mask: the outputs have none."""
         return None
 
 
 def add(inputs: Any, **kwargs: Any) -> Any:
-    """`Add(**kwargs)(inputs)`."""
+    """Returns `Add(**kwargs)(inputs)`."""
     return Add(**kwargs)(inputs)
 
 
 def subtract(inputs: Any, **kwargs: Any) -> Any:
-    """`Subtract(**kwargs)(inputs)`."""
+    """Returns `Subtract(**kwargs)(inputs)`."""
     return Subtract(**kwargs)(inputs)
 
 
 def multiply(inputs: Any, **kwargs: Any) -> Any:
-    """`Multiply(**kwargs)(inputs)`."""
+    """Returns `Multiply(**kwargs)(inputs)`."""
     return Multiply(**kwargs)(inputs)
 
 
 def average(inputs: Any, **kwargs: Any) -> Any:
-    """`Average(**kwargs)(inputs)`."""
+    """Returns `Average(**kwargs)(inputs)`."""
     return Average(**kwargs)(inputs)
 
 
 def maximum(inputs: Any, **kwargs: Any) -> Any:
-    """`Maximum(**kwargs)(inputs)`."""
+    """Returns `Maximum(**kwargs)(inputs)`."""
     return Maximum(**kwargs)(inputs)
 
 
 def minimum(inputs: Any, **kwargs: Any) -> Any:
-    """`Minimum(**kwargs)(inputs)`."""
+    """Returns `Minimum(**kwargs)(inputs)`."""
     return Minimum(**kwargs)(inputs)
 
 
 def concatenate(inputs: Any, axis: int = -1, **kwargs: Any) -> Any:
-    """`Concatenate(axis, **kwargs)(inputs)`."""
+    """Returns `Concatenate(axis, **kwargs)(inputs)`."""
     return Concatenate(axis=axis, **kwargs)(inputs)
 
 
 def dot(inputs: Any, axes: Any = -1, **kwargs: Any) -> Any:
-    """`Dot(axes, **kwargs)(inputs)`."""
+    """Returns `Dot(axes, **kwargs)(inputs)`."""
     return Dot(axes=axes, **kwargs)(inputs)

@@ -138,7 +138,7 @@ class LayerNormalization(Layer):
             )
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, normalized."""
+        """Returns the inputs, normalized."""
         inputs = _in_32_bits(self, inputs)
         axes = _positive_axes(self.axis, inputs.shape.rank)
         mean, variance = tf.nn.moments(inputs, axes, keepdims=True)
@@ -196,7 +196,7 @@ class RMSNormalization(Layer):
         self.scale = self.add_weight(name="scale", shape=shape, initializer="ones")
 
     def call(self, x: Any) -> tf.Tensor:
-        """The inputs, normalized."""
+        """Returns the inputs, normalized."""
         inputs = _in_32_bits(self, x)
         axes = _positive_axes(self.axis, inputs.shape.rank)
         mean_square = tf.reduce_mean(tf.square(inputs), axes, keepdims=True)
@@ -308,7 +308,7 @@ class GroupNormalization(Layer):
         self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, normalized."""
+        """Returns the inputs, normalized."""
         inputs = _in_32_bits(self, inputs)
         rank = inputs.shape.rank
         axis = self.axis % rank
@@ -359,6 +359,6 @@ class UnitNormalization(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, scaled; all zeros stay zeros."""
+        """Returns the inputs, scaled; all zeros stay zeros."""
         outputs = tf.math.l2_normalize(_in_32_bits(self, inputs), self.axis, epsilon=1e-24)
         return tf.cast(outputs, self.compute_dtype)

@@ -41,7 +41,7 @@ class _Pooling(Layer):
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The pooled windows."""
+        """Returns the pooled windows."""
 
         padding = self.padding.upper()
 
@@ -321,7 +321,7 @@ class _GlobalMax(_GlobalPooling):
     """The largest value of all places, for each channel."""
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The largest value of each channel."""
+        """Returns the largest value of each channel."""
         return tf.reduce_max(inputs, self._axes, self.keepdims)
 
 
@@ -329,7 +329,7 @@ class _GlobalAverage(_GlobalPooling):
     """The mean of all places, for each channel."""
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The mean of each channel."""
+        """Returns the mean of each channel."""
         return tf.reduce_mean(inputs, self._axes, self.keepdims)
 
 
@@ -462,7 +462,7 @@ class GlobalAveragePooling1D(_GlobalAverage):
         self.supports_masking = True
 
     def call(self, inputs: Any, mask: Any = None) -> tf.Tensor:
-        """The mean of each channel."""
+        """Returns the mean of each channel."""
         if mask is None:
             return super().call(inputs)
         weights = tf.expand_dims(tf.cast(mask, inputs.dtype), 2 if self._axes == [1] else 1)

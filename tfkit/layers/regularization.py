@@ -73,7 +73,7 @@ class Dropout(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any, training: Any = False) -> tf.Tensor:
-        """The inputs; while training, with entries dropped."""
+        """Returns the inputs; while training, with entries dropped."""
         if not training or self.rate == 0:
             return inputs
         pattern = self._pattern(inputs)
@@ -215,7 +215,7 @@ class GaussianNoise(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any, training: Any = False) -> tf.Tensor:
-        """The inputs; while training, with noise."""
+        """Returns the inputs; while training, with noise."""
         if not training or self.stddev == 0:
             return inputs
         return inputs + random.normal(
@@ -268,7 +268,7 @@ class GaussianDropout(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any, training: Any = False) -> tf.Tensor:
-        """The inputs; while training, with noise."""
+        """Returns the inputs; while training, with noise."""
         if not training or self.rate == 0:
             return inputs
         stddev = math.sqrt(self.rate / (1.0 - self.rate))
@@ -327,7 +327,7 @@ class AlphaDropout(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any, training: Any = False) -> tf.Tensor:
-        """The inputs; while training, with entries dropped."""
+        """Returns the inputs; while training, with entries dropped."""
         if not training or self.rate == 0:
             return inputs
         sizes = tf.shape(inputs)
@@ -376,5 +376,5 @@ class ActivityRegularization(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> Any:
-        """The inputs."""
+        """Returns the inputs."""
         return inputs

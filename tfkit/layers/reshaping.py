@@ -44,7 +44,7 @@ class Flatten(Layer):
         self.input_spec = InputSpec(min_ndim=1)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, flattened."""
+        """Returns the inputs, flattened."""
         rank = inputs.shape.rank
         if self.data_format == "channels_first" and rank > 1:
             inputs = tf.transpose(inputs, [0, *range(2, rank), 1])
@@ -87,7 +87,7 @@ class Reshape(Layer):
         self.target_shape = sizes
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, reshaped."""
+        """Returns the inputs, reshaped."""
         given = inputs.shape[1:]
         target = self.target_shape
         if given.is_fully_defined():
@@ -143,7 +143,7 @@ class Permute(Layer):
         self.input_spec = InputSpec(ndim=len(self.dims) + 1)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, transposed."""
+        """Returns the inputs, transposed."""
         return tf.transpose(inputs, [0, *self.dims])
 
 
@@ -182,5 +182,5 @@ class RepeatVector(Layer):
         self.input_spec = InputSpec(ndim=2)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, repeated."""
+        """Returns the inputs, repeated."""
         return tf.tile(inputs[:, tf.newaxis], [1, self.n, 1])

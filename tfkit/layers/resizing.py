@@ -76,7 +76,7 @@ class Cropping1D(Layer):
         self.input_spec = InputSpec(ndim=3)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, cropped."""
+        """Returns the inputs, cropped."""
         return _crop(self, inputs, {1: self.cropping})
 
 
@@ -116,7 +116,7 @@ class Cropping2D(Layer):
         self.input_spec = InputSpec(ndim=4)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, cropped."""
+        """Returns the inputs, cropped."""
         axes = _spatial_axes(self.data_format, 4)
         return _crop(self, inputs, dict(zip(axes, self.cropping, strict=True)))
 
@@ -154,7 +154,7 @@ class ZeroPadding1D(Layer):
         self.input_spec = InputSpec(ndim=3)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, padded."""
+        """Returns the inputs, padded."""
         return _pad(inputs, {_spatial_axes(self.data_format, 3)[0]: self.padding})
 
 
@@ -193,7 +193,7 @@ class ZeroPadding2D(Layer):
         self.input_spec = InputSpec(ndim=4)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, padded."""
+        """Returns the inputs, padded."""
         axes = _spatial_axes(self.data_format, 4)
         return _pad(inputs, dict(zip(axes, self.padding, strict=True)))
 
@@ -233,7 +233,7 @@ class UpSampling1D(Layer):
         self.input_spec = InputSpec(ndim=3)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, repeated."""
+        """Returns the inputs, repeated."""
         return tf.repeat(inputs, self.size, axis=1)
 
 
@@ -283,7 +283,7 @@ class UpSampling2D(Layer):
         self.input_spec = InputSpec(ndim=4)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, enlarged."""
+        """Returns the inputs, enlarged."""
         first = self.data_format == "channels_first"
         images = tf.transpose(inputs, [0, 2, 3, 1]) if first else inputs
         if self.interpolation == "nearest":

@@ -52,7 +52,7 @@ class TimeDistributed(Wrapper):
         super().build((input_shape[0], *input_shape[2:]))
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """The layer's outputs for all steps."""
+        """Returns the layer's outputs for all steps."""
         self._check_rank(inputs.shape)
         lead = tf.shape(inputs)[:2]
         static = inputs.shape[:2]

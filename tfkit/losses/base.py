@@ -92,13 +92,13 @@ class Loss:
         return tree.map_structure(lambda leaf: as_tensor(leaf, self.dtype), values)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """One loss per sample; what a subclass defines."""
+        """Returns one loss per sample; a subclass defines it."""
         raise NotImplementedError(
             f"Loss {type(self).__name__} must define `call(self, y_true, y_pred)`."
         )
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments; `dtype` where one was given."""
+        """Returns the constructor's arguments; `dtype` where one was given."""
         config: dict[str, Any] = {"name": self.name, "reduction": self.reduction}
         if self._has_own_dtype:
             config["dtype"] = self.dtype
@@ -106,5 +106,5 @@ class Loss:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """A loss from what `get_config()` gave."""
+        """Returns a loss from what `get_config()` gave."""
         return cls(**config)

@@ -29,7 +29,7 @@ def binary_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> tf.Tensor:
-    """`-mean(y * log(p) + (1 - y) * log(1 - p))` over `axis`.
+    """Returns `-mean(y * log(p) + (1 - y) * log(1 - p))` over `axis`.
 
     Args:
         y_true: labels between 0 and 1.
@@ -58,7 +58,7 @@ def binary_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> tf.Tensor:
-    """`mean(alpha_t * (1 - p_t) ** gamma * crossentropy)`: what is right already counts little.
+    """Returns `mean(alpha_t * (1 - p_t) ** gamma * crossentropy)`: what is right already counts little.
 
     Args:
         y_true: labels between 0 and 1.

@@ -38,13 +38,13 @@ def categorical_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> tf.Tensor:
-    """`-sum(y * log(p))` over the classes; predictions are scaled to sum to 1.
+    """Returns `-sum(y * log(p))` over the classes; predictions are scaled to sum to 1.
 
     Args:
         y_true: one-hot labels, or probabilities.
         y_pred: probabilities, or logits; of the shape of `y_true`.
         from_logits: whether `y_pred` is logits.
-        label_smoothing: how far labels move towards even ones, 0 to 1.
+        label_smoothing: how far labels move towards equal ones, 0 to 1.
         axis: the axis of classes.
     """
     _check_axis(axis)
@@ -69,7 +69,7 @@ def categorical_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> tf.Tensor:
-    """`-sum(alpha * (1 - p) ** gamma * y * log(p))` over the classes.
+    """Returns `-sum(alpha * (1 - p) ** gamma * y * log(p))` over the classes.
 
     Args:
         y_true: one-hot labels, or probabilities.
@@ -77,7 +77,7 @@ def categorical_focal_crossentropy(
         alpha: weight, or weights of the classes.
         gamma: strength of focusing; 0 for none.
         from_logits: whether `y_pred` is logits.
-        label_smoothing: how far labels move towards even ones, 0 to 1.
+        label_smoothing: how far labels move towards equal ones, 0 to 1.
         axis: the axis of classes.
 
     Reference:
@@ -100,7 +100,7 @@ def sparse_categorical_crossentropy(
     ignore_class: int | None = None,
     axis: int = -1,
 ) -> tf.Tensor:
-    """`-log(p[y])` for labels that are class ids.
+    """Returns `-log(p[y])` for labels that are class ids.
 
     Args:
         y_true: class ids, of the shape of `y_pred` without its last axis, or with that of size 1.
@@ -135,7 +135,7 @@ def sparse_categorical_crossentropy(
 
 @symbolic_op
 def categorical_generalized_cross_entropy(y_true: Any, y_pred: Any, q: float) -> tf.Tensor:
-    """`(1 - p[y] ** q) / q`: between crossentropy (q near 0) and absolute error (q near 1).
+    """Returns `(1 - p[y] ** q) / q`: between crossentropy (q near 0) and absolute error (q near 1).
 
     Args:
         y_true: class ids.

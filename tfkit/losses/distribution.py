@@ -14,7 +14,7 @@ from tfkit.symbolic import symbolic_op
 
 @symbolic_op
 def kl_divergence(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """`sum(y_true * log(y_true / y_pred))` over the last axis, of probabilities.
+    """Returns `sum(y_true * log(y_true / y_pred))` over the last axis, of probabilities.
 
     Reference:
         Kullback and Leibler, 1951, https://doi.org/10.1214/aoms/1177729694
@@ -27,7 +27,7 @@ def kl_divergence(y_true: Any, y_pred: Any) -> tf.Tensor:
 
 @symbolic_op
 def poisson(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """`mean(y_pred - y_true * log(y_pred))` over the last axis; predictions are rates."""
+    """Returns `mean(y_pred - y_true * log(y_pred))` over the last axis; predictions are rates."""
     y_true, y_pred = as_tensors(y_true, y_pred)
     return tf.reduce_mean(y_pred - y_true * tf.math.log(y_pred + config.epsilon()), -1)
 

@@ -19,21 +19,21 @@ def _as_signs(y_true: tf.Tensor) -> tf.Tensor:
 
 @symbolic_op
 def hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """`mean(max(1 - y_true * y_pred, 0))` over the last axis; labels are -1 and 1, or 0 and 1."""
+    """Returns `mean(max(1 - y_true * y_pred, 0))` over the last axis; labels are -1 and 1, or 0 and 1."""
     y_true, y_pred = as_tensors(y_true, y_pred)
     return tf.reduce_mean(tf.maximum(1.0 - _as_signs(y_true) * y_pred, 0.0), -1)
 
 
 @symbolic_op
 def squared_hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """`mean(max(1 - y_true * y_pred, 0) ** 2)` over the last axis; labels as in `hinge`."""
+    """Returns `mean(max(1 - y_true * y_pred, 0) ** 2)` over the last axis; labels as in `hinge`."""
     y_true, y_pred = as_tensors(y_true, y_pred)
     return tf.reduce_mean(tf.square(tf.maximum(1.0 - _as_signs(y_true) * y_pred, 0.0)), -1)
 
 
 @symbolic_op
 def categorical_hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """`max(1 + best wrong score - right score, 0)`; targets are one-hot.
+    """Returns `max(1 + best wrong score - right score, 0)`; targets are one-hot.
 
     Reference:
         Crammer and Singer, 2001, https://jmlr.org/papers/v2/crammer01a.html

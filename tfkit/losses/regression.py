@@ -15,7 +15,7 @@ from tfkit.symbolic import symbolic_op
 
 @symbolic_op
 def mean_squared_error(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """`mean((y_true - y_pred) ** 2)` over the last axis.
+    """Returns `mean((y_true - y_pred) ** 2)` over the last axis.
 
     Example:
         >>> mean_squared_error([[0.0, 1.0]], [[0.5, 1.0]]).numpy()
@@ -27,14 +27,14 @@ def mean_squared_error(y_true: Any, y_pred: Any) -> tf.Tensor:
 
 @symbolic_op
 def mean_absolute_error(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """`mean(abs(y_true - y_pred))` over the last axis."""
+    """Returns `mean(abs(y_true - y_pred))` over the last axis."""
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     return tf.reduce_mean(tf.abs(y_true - y_pred), -1)
 
 
 @symbolic_op
 def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """`100 * mean(abs((y_true - y_pred) / y_true))` over the last axis, in percent."""
+    """Returns `100 * mean(abs((y_true - y_pred) / y_true))` over the last axis, in percent."""
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     scale = tf.maximum(tf.abs(y_true), config.epsilon())
     return 100.0 * tf.reduce_mean(tf.abs((y_true - y_pred) / scale), -1)
@@ -42,7 +42,7 @@ def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> tf.Tensor:
 
 @symbolic_op
 def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """`mean((log(y_true + 1) - log(y_pred + 1)) ** 2)` over the last axis; negatives count as 0."""
+    """Returns `mean((log(y_true + 1) - log(y_pred + 1)) ** 2)` over the last axis; negatives count as 0."""
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     log_true = tf.math.log(tf.maximum(y_true, config.epsilon()) + 1.0)
     log_pred = tf.math.log(tf.maximum(y_pred, config.epsilon()) + 1.0)
@@ -87,7 +87,7 @@ def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> tf.Tensor:
 
 @symbolic_op
 def log_cosh(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """`mean(log(cosh(y_pred - y_true)))` over the last axis."""
+    """Returns `mean(log(cosh(y_pred - y_true)))` over the last axis."""
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     error = y_pred - y_true
     # log(cosh(x)) without the overflow of cosh.

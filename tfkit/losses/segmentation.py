@@ -17,7 +17,7 @@ Axes = int | Sequence[int] | None
 
 @symbolic_op
 def dice(y_true: Any, y_pred: Any, axis: Axes = None) -> tf.Tensor:
-    """`1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`.
+    """Returns `1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`.
 
     Args:
         y_true: targets.
@@ -37,7 +37,7 @@ def dice(y_true: Any, y_pred: Any, axis: Axes = None) -> tf.Tensor:
 def tversky(
     y_true: Any, y_pred: Any, alpha: float = 0.5, beta: float = 0.5, axis: Axes = None
 ) -> tf.Tensor:
-    """`1 - overlap / (overlap + alpha * missed + beta * invented)`.
+    """Returns `1 - overlap / (overlap + alpha * missed + beta * invented)`.
 
     Args:
         y_true: targets.

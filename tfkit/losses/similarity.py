@@ -21,7 +21,7 @@ def circle(
     gamma: float = 80,
     margin: float = 0.4,
 ) -> tf.Tensor:
-    """The circle loss of each embedding against the references.
+    """Returns the circle loss of each embedding against the references.
 
     Args:
         y_true: class ids of shape `(batch,)` or `(batch, 1)`.

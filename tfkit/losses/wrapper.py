@@ -54,7 +54,7 @@ class LossFunctionWrapper(Loss):
         self._fn_kwargs = kwargs
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """One loss per sample, from `fn`."""
+        """Returns one loss per sample, from `fn`."""
         tree.assert_same_structure(y_true, y_pred)
         pairs = [
             squeeze_or_expand_to_same_rank(*pair)
@@ -65,7 +65,7 @@ class LossFunctionWrapper(Loss):
         return self.fn(y_true, y_pred, **self._fn_kwargs)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, the function by its name."""
+        """Returns the constructor's arguments, the function by its name."""
         return {
             **super().get_config(),
             "fn": serialization.serialize_keras_object(self.fn),
@@ -74,7 +74,7 @@ class LossFunctionWrapper(Loss):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """A loss from what `get_config()` gave."""
+        """Returns a loss from what `get_config()` gave."""
         config = dict(config)
         if "fn" in config:
             config["fn"] = serialization.deserialize_keras_object(config["fn"], kind="losses")
@@ -92,7 +92,7 @@ class FunctionLoss(LossFunctionWrapper):
         vars(self).update(self._fn_kwargs)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         config = super().get_config()
         del config["fn"]
         return config

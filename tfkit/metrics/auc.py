@@ -152,7 +152,7 @@ class AUC(Metric):
             getattr(self, name).assign_add(count)
 
     def result(self) -> Any:
-        """The area so far."""
+        """Returns the area so far."""
         counts = ConfusionCounts(*(tf.identity(getattr(self, k)) for k in ConfusionCounts._fields))
         if self.curve == "PR" and self.summation_method == "interpolation":
             pieces = _interpolated_pr_pieces(counts)
@@ -174,7 +174,7 @@ class AUC(Metric):
         return (tf.minimum if self.summation_method == "minoring" else tf.maximum)(left, right)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         weights = self.label_weights
         arguments = {
             "num_thresholds": self.num_thresholds,

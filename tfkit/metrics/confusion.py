@@ -153,7 +153,7 @@ def _keep_top_k(y_pred: Any, k: int) -> Any:
 
 
 def evenly_spaced(thresholds: Thresholds) -> bool:
-    """Whether `thresholds` go from 0 to 1 at equal distances (up to the fuzz factor)."""
+    """Returns whether `thresholds` go from 0 to 1 at equal distances (up to the fuzz factor)."""
     size = len(thresholds)
     if size < 2:
         return False
@@ -164,7 +164,7 @@ _MOST_THRESHOLDS = 1_000_000  # Beyond, a float32 cannot tell one from the next.
 
 
 def even_thresholds(num_thresholds: int) -> np.ndarray:
-    """`num_thresholds` numbers from 0 to 1 at equal distances; 0.5 where there is only one.
+    """Returns `num_thresholds` numbers from 0 to 1 at equal distances; 0.5 where there is only one.
 
     Raises:
         ValueError: for less than one.
@@ -183,7 +183,7 @@ def even_thresholds(num_thresholds: int) -> np.ndarray:
 
 
 def checked_thresholds(thresholds: Any, default: float = 0.5) -> list[float]:
-    """`thresholds` as a list.
+    """Returns `thresholds` as a list.
 
     Raises:
         ValueError: for one that does not lie between 0 and 1.
@@ -214,11 +214,11 @@ class _DecisionCount(Metric):
         self.accumulator.assign_add(getattr(counts, self._counted))
 
     def result(self) -> Any:
-        """The count: a scalar for one threshold, else one for each."""
+        """Returns the count: a scalar for one threshold, else one for each."""
         return self.accumulator[0] if len(self.thresholds) == 1 else tf.identity(self.accumulator)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"thresholds": self.init_thresholds, **super().get_config()}
 
 
@@ -376,13 +376,13 @@ class _PrecisionOrRecall(Metric):
         getattr(self, self._other).assign_add(getattr(counts, self._other))
 
     def result(self) -> Any:
-        """The fraction: a scalar for one threshold, else one for each."""
+        """Returns the fraction: a scalar for one threshold, else one for each."""
         total = self.true_positives + getattr(self, self._other)
         fraction = tf.math.divide_no_nan(self.true_positives, total)
         return fraction[0] if len(self.thresholds) == 1 else fraction
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             "thresholds": self.init_thresholds,
             "top_k": self.top_k,

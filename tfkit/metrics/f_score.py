@@ -118,7 +118,7 @@ class FBetaScore(Metric):
         self.intermediate_weights.assign_add(weighted_sum(y_true))
 
     def result(self) -> Any:
-        """The score so far: one for each class with `average=None`, else a scalar."""
+        """Returns the score so far: one for each class with `average=None`, else a scalar."""
         epsilon = settings.epsilon()
         precision = self.true_positives / (self.true_positives + self.false_positives + epsilon)
         recall = self.true_positives / (self.true_positives + self.false_negatives + epsilon)
@@ -132,7 +132,7 @@ class FBetaScore(Metric):
         return score if self.average is None else tf.reduce_mean(score)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             **super().get_config(),
             "average": self.average,
@@ -185,7 +185,7 @@ class F1Score(FBetaScore):
         super().__init__(average=average, beta=1.0, threshold=threshold, name=name, dtype=dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         arguments = super().get_config()
         del arguments["beta"]
         return arguments

@@ -107,7 +107,7 @@ class IoU(Metric):
         self.total_cm.assign_add(tf.reshape(matrix, [size, size]))
 
     def result(self) -> Any:
-        """The mean so far, over those target classes that occurred."""
+        """Returns the mean so far, over those target classes that occurred."""
         matrix = tf.cast(self.total_cm, tf.float32)
         intersection = tf.linalg.diag_part(matrix)
         union = tf.reduce_sum(matrix, axis=0) + tf.reduce_sum(matrix, axis=1) - intersection
@@ -119,7 +119,7 @@ class IoU(Metric):
         return tf.reduce_sum(iou) / (num_occurring + settings.epsilon())
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             **super().get_config(),
             "num_classes": self.num_classes,
@@ -173,7 +173,7 @@ class BinaryIoU(IoU):
         super().update_state(y_true, y_pred, sample_weight)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             "target_class_ids": list(self.target_class_ids),
             "threshold": self.threshold,
@@ -234,7 +234,7 @@ class MeanIoU(IoU):
         )
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         arguments = super().get_config()
         del arguments["target_class_ids"]
         return arguments
@@ -295,7 +295,7 @@ class OneHotIoU(IoU):
         )
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         arguments = super().get_config()
         del arguments["sparse_y_true"]
         return arguments
@@ -349,7 +349,7 @@ class OneHotMeanIoU(MeanIoU):
         )
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         arguments = super().get_config()
         del arguments["sparse_y_true"]
         return arguments

@@ -56,7 +56,7 @@ class _OperatingPoint(Metric):
             getattr(self, name).assign_add(getattr(counts, name))
 
     def result(self) -> Any:
-        """The best value so far; 0 where no threshold keeps the level."""
+        """Returns the best value so far; 0 where no threshold keeps the level."""
         kept = self._rate(self._constrained) >= self.level
         return tf.reduce_max(tf.where(kept, self._rate(self._maximized), 0.0))
 
@@ -65,7 +65,7 @@ class _OperatingPoint(Metric):
         return tf.math.divide_no_nan(right, right + wrong)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             "num_thresholds": self.num_thresholds,
             self._constrained: self.level,

@@ -104,7 +104,7 @@ class R2Score(Metric):
         self.num_samples.assign_add(tf.cast(tf.size(y_true), self.num_samples.dtype))
 
     def result(self) -> Any:
-        """The score so far: one for each output with `class_aggregation=None`, else a scalar."""
+        """Returns the score so far: one for each output with `class_aggregation=None`, else a scalar."""
         mean = self.sum / self.count
         total = self.squared_sum - self.sum * mean
         score = 1 - self.total_mse / total
@@ -129,7 +129,7 @@ class R2Score(Metric):
         return tf.where(freedom > 0, adjusted, score)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             **super().get_config(),
             "class_aggregation": self.class_aggregation,

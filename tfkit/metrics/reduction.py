@@ -31,7 +31,7 @@ def mask_weights(sample_weight: Any, mask: Any, dtype: str) -> Any:
 def reduce_to_samples(
     values: Any, sample_weight: Any, reduce: Callable[..., Any], dtype: str
 ) -> tuple[Any, Any]:
-    """One weighted value, and one weight, for each sample.
+    """Returns one weighted value, and one weight, for each sample.
 
     Args:
         values: shape `(batch, ...)`.
@@ -88,7 +88,7 @@ class Sum(Metric):
         self.total.assign_add(tf.reduce_sum(values))
 
     def result(self) -> Any:
-        """The sum so far."""
+        """Returns the sum so far."""
         return tf.identity(self.total)
 
 
@@ -126,7 +126,7 @@ class Mean(Metric):
         self.count.assign_add(tf.cast(count, self.dtype))
 
     def result(self) -> Any:
-        """The mean so far."""
+        """Returns the mean so far."""
         return tf.math.divide_no_nan(self.total, self.count)
 
 
@@ -173,13 +173,13 @@ class MeanMetricWrapper(Mean):
         super().update_state(values, sample_weight=weights)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, the function among them."""
+        """Returns the constructor's arguments, the function among them."""
         arguments = {"fn": self._fn, **self._fn_kwargs}
         return {**super().get_config(), **serialization.serialize_keras_object(arguments)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """A metric with the arguments in `config`."""
+        """Returns a metric with the arguments in `config`."""
         return cls(**serialization.deserialize_keras_object(config))
 
 
@@ -187,5 +187,5 @@ class FunctionMetric(MeanMetricWrapper):
     """The mean of a function that the class itself fixes; only its arguments are configuration."""
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"name": self.name, "dtype": self.dtype, **self._fn_kwargs}

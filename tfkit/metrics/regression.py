@@ -81,7 +81,7 @@ class RootMeanSquaredError(Mean):
         super().update_state(tf.square(y_pred - y_true), sample_weight=sample_weight)
 
     def result(self) -> Any:
-        """The error so far."""
+        """Returns the error so far."""
         return tf.sqrt(super().result())
 
 

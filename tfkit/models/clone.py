@@ -22,7 +22,7 @@ def clone_model(
     Args:
         model: a functional or Sequential model; any other is made again from its configuration.
         input_tensors: symbolic tensors to use as inputs instead of new ones.
-        clone_function: function of a layer that gives the one to use in its place.
+        clone_function: function of a layer that returns the one to use in its place.
         call_function: makes each call of a functional model anew: `call_function(layer, *args, **kwargs)`
             gives the output.
         recursive: whether `clone_function` is applied to the layers of nested models too.

@@ -179,7 +179,7 @@ class Model(Trainer, Layer):
         return tracking.sublayers(self)
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
-        """The layer inside of this name, or at this index of `layers`.
+        """Returns the layer inside of this name, or at this index of `layers`.
 
         Raises:
             ValueError: where there is none.
@@ -296,7 +296,7 @@ class Model(Trainer, Layer):
         export(self, filepath, format, verbose, input_signature, **kwargs)
 
     def get_compile_config(self) -> dict[str, Any] | None:
-        """What `compile` was given, as data; `None` before `compile`."""
+        """Returns what `compile` was given, as data; `None` before `compile`."""
         return serialize_keras_object(self._tfkit_settings.arguments()) if self.compiled else None
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
@@ -320,7 +320,7 @@ class Model(Trainer, Layer):
     # --- Configuration ------------------------------------------------------------------------------
 
     def get_config(self) -> dict[str, Any]:
-        """The layers and calls of a functional model; the recorded arguments of any other."""
+        """Returns the layers and calls of a functional model; the recorded arguments of any other."""
         if self._graph is None or type(self).__init__ not in (Model.__init__, Functional.__init__):
             config = super().get_config()
             if type(self).get_config is Model.get_config:
@@ -342,7 +342,7 @@ class Model(Trainer, Layer):
         return model
 
     def to_json(self, **kwargs: Any) -> str:
-        """The configuration as JSON; keyword arguments go to `json.dumps`."""
+        """Returns the configuration as JSON; keyword arguments go to `json.dumps`."""
         return json.dumps(serialize_keras_object(self), **kwargs)
 
 

@@ -118,7 +118,7 @@ class Sequential(Model):
             self._why_untraced = " ".join([str(error), *getattr(error, "__notes__", ())])
 
     def pop(self, rebuild: bool = True) -> Layer:
-        """Takes the topmost layer away and gives it."""
+        """Removes the topmost layer and returns it."""
         del rebuild
         if not self._stack:
             raise IndexError(f"Sequential model '{self.name}' has no layer to take away.")
@@ -190,7 +190,7 @@ class Sequential(Model):
         return self._stack
 
     def get_config(self) -> dict[str, Any]:
-        """The layers from bottom to top."""
+        """Returns the layers from bottom to top."""
         config: dict[str, Any] = {
             "name": self.name,
             "trainable": self.trainable,
@@ -211,7 +211,7 @@ class Sequential(Model):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """A new model with the layers of a configuration."""
+        """Returns a new model with the layers of a configuration."""
         del custom_objects
         model = cls(name=config.get("name"))
         for entry in config["layers"]:

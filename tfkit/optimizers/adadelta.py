@@ -135,7 +135,7 @@ class Adadelta(Optimizer):
         variable.assign(new_w)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "rho": self.rho,

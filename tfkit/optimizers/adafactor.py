@@ -18,7 +18,7 @@ def rms(x: Any) -> tf.Tensor:
 
 
 def factored(r: tf.Tensor, c: tf.Tensor) -> tf.Tensor:
-    """The matrices whose means along the last two axes are `r` and `c`."""
+    """Returns the matrices whose means along the last two axes are `r` and `c`."""
     share = r / tf.reduce_mean(r, axis=-1, keepdims=True)
     return share[..., :, tf.newaxis] * c[..., tf.newaxis, :]
 
@@ -172,7 +172,7 @@ class Adafactor(Optimizer):
         variable.assign(adafactor(w, g, new_v, rho, self.epsilon_2, self.clip_threshold))
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "beta_2_decay": self.beta_2_decay,

@@ -122,7 +122,7 @@ class Adagrad(Optimizer):
         variable.assign(new_w)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "initial_accumulator_value": self.initial_accumulator_value,

@@ -168,7 +168,7 @@ class Adam(Optimizer):
         return bias_corrections(self._step_number(dtype), self.beta_1, self.beta_2)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "beta_1": self.beta_1,

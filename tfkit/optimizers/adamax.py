@@ -139,7 +139,7 @@ class Adamax(Optimizer):
         variable.assign(new_w)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "beta_1": self.beta_1,

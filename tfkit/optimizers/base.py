@@ -201,7 +201,7 @@ class Optimizer(SlotOwner):
     # --- One update -------------------------------------------------------------------------------
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, tf.Variable]]) -> tf.Variable:
-        """`apply` for a list of pairs of gradient and variable; gives the iterations."""
+        """Calls `apply` with pairs of gradient and variable; returns `iterations`."""
         grads, variables = zip(*grads_and_vars, strict=True)
         self.apply(grads, variables)
         return self._iterations
@@ -309,7 +309,7 @@ class Optimizer(SlotOwner):
         self._iterations.assign_add(1)
 
     def _accumulate(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
-        """Adds to the accumulators; each so many times updates by their mean and empties them."""
+        """Adds to the accumulators; at each last call updates by their mean and empties them."""
         num_steps = self.gradient_accumulation_steps
         accumulators = [self._accumulators[self._get_variable_index(v)] for v in variables]
         for accumulator, gradient in zip(accumulators, gradients, strict=True):
@@ -458,7 +458,7 @@ class Optimizer(SlotOwner):
     # --- Loss scaling, pure updates, configuration ------------------------------------------------
 
     def scale_loss(self, loss: Any) -> Any:
-        """The loss times `loss_scale_factor`; take gradients of this one."""
+        """Returns the loss times `loss_scale_factor`; take gradients of this one."""
         return loss if self.loss_scale_factor is None else loss * self.loss_scale_factor
 
     def stateless_apply(
@@ -467,7 +467,7 @@ class Optimizer(SlotOwner):
         grads: Sequence[Any],
         trainable_variables: Sequence[Any],
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """`apply` as a function of values: all variables have their old values again afterwards.
+        """Computes `apply` as a function of values: all variables keep theirs.
 
         Args:
             optimizer_variables: a value for each of `variables`.
@@ -483,7 +483,7 @@ class Optimizer(SlotOwner):
         return stateless.apply(self, optimizer_variables, grads, trainable_variables)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data; the learning rate is the present one."""
+        """Returns the constructor's arguments, as data; the learning rate is the present one."""
         rate = self._learning_rate
         is_number = isinstance(rate, tf.Variable)
         return {
@@ -504,7 +504,7 @@ class Optimizer(SlotOwner):
     def from_config(
         cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
     ) -> Optimizer:
-        """The optimizer that `get_config` describes, with fresh state."""
+        """Returns the optimizer that `get_config` describes, with fresh state."""
         rate = config.get("learning_rate")
         if isinstance(rate, dict):
             config = {**config, "learning_rate": deserialize_keras_object(rate, custom_objects)}

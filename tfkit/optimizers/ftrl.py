@@ -180,7 +180,7 @@ class Ftrl(Optimizer):
         variable.assign(new_w)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "learning_rate_power": self.learning_rate_power,

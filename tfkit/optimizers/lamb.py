@@ -142,7 +142,7 @@ class Lamb(Optimizer):
         variable.assign(new_w)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "beta_1": self.beta_1,

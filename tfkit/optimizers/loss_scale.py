@@ -128,7 +128,7 @@ class LossScaleOptimizer(Optimizer):
         super().build(var_list)
 
     def scale_loss(self, loss: Any) -> tf.Tensor:
-        """The loss times the present factor, in float32 at least, which does not overflow."""
+        """Returns the loss times the present factor, in float32 at least, which does not overflow."""
         loss = tf.convert_to_tensor(loss)
         if loss.dtype != tf.float64:
             loss = tf.cast(loss, tf.float32)
@@ -170,7 +170,7 @@ class LossScaleOptimizer(Optimizer):
         tf.cond(distribution.local_value(finite), update, skip)
 
     def check_finite(self, grads: Sequence[Any]) -> tf.Tensor:
-        """Whether all numbers in all gradients are finite, a scalar; `None`s do not count."""
+        """Returns whether all numbers in all gradients are finite, a scalar; `None`s do not count."""
         values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in grads]
         finite = [tf.reduce_all(tf.math.is_finite(x)) for x in values if x is not None]
         return tf.reduce_all(tf.stack(finite))
@@ -180,7 +180,7 @@ class LossScaleOptimizer(Optimizer):
         self.inner_optimizer.finalize_variable_values(var_list)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             "name": self.name,
             "inner_optimizer": serialize_keras_object(self.inner_optimizer),
@@ -192,6 +192,6 @@ class LossScaleOptimizer(Optimizer):
     def from_config(
         cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
     ) -> LossScaleOptimizer:
-        """The optimizer that `get_config` describes, with fresh state."""
+        """Returns the optimizer that `get_config` describes, with fresh state."""
         inner = deserialize_keras_object(config["inner_optimizer"], custom_objects)
         return cls(**{**config, "inner_optimizer": inner})

@@ -230,7 +230,7 @@ class Muon(Optimizer):
         return self.adam_weight_decay if self._should_use_adamw(variable) else self.weight_decay
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "adam_beta_1": self.adam_beta_1,

@@ -13,7 +13,7 @@ from tfkit.optimizers.slots import constant
 
 
 def momentum_schedule(t: tf.Tensor, beta_1: Any) -> tf.Tensor:
-    """The momentum of step number `t`, `mu_t` in the paper."""
+    """Returns the momentum of step number `t`, `mu_t` in the paper."""
     return beta_1 * (1 - 0.5 * tf.pow(tf.cast(0.96, t.dtype), t))
 
 
@@ -156,7 +156,7 @@ class Nadam(Optimizer):
         variable.assign(new_w)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "beta_1": self.beta_1,

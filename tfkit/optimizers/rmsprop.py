@@ -19,7 +19,7 @@ def rmsprop(
     rho: float,
     epsilon: float,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor | None]:
-    """The step to take, new `v` (mean square of gradients), and new `g_mean` (their mean) if it is
+    """Returns the step to take, new `v` (mean square of gradients), and new `g_mean` (their mean) if it is
     given.
 
     Reference:
@@ -150,7 +150,7 @@ class RMSprop(Optimizer):
         variable.assign_sub(step)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "rho": self.rho,

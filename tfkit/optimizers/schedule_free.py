@@ -155,7 +155,7 @@ class ScheduleFreeAdamW(Optimizer):
         variable.assign(new_y)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "beta_1": self.beta_1,

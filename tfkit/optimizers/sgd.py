@@ -1,4 +1,4 @@
-"""Gradient descent, with momentum if wished."""
+"""Gradient descent, with optional momentum."""
 
 from __future__ import annotations
 
@@ -129,5 +129,5 @@ class SGD(Optimizer):
         variable.assign(new_variable)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {**super().get_config(), "momentum": self.momentum, "nesterov": self.nesterov}

@@ -201,14 +201,14 @@ class Trainer(ModelSteps):
         class_weight: dict[int, float] | None = None,
         return_dict: bool = False,
     ) -> Any:
-        """One update from one batch; gives the loss, or loss and metrics, as `evaluate` does."""
+        """Makes one update from one batch; returns the loss, or loss and metrics, as `evaluate`."""
         self._check_compiled("train_on_batch")
         return self._on_batch("train", x, y, sample_weight, class_weight, return_dict)
 
     def test_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False
     ) -> Any:
-        """The loss and metrics of one batch, as `evaluate` gives them."""
+        """Returns the loss and metrics of one batch, as `evaluate` returns them."""
         self._check_compiled("test_on_batch")
         return self._on_batch("test", x, y, sample_weight, None, return_dict)
 
@@ -225,7 +225,7 @@ class Trainer(ModelSteps):
         return values[0] if len(values) == 1 else values
 
     def predict_on_batch(self, x: Any) -> Any:
-        """The outputs for one batch, as NumPy arrays."""
+        """Returns the outputs for one batch, as NumPy arrays."""
         forks.check("`predict_on_batch()`")
         data = make_arrays(x, None, None, 2**31 - 1)
         outputs = predict_loop.predict_program(self, data).run_batch(tf.nest.flatten(data.tensors))

@@ -121,7 +121,7 @@ class Bidirectional(Layer):
     def call(
         self, sequences: Any, initial_state: Any = None, mask: Any = None, training: Any = None
     ) -> Any:
-        """Both layers' outputs, merged."""
+        """Returns both layers' outputs, merged."""
         half = len(initial_state) // 2 if initial_state is not None else 0
         given = (initial_state[:half], initial_state[half:]) if half else (None, None)
         results = [
@@ -148,14 +148,14 @@ class Bidirectional(Layer):
         return [mask] * (2 if self.merge_mode is None else 1)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, with the layers as they are now."""
+        """Returns the constructor's arguments, with the layers as they are now."""
         config = super().get_config()
         config.pop("weights", None)
         return config
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """A new layer with the arguments that `config` holds."""
+        """Returns a new layer with the arguments that `config` holds."""
         # Copies of the layer are used, and are built here: itself it needs no weights.
         return super().from_config({**config, "layer": _unbuilt(config["layer"])})
 

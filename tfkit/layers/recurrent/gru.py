@@ -138,7 +138,7 @@ class GRUCell(GatedCell):
     def step(
         self, projected: tf.Tensor, states: list[tf.Tensor], masks: Any
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """One step from projected inputs: the output and the next states."""
+        """Computes one step from projected inputs: the output and the next states."""
         if self.reset_after:
             return super().step(projected, states, masks)
         units, state = self.units, states[0]
@@ -168,7 +168,7 @@ class GRUCell(GatedCell):
     def gates_gradient(
         self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """The gradients of the two projections, and of the state beside them."""
+        """Returns the gradients of the two projections, and of the state beside them."""
         update, reset, candidate, recurrent = kept
         d_state = upstream[0]
         d_update = slope(self.recurrent_activation, update, d_state * (states[0] - candidate))

@@ -137,7 +137,7 @@ class LSTMCell(GatedCell):
     def gates(
         self, projections: list[tf.Tensor], states: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """The output and the memory; and the gates, the candidate and what of the memory is shown."""
+        """Returns the output and the memory; and the gates, the candidate and what of the memory is shown."""
         parts = tf.split(projections[0], 4, axis=-1)
         entry, forget, exit = (self.recurrent_activation(parts[index]) for index in (0, 1, 3))
         candidate = self.activation(parts[2])

@@ -142,7 +142,7 @@ class RNN(Layer):
         return {**children, **{f"state_{index}": state for index, state in states}}
 
     def get_initial_state(self, batch_size: Any) -> list[Any]:
-        """The first states for a batch of this size."""
+        """Returns the first states for a batch of this size."""
         return initial_state_of(self.cell, batch_size, self.compute_dtype)
 
     def reset_state(self) -> None:
@@ -155,7 +155,7 @@ class RNN(Layer):
     def call(
         self, sequences: Any, initial_state: Any = None, mask: Any = None, training: Any = False
     ) -> Any:
-        """The output of the last step or of all, and with `return_state` the last states."""
+        """Returns the output of the last step or of all, and with `return_state` the last states."""
         if self.unroll and sequences.shape[1] is None:
             raise ValueError(
                 f"Layer '{self.path}' has `unroll=True`, which needs the number of steps. Received "

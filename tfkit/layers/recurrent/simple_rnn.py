@@ -64,14 +64,14 @@ class SimpleRNNCell(GatedCell):
     def gates(
         self, projections: list[tf.Tensor], states: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """The next state, which is the output; it is what the gradient needs."""
+        """Returns the next state, which is the output; it is what the gradient needs."""
         output = self.activation(projections[0])
         return [output], [output]
 
     def gates_gradient(
         self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """The gradient of the projection; the state has none but through it."""
+        """Returns the gradient of the projection; the state has none but through it."""
         d_projection = slope(self.activation, kept[0], upstream[0])
         return [d_projection], [tf.zeros_like(states[0])]
 

@@ -63,7 +63,7 @@ class StackedRNNCells(Cell):
         return output_size_of(self.cells[-1])
 
     def get_initial_state(self, batch_size: Any = None) -> list[Any]:
-        """The first states of each cell."""
+        """Returns the first states of each cell."""
         states = [initial_state_of(cell, batch_size, self.compute_dtype) for cell in self.cells]
         return [
             state[0]
@@ -81,7 +81,7 @@ class StackedRNNCells(Cell):
     def bound_step(
         self, batch_size: Any, training: Any
     ) -> Callable[[tf.Tensor, Any], tuple[tf.Tensor, Any]]:
-        """One step of each cell."""
+        """Returns a function that makes one step of each cell."""
         steps = [bound_step(cell, batch_size, training) for cell in self.cells]
 
         def step(inputs: tf.Tensor, states: Any) -> tuple[tf.Tensor, Any]:

@@ -77,7 +77,7 @@ class CosineDecay(LearningRateSchedule):
         return (1 - self.alpha) * 0.5 * (1 + tf.cos(math.pi * done)) + self.alpha
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             "initial_learning_rate": self.initial_learning_rate,
             "decay_steps": self.decay_steps,
@@ -152,7 +152,7 @@ class CosineDecayRestarts(LearningRateSchedule):
             return initial * ((1 - self.alpha) * cosine + self.alpha)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             "initial_learning_rate": self.initial_learning_rate,
             "first_decay_steps": self.first_decay_steps,

@@ -61,7 +61,7 @@ class ExponentialDecay(LearningRateSchedule):
             return initial * tf.pow(tf.cast(self.decay_rate, initial.dtype), periods)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             "initial_learning_rate": self.initial_learning_rate,
             "decay_steps": self.decay_steps,
@@ -121,7 +121,7 @@ class InverseTimeDecay(LearningRateSchedule):
             return initial / (1 + tf.cast(self.decay_rate, initial.dtype) * periods)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             "initial_learning_rate": self.initial_learning_rate,
             "decay_steps": self.decay_steps,
@@ -189,7 +189,7 @@ class PolynomialDecay(LearningRateSchedule):
             return (initial - end) * tf.pow(left, tf.cast(self.power, initial.dtype)) + end
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             "initial_learning_rate": self.initial_learning_rate,
             "decay_steps": self.decay_steps,
@@ -246,5 +246,5 @@ class PiecewiseConstantDecay(LearningRateSchedule):
             return values[tf.reduce_sum(tf.cast(step > boundaries, tf.int32))]
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {"boundaries": self.boundaries, "values": self.values, "name": self.name}

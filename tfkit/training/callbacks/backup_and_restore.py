@@ -132,7 +132,7 @@ class BackupAndRestore(SparseCallback):
     # --- Saving ---------------------------------------------------------------------------------
 
     def chunk_limit(self, next_batch_index: int) -> int | None:
-        """The number of steps up to the next save."""
+        """Returns the number of steps up to the next save."""
         if isinstance(self.save_freq, int):
             return max(1, self.save_freq - self._steps_since_save)
         return None

@@ -47,7 +47,7 @@ class Callback:
         return self._model
 
     def get_state(self) -> dict[str, Any]:
-        """What it remembers, for a training that is saved and goes on later; empty unless overridden.
+        """Returns the callback's state, for a training that is saved and continued; empty unless overridden.
 
         Returns:
             A dict with text keys of numbers, texts, arrays, `None`, and lists, tuples and dicts of these.

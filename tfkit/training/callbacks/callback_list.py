@@ -122,7 +122,7 @@ class CallbackList(Callback):
         return any(_overrides(callback, hook) for callback in self.callbacks for hook in hooks)
 
     def chunk_limit(self, next_batch_index: int) -> int | None:
-        """How many training steps may run before a callback must be told; `None` for any number.
+        """Returns how many training steps may run before a callback must be told; `None` for any number.
 
         Args:
             next_batch_index: index in its epoch of the batch that comes next.
@@ -141,13 +141,13 @@ class CallbackList(Callback):
         num_steps: int,
         logs: Logs | Callable[[], Logs] | None = None,
     ) -> None:
-        """Tells that a chunk of steps ended, of whatever runs: training, evaluation, prediction.
+        """Calls the hooks for the end of a chunk of steps of training, evaluation or prediction.
 
         Args:
             last_batch_index: index of the last batch of the chunk.
             num_steps: how many steps the chunk had.
             logs: the results up to here, or a function that fetches them: it is called only where
-                a callback wants them.
+                a callback needs them.
         """
         sparse = self._sparse()
         wanted = any(callback.wants_logs(num_steps) for callback in sparse)
@@ -246,7 +246,7 @@ class CallbackList(Callback):
 def make_callback_list(
     model: Any, callbacks: Any, verbose: int, add_history: bool = True, **params: Any
 ) -> CallbackList:
-    """What `fit` and the others make of the `callbacks` that they are given."""
+    """Returns what `fit` and the others make of the `callbacks` that they are given."""
     if isinstance(callbacks, CallbackList):
         return callbacks
     return CallbackList(

@@ -67,7 +67,7 @@ class CSVLogger(Callback):
         self._kept = None
 
     def get_state(self) -> dict[str, Any]:
-        """The columns, and the length of the file."""
+        """Returns the columns, and the length of the file."""
         return {"keys": self.keys, "size": self._kept}
 
     def set_state(self, state: dict[str, Any]) -> None:

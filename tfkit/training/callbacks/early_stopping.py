@@ -97,7 +97,7 @@ class EarlyStopping(MonitorCallback):
             self.model.set_weights(self.best_weights)
 
     def get_state(self) -> dict[str, Any]:
-        """The best result, how long ago it was, and the best weights if they are kept."""
+        """Returns the best result, how long ago it was, and the best weights if they are kept."""
         return {name: getattr(self, name) for name in _STATE}
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -106,7 +106,7 @@ class EarlyStopping(MonitorCallback):
             setattr(self, name, state[name])
 
     def get_monitor_value(self, logs: Logs | None) -> Any:
-        """The result that is watched; `None`, with a warning, where it is missing."""
+        """Returns the result that is watched; `None`, with a warning, where it is missing."""
         value = (logs or {}).get(self.monitor)
         if value is None:
             warnings.warn(

@@ -35,7 +35,7 @@ class History(Callback):
         self.epoch = []
 
     def get_state(self) -> dict[str, Any]:
-        """The results so far."""
+        """Returns the results so far."""
         return {"history": self.history, "epoch": self.epoch}
 
     def set_state(self, state: dict[str, Any]) -> None:

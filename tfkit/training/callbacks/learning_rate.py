@@ -16,7 +16,7 @@ from tfkit.training.progress import print_message
 
 
 def named_optimizers(optimizer: Any) -> dict[str, Any]:
-    """The optimizers to set, each under the name that its learning rate has among the results.
+    """Returns the optimizers to set, each under the name that its learning rate has among the results.
 
     One optimizer is `"learning_rate"`; those inside an optimizer of several carry their names.
     """
@@ -27,7 +27,7 @@ def named_optimizers(optimizer: Any) -> dict[str, Any]:
 
 
 def learning_rates(optimizer: Any) -> dict[str, float]:
-    """The learning rates in force, by name."""
+    """Returns the learning rates in force, by name."""
     return {name: _rate(part) for name, part in named_optimizers(optimizer).items()}
 
 
@@ -177,7 +177,7 @@ class ReduceLROnPlateau(MonitorCallback):
                 self.wait = 0
 
     def get_state(self) -> dict[str, Any]:
-        """The best result, and how long ago it was."""
+        """Returns the best result, and how long ago it was."""
         return {"best": self.best, "wait": self.wait, "cooldown_counter": self.cooldown_counter}
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -186,11 +186,11 @@ class ReduceLROnPlateau(MonitorCallback):
         self.cooldown_counter = state["cooldown_counter"]
 
     def in_cooldown(self) -> bool:
-        """Whether a reduction is so recent that epochs do not count yet."""
+        """Returns whether a reduction is so recent that epochs do not count yet."""
         return self.cooldown_counter > 0
 
     def _reduce(self, epoch: int) -> bool:
-        """Lowers the learning rates above `min_lr`, and tells whether there were any."""
+        """Lowers the learning rates above `min_lr`, and returns whether there were any."""
         reduced = False
         for name, optimizer in named_optimizers(self.model.optimizer).items():
             old_rate = _rate(optimizer)

@@ -82,13 +82,13 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         self._steps_since_save = 0
 
     def chunk_limit(self, next_batch_index: int) -> int | None:
-        """The number of steps up to the next save."""
+        """Returns the number of steps up to the next save."""
         if isinstance(self.save_freq, int):
             return self.save_freq - self._steps_since_save
         return None
 
     def wants_logs(self, num_steps: int) -> bool:
-        """Whether it saves then."""
+        """Returns whether it saves then."""
         limit = self.chunk_limit(0)
         return limit is not None and num_steps >= limit
 
@@ -112,7 +112,7 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
             self._save(epoch, None, logs or {})
 
     def get_state(self) -> dict[str, Any]:
-        """The best result, and the batches since the last save."""
+        """Returns the best result, and the batches since the last save."""
         return {"best": self.best, "steps_since_save": self._steps_since_save}
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -41,7 +41,7 @@ class ProgbarLogger(SparseCallback):
         self.target = params.get("steps")
 
     def wants_logs(self, num_steps: int) -> bool:
-        """Whether the bar is about to be redrawn."""
+        """Returns whether the bar is about to be redrawn."""
         return self._bar().due()
 
     def on_train_begin(self, logs: Logs | None = None) -> None:

@@ -25,7 +25,7 @@ class SparseCallback(Callback):
     """
 
     def chunk_limit(self, next_batch_index: int) -> int | None:
-        """How many training steps may run before this callback must be told; `None` for any number.
+        """Returns how many training steps may run before this callback must be told; `None` for any number.
 
         Args:
             next_batch_index: index in its epoch of the batch that comes next.
@@ -33,7 +33,7 @@ class SparseCallback(Callback):
         return None
 
     def wants_logs(self, num_steps: int) -> bool:
-        """Whether it needs the results after the next `num_steps` steps.
+        """Returns whether it needs the results after the next `num_steps` steps.
 
         The results are fetched from the device only where some callback says yes; where none does,
         `logs` is `None`.

@@ -109,7 +109,7 @@ class TensorBoard(SparseCallback):
             self._configure_embeddings()
 
     def get_state(self) -> dict[str, Any]:
-        """The number of steps, against which batches are written."""
+        """Returns the number of steps, against which batches are written."""
         return {"steps": self._steps}
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -120,7 +120,7 @@ class TensorBoard(SparseCallback):
     # --- Between programs -----------------------------------------------------------------------
 
     def chunk_limit(self, next_batch_index: int) -> int | None:
-        """The number of steps up to the next record, or the next end of the profile."""
+        """Returns the number of steps up to the next record, or the next end of the profile."""
         limits = []
         if self.update_freq is not None:
             limits.append(self.update_freq - self._steps % self.update_freq)
@@ -131,7 +131,7 @@ class TensorBoard(SparseCallback):
         return min(limits, default=None)
 
     def wants_logs(self, num_steps: int) -> bool:
-        """Whether it records the running results then."""
+        """Returns whether it records the running results then."""
         return self.update_freq is not None and (self._steps + num_steps) % self.update_freq == 0
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
@@ -277,7 +277,7 @@ class TensorBoard(SparseCallback):
         }
 
     def _configure_embeddings(self) -> None:
-        """Tells TensorBoard's projector which files to show."""
+        """Writes which files TensorBoard's projector shows."""
         names = list(self._embeddings())
         metadata = self.embeddings_metadata or {}
         if isinstance(metadata, str):
