@@ -56,17 +56,20 @@ ROOMS = (
 )
 
 
-def public_classes():
-    """`layers.Dense`: the class. An alias has another name than the class."""
+def public_objects():
+    """`layers.Dense`: the class; and functions. An alias has another name than what it stands for."""
     for room in ROOMS:
-        module = operator.attrgetter(room)(tfkit)
-        for name, value in sorted(vars(module).items()):
-            own = inspect.isclass(value) and value.__module__.startswith("tfkit.")
-            if own and value.__name__ == name and not name.startswith("_"):
+        for name, value in sorted(vars(operator.attrgetter(room)(tfkit)).items()):
+            home = str(getattr(value, "__module__", ""))
+            is_own = home.startswith("tfkit.") and getattr(value, "__name__", "") == name
+            if is_own and not name.startswith("_") and inspect.isclass(value):
                 yield f"{room}.{name}", value
+            elif is_own and home.startswith(f"tfkit.{room}.") and name not in IDENTIFIERS:
+                yield f"{room}.{name}", inspect.unwrap(value)
 
 
-PUBLIC = dict(public_classes())
+IDENTIFIERS = ("get", "serialize", "deserialize")
+PUBLIC = dict(public_objects())
 
 
 def documented_arguments(text):
@@ -82,21 +85,31 @@ def documented_arguments(text):
     return {name: described for name, described in found.items() if not name.startswith("**")}
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_a_public_class_describes_its_arguments_shapes_and_use(name):
-    cls, text = PUBLIC[name], inspect.cleandoc(vars(PUBLIC[name])["__doc__"])
-    described = documented_arguments(text)
-    parameters = {
+def parameters_of(item):
+    """Each named argument of a function or of a class's constructor with its default."""
+    function = item.__init__ if inspect.isclass(item) else item
+    return {
         parameter.name: parameter.default
-        for parameter in list(inspect.signature(cls.__init__).parameters.values())[1:]
-        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.name != "self"
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     }
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_class_or_function_describes_its_arguments_and_shows_its_use(name):
+    item, text = PUBLIC[name], inspect.cleandoc(PUBLIC[name].__doc__ or "")
+    described, parameters = documented_arguments(text), parameters_of(item)
     assert list(described) == (list(parameters) or list(described))  # `Model` takes `*args`.
     for argument, description in described.items():
-        if default := re.search(r"Default: `(.*?)`\.$", description):
-            assert ast.literal_eval(default[1]) == parameters[argument], argument
+        default = parameters.get(argument)
+        stated = re.search(r"Default: `(.*?)`\.$", description)
+        if stated:
+            assert ast.literal_eval(stated[1]) == default, argument
+        elif default not in (None, inspect.Parameter.empty):
+            assert "not supported" in description, f"{argument} does not state its default"
     # A callback's is a call of `fit`, which takes too long to be run here.
     assert f"\nExample:\n    {'```python' if name.startswith('callbacks.') else '>>>'}" in text
-    if issubclass(cls, tfkit.layers.Layer) and name.startswith("layers."):
+    if inspect.isclass(item) and issubclass(item, tfkit.layers.Layer):
         assert "\nInput shape: " in text
         assert "\nOutput shape: " in text

@@ -421,40 +421,162 @@ class Dot(Layer):
 
 
 def add(inputs: Any, **kwargs: Any) -> Any:
-    """Returns `Add(**kwargs)(inputs)`."""
+    """Returns the sum of tensors, entry by entry, as `Add` does.
+
+    Args:
+        inputs: list of tensors whose samples' shapes broadcast.
+        **kwargs: arguments of the layer `Add`, such as `name`.
+
+    Returns:
+        A tensor of the shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> add([tf.constant([1.0, 2.0]), tf.constant([10.0, 20.0])]).numpy().tolist()
+        [11.0, 22.0]
+    """
     return Add(**kwargs)(inputs)
 
 
 def subtract(inputs: Any, **kwargs: Any) -> Any:
-    """Returns `Subtract(**kwargs)(inputs)`."""
+    """Returns the first tensor minus the second, entry by entry, as `Subtract` does.
+
+    Args:
+        inputs: list of two tensors whose samples' shapes broadcast.
+        **kwargs: arguments of the layer `Subtract`, such as `name`.
+
+    Returns:
+        A tensor of the shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> subtract([tf.constant([1.0, 2.0]), tf.constant([10.0, 20.0])]).numpy().tolist()
+        [-9.0, -18.0]
+    """
     return Subtract(**kwargs)(inputs)
 
 
 def multiply(inputs: Any, **kwargs: Any) -> Any:
-    """Returns `Multiply(**kwargs)(inputs)`."""
+    """Returns the product of tensors, entry by entry, as `Multiply` does.
+
+    Args:
+        inputs: list of tensors whose samples' shapes broadcast.
+        **kwargs: arguments of the layer `Multiply`, such as `name`.
+
+    Returns:
+        A tensor of the shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> multiply([tf.constant([1.0, 2.0]), tf.constant([10.0, 20.0])]).numpy().tolist()
+        [10.0, 40.0]
+    """
     return Multiply(**kwargs)(inputs)
 
 
 def average(inputs: Any, **kwargs: Any) -> Any:
-    """Returns `Average(**kwargs)(inputs)`."""
+    """Returns the mean of tensors, entry by entry, as `Average` does.
+
+    Args:
+        inputs: list of tensors whose samples' shapes broadcast.
+        **kwargs: arguments of the layer `Average`, such as `name`.
+
+    Returns:
+        A tensor of the shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> average([tf.constant([1.0, 2.0]), tf.constant([10.0, 20.0])]).numpy().tolist()
+        [5.5, 11.0]
+    """
     return Average(**kwargs)(inputs)
 
 
 def maximum(inputs: Any, **kwargs: Any) -> Any:
-    """Returns `Maximum(**kwargs)(inputs)`."""
+    """Returns the greatest of tensors, entry by entry, as `Maximum` does.
+
+    Args:
+        inputs: list of tensors whose samples' shapes broadcast.
+        **kwargs: arguments of the layer `Maximum`, such as `name`.
+
+    Returns:
+        A tensor of the shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> maximum([tf.constant([1.0, 2.0]), tf.constant([10.0, 20.0])]).numpy().tolist()
+        [10.0, 20.0]
+    """
     return Maximum(**kwargs)(inputs)
 
 
 def minimum(inputs: Any, **kwargs: Any) -> Any:
-    """Returns `Minimum(**kwargs)(inputs)`."""
+    """Returns the least of tensors, entry by entry, as `Minimum` does.
+
+    Args:
+        inputs: list of tensors whose samples' shapes broadcast.
+        **kwargs: arguments of the layer `Minimum`, such as `name`.
+
+    Returns:
+        A tensor of the shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> minimum([tf.constant([1.0, 2.0]), tf.constant([10.0, 20.0])]).numpy().tolist()
+        [1.0, 2.0]
+    """
     return Minimum(**kwargs)(inputs)
 
 
 def concatenate(inputs: Any, axis: int = -1, **kwargs: Any) -> Any:
-    """Returns `Concatenate(axis, **kwargs)(inputs)`."""
+    """Returns tensors joined along an axis, as `Concatenate` does.
+
+    Args:
+        inputs: list of tensors with equal sizes along all other axes.
+        axis: integer, the axis along which they follow each other. Default: `-1`.
+        **kwargs: arguments of the layer `Concatenate`, such as `name`.
+
+    Returns:
+        A tensor with the sum of the sizes along `axis`.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if they differ along another axis.
+
+    Example:
+        >>> concatenate([tf.ones((2, 3)), tf.ones((2, 4))]).shape
+        TensorShape([2, 7])
+    """
     return Concatenate(axis=axis, **kwargs)(inputs)
 
 
 def dot(inputs: Any, axes: Any = -1, **kwargs: Any) -> Any:
-    """Returns `Dot(axes, **kwargs)(inputs)`."""
+    """Returns the products of the samples of two tensors, summed over an axis of each, as `Dot` does.
+
+    Args:
+        inputs: list of two tensors with equal sizes along the summed axes.
+        axes: integer, the axis to sum over, or a tuple of one for each tensor. Default: `-1`.
+        **kwargs: arguments of the layer `Dot`: `normalize` and `name`, for example.
+
+    Returns:
+        A tensor of the batch, the remaining axes of the first tensor, then those of the second.
+
+    Raises:
+        ValueError: if the inputs are not two tensors of equal sizes along the axes.
+
+    Example:
+        >>> dot([tf.ones((2, 5)), tf.ones((2, 5))]).numpy().tolist()
+        [[5.0], [5.0]]
+    """
     return Dot(axes=axes, **kwargs)(inputs)

@@ -29,14 +29,20 @@ def binary_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> tf.Tensor:
-    """Returns `-mean(y * log(p) + (1 - y) * log(1 - p))` over `axis`.
+    """Returns the crossentropy of labels 0 and 1: `-mean(y * log(p) + (1 - y) * log(1 - p))`.
 
     Args:
-        y_true: labels between 0 and 1.
-        y_pred: probabilities, or logits; of the shape of `y_true`.
-        from_logits: whether `y_pred` is logits.
-        label_smoothing: how far labels move towards 0.5, 0 to 1.
-        axis: the axis that the mean goes over.
+        y_true: labels between 0 and 1, `(..., d)`.
+        y_pred: probabilities, or logits, `(..., d)`.
+        from_logits: whether `y_pred` holds logits, and not probabilities. Default: `False`.
+        label_smoothing: how far labels move towards 0.5, from 0 to 1. Default: `0.0`.
+        axis: integer, the axis that the mean goes over. Default: `-1`.
+
+    Returns:
+        Losses, of the shape without `axis`.
+
+    Raises:
+        ValueError: if targets and predictions differ in shape.
 
     Example:
         >>> binary_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]).numpy()
@@ -58,20 +64,34 @@ def binary_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> tf.Tensor:
-    """Returns `mean(alpha_t * (1 - p_t) ** gamma * crossentropy)`: what is right already counts little.
+    """Returns the crossentropy of labels 0 and 1, with less weight for what is predicted well.
+
+    It is `-mean(alpha_t * (1 - p_t) ** gamma * log(p_t))`, where `p_t` is the probability of the
+    true label: `p` for label 1, `1 - p` for label 0. `alpha_t` is 1 without class balancing.
 
     Args:
-        y_true: labels between 0 and 1.
-        y_pred: probabilities, or logits; of the shape of `y_true`.
-        apply_class_balancing: whether label 1 has weight `alpha` and label 0 `1 - alpha`.
-        alpha: weight of label 1.
-        gamma: strength of focusing; 0 for none.
-        from_logits: whether `y_pred` is logits.
-        label_smoothing: how far labels move towards 0.5, 0 to 1.
-        axis: the axis that the mean goes over.
+        y_true: labels between 0 and 1, `(..., d)`.
+        y_pred: probabilities, or logits, `(..., d)`.
+        apply_class_balancing: whether label 1 has weight `alpha` and label 0 `1 - alpha`. Default:
+            `False`.
+        alpha: weight of label 1, from 0 to 1. Default: `0.25`.
+        gamma: exponent of the focusing factor; 0 switches focusing off. Default: `2.0`.
+        from_logits: whether `y_pred` holds logits, and not probabilities. Default: `False`.
+        label_smoothing: how far labels move towards 0.5, from 0 to 1. Default: `0.0`.
+        axis: integer, the axis that the mean goes over. Default: `-1`.
+
+    Returns:
+        Losses, of the shape without `axis`.
+
+    Raises:
+        ValueError: if targets and predictions differ in shape.
 
     Reference:
-        Lin et al., 2018, https://arxiv.org/abs/1708.02002
+        Lin et al., "Focal loss for dense object detection", 2017.
+
+    Example:
+        >>> binary_focal_crossentropy([[1.0]], [[0.5]]).numpy().round(4)
+        array([0.1733], dtype=float32)
     """
     y_true, y_pred = as_tensors(y_true, y_pred)
     y_true = smooth_labels(y_true, label_smoothing, 2)

@@ -38,14 +38,26 @@ def categorical_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> tf.Tensor:
-    """Returns `-sum(y * log(p))` over the classes; predictions are scaled to sum to 1.
+    """Returns the crossentropy of one-hot labels: `-sum(y * log(p))` over the classes.
+
+    Probabilities are divided by their sum.
 
     Args:
-        y_true: one-hot labels, or probabilities.
-        y_pred: probabilities, or logits; of the shape of `y_true`.
-        from_logits: whether `y_pred` is logits.
-        label_smoothing: how far labels move towards equal ones, 0 to 1.
-        axis: the axis of classes.
+        y_true: one-hot labels, or probabilities, `(..., classes)`.
+        y_pred: probabilities, or logits, `(..., classes)`.
+        from_logits: whether `y_pred` holds logits, and not probabilities. Default: `False`.
+        label_smoothing: how far labels move towards equal ones, from 0 to 1. Default: `0.0`.
+        axis: integer, the axis of the classes. Default: `-1`.
+
+    Returns:
+        Losses, of the shape without `axis`.
+
+    Raises:
+        ValueError: if targets and predictions differ in shape, or if `axis` is a boolean.
+
+    Example:
+        >>> categorical_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]).numpy()
+        array([0.6931472], dtype=float32)
     """
     _check_axis(axis)
     y_true, y_pred = as_tensors(y_true, y_pred)
@@ -69,19 +81,31 @@ def categorical_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> tf.Tensor:
-    """Returns `-sum(alpha * (1 - p) ** gamma * y * log(p))` over the classes.
+    """Returns the crossentropy of one-hot labels, with less weight for what is predicted well.
+
+    It is `-sum(alpha * (1 - p) ** gamma * y * log(p))` over the classes.
 
     Args:
-        y_true: one-hot labels, or probabilities.
-        y_pred: probabilities, or logits; of the shape of `y_true`.
-        alpha: weight, or weights of the classes.
-        gamma: strength of focusing; 0 for none.
-        from_logits: whether `y_pred` is logits.
-        label_smoothing: how far labels move towards equal ones, 0 to 1.
-        axis: the axis of classes.
+        y_true: one-hot labels, or probabilities, `(..., classes)`.
+        y_pred: probabilities, or logits, `(..., classes)`.
+        alpha: weight of all classes, or a list of weights, one for each class. Default: `0.25`.
+        gamma: exponent of the focusing factor; 0 switches focusing off. Default: `2.0`.
+        from_logits: whether `y_pred` holds logits, and not probabilities. Default: `False`.
+        label_smoothing: how far labels move towards equal ones, from 0 to 1. Default: `0.0`.
+        axis: integer, the axis of the classes. Default: `-1`.
+
+    Returns:
+        Losses, of the shape without `axis`.
+
+    Raises:
+        ValueError: if targets and predictions differ in shape, or if `axis` is a boolean.
 
     Reference:
-        Lin et al., 2018, https://arxiv.org/abs/1708.02002
+        Lin et al., "Focal loss for dense object detection", 2017.
+
+    Example:
+        >>> categorical_focal_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]).numpy().round(4)
+        array([0.0433], dtype=float32)
     """
     _check_axis(axis)
     y_true, y_pred = as_tensors(y_true, y_pred)
@@ -100,17 +124,25 @@ def sparse_categorical_crossentropy(
     ignore_class: int | None = None,
     axis: int = -1,
 ) -> tf.Tensor:
-    """Returns `-log(p[y])` for labels that are class ids.
+    """Returns the crossentropy of class ids: `-log(p[y])`.
 
     Args:
-        y_true: class ids, of the shape of `y_pred` without its last axis, or with that of size 1.
-        y_pred: probabilities, or logits; classes on the last axis.
-        from_logits: whether `y_pred` is logits.
-        ignore_class: id that marks what does not count, such as -1 or 255.
-        axis: the axis of classes, which must be the last.
+        y_true: class ids from 0 to `classes - 1`, `(...)` or `(..., 1)`.
+        y_pred: probabilities, or logits, `(..., classes)`.
+        from_logits: whether `y_pred` holds logits, and not probabilities. Default: `False`.
+        ignore_class: class id of entries that do not count, such as -1 or 255; `None` for none.
+        axis: integer, the axis of the classes, which must be the last. Default: `-1`.
+
+    Returns:
+        Losses of shape `(...)`.
 
     Raises:
-        ValueError: for another `axis`, and for shapes that do not fit.
+        ValueError: if `axis` is not the last one, or if the shapes do not fit together.
+        InvalidArgumentError: if an id is negative or not below the number of classes.
+
+    Example:
+        >>> sparse_categorical_crossentropy([1, 0], [[0.5, 0.5], [0.25, 0.75]]).numpy().round(4)
+        array([0.6931, 1.3863], dtype=float32)
     """
     y_pred = tf.convert_to_tensor(y_pred)
     y_true = tf.cast(y_true, "int64")
@@ -135,15 +167,25 @@ def sparse_categorical_crossentropy(
 
 @symbolic_op
 def categorical_generalized_cross_entropy(y_true: Any, y_pred: Any, q: float) -> tf.Tensor:
-    """Returns `(1 - p[y] ** q) / q`: between crossentropy (q near 0) and absolute error (q near 1).
+    """Returns a loss of class ids that wrong labels disturb less: `(1 - p[y] ** q) / q`.
+
+    It is the crossentropy for `q` near 0, and the absolute error for `q` near 1.
 
     Args:
-        y_true: class ids.
-        y_pred: probabilities; classes on the last axis.
-        q: between 0 and 1; the greater, the less wrong labels matter.
+        y_true: class ids, `(...)` or `(..., 1)`.
+        y_pred: probabilities, `(..., classes)`.
+        q: number between 0 and 1; the greater, the less wrong labels matter.
+
+    Returns:
+        Losses of shape `(...)`.
 
     Reference:
-        Zhang and Sabuncu, 2018, https://arxiv.org/abs/1805.07836
+        Zhang & Sabuncu, "Generalized cross entropy loss for training deep neural networks with
+            noisy labels", 2018.
+
+    Example:
+        >>> categorical_generalized_cross_entropy([0], [[0.25, 0.75]], q=0.5).numpy()
+        array([1.], dtype=float32)
     """
     y_pred = tf.convert_to_tensor(y_pred)
     y_true = tf.cast(y_true, "int32")

@@ -19,24 +19,66 @@ def _as_signs(y_true: tf.Tensor) -> tf.Tensor:
 
 @symbolic_op
 def hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Returns `mean(max(1 - y_true * y_pred, 0))` over the last axis; labels are -1 and 1, or 0 and 1."""
+    """Returns the hinge loss: `mean(max(1 - y_true * y_pred, 0))` over the last axis.
+
+    Args:
+        y_true: labels -1 and 1, or 0 and 1, `(..., d)`.
+        y_pred: scores, `(..., d)`.
+
+    Returns:
+        Losses of shape `(...)`.
+
+    Reference:
+        Cortes & Vapnik, "Support-vector networks", 1995.
+
+    Example:
+        >>> hinge([[1.0, -1.0]], [[0.5, 0.5]]).numpy()
+        array([1.], dtype=float32)
+    """
     y_true, y_pred = as_tensors(y_true, y_pred)
     return tf.reduce_mean(tf.maximum(1.0 - _as_signs(y_true) * y_pred, 0.0), -1)
 
 
 @symbolic_op
 def squared_hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Returns `mean(max(1 - y_true * y_pred, 0) ** 2)` over the last axis; labels as in `hinge`."""
+    """Returns the squared hinge loss: `mean(max(1 - y_true * y_pred, 0) ** 2)` over the last axis.
+
+    Args:
+        y_true: labels -1 and 1, or 0 and 1, `(..., d)`.
+        y_pred: scores, `(..., d)`.
+
+    Returns:
+        Losses of shape `(...)`.
+
+    Reference:
+        Cortes & Vapnik, "Support-vector networks", 1995.
+
+    Example:
+        >>> squared_hinge([[1.0, -1.0]], [[0.5, 0.5]]).numpy()
+        array([1.25], dtype=float32)
+    """
     y_true, y_pred = as_tensors(y_true, y_pred)
     return tf.reduce_mean(tf.square(tf.maximum(1.0 - _as_signs(y_true) * y_pred, 0.0)), -1)
 
 
 @symbolic_op
 def categorical_hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Returns `max(1 + best wrong score - right score, 0)`; targets are one-hot.
+    """Returns the hinge loss of several classes: `max(1 + best wrong score - right score, 0)`.
+
+    Args:
+        y_true: one-hot labels, `(..., classes)`.
+        y_pred: scores, `(..., classes)`.
+
+    Returns:
+        Losses of shape `(...)`.
 
     Reference:
-        Crammer and Singer, 2001, https://jmlr.org/papers/v2/crammer01a.html
+        Crammer & Singer, "On the algorithmic implementation of multiclass kernel-based vector
+            machines", 2001.
+
+    Example:
+        >>> categorical_hinge([[0.0, 1.0, 0.0]], [[0.5, 1.0, 0.25]]).numpy()
+        array([0.5], dtype=float32)
     """
     y_true, y_pred = as_tensors(y_true, y_pred)
     right = tf.reduce_sum(y_true * y_pred, -1)

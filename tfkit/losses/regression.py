@@ -15,7 +15,17 @@ from tfkit.symbolic import symbolic_op
 
 @symbolic_op
 def mean_squared_error(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Returns `mean((y_true - y_pred) ** 2)` over the last axis.
+    """Returns the mean squared error: `mean((y_true - y_pred) ** 2)` over the last axis.
+
+    Args:
+        y_true: targets, `(..., d)`.
+        y_pred: predictions, `(..., d)`.
+
+    Returns:
+        Losses of shape `(...)`.
+
+    Raises:
+        ValueError: if the shapes of targets and predictions do not fit together.
 
     Example:
         >>> mean_squared_error([[0.0, 1.0]], [[0.5, 1.0]]).numpy()
@@ -27,14 +37,47 @@ def mean_squared_error(y_true: Any, y_pred: Any) -> tf.Tensor:
 
 @symbolic_op
 def mean_absolute_error(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Returns `mean(abs(y_true - y_pred))` over the last axis."""
+    """Returns the mean absolute error: `mean(abs(y_true - y_pred))` over the last axis.
+
+    Args:
+        y_true: targets, `(..., d)`.
+        y_pred: predictions, `(..., d)`.
+
+    Returns:
+        Losses of shape `(...)`.
+
+    Raises:
+        ValueError: if the shapes of targets and predictions do not fit together.
+
+    Example:
+        >>> mean_absolute_error([[0.0, 1.0]], [[0.5, 1.0]]).numpy()
+        array([0.25], dtype=float32)
+    """
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     return tf.reduce_mean(tf.abs(y_true - y_pred), -1)
 
 
 @symbolic_op
 def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Returns `100 * mean(abs((y_true - y_pred) / y_true))` over the last axis, in percent."""
+    """Returns the mean absolute error in percent: `100 * mean(abs((y_true - y_pred) / y_true))`.
+
+    The mean goes over the last axis. Targets nearer to 0 than `tfkit.config.epsilon()` are divided
+    by this instead.
+
+    Args:
+        y_true: targets, `(..., d)`.
+        y_pred: predictions, `(..., d)`.
+
+    Returns:
+        Losses of shape `(...)`, in percent.
+
+    Raises:
+        ValueError: if the shapes of targets and predictions do not fit together.
+
+    Example:
+        >>> mean_absolute_percentage_error([[2.0, 4.0]], [[3.0, 4.0]]).numpy()
+        array([25.], dtype=float32)
+    """
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     scale = tf.maximum(tf.abs(y_true), config.epsilon())
     return 100.0 * tf.reduce_mean(tf.abs((y_true - y_pred) / scale), -1)
@@ -42,7 +85,24 @@ def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> tf.Tensor:
 
 @symbolic_op
 def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Returns `mean((log(y_true + 1) - log(y_pred + 1)) ** 2)` over the last axis; negatives count as 0."""
+    """Returns the mean squared error of logarithms: `mean((log(y_true + 1) - log(y_pred + 1)) ** 2)`.
+
+    The mean goes over the last axis. Negative numbers count as 0 (`tfkit.config.epsilon()`).
+
+    Args:
+        y_true: targets, `(..., d)`.
+        y_pred: predictions, `(..., d)`.
+
+    Returns:
+        Losses of shape `(...)`.
+
+    Raises:
+        ValueError: if the shapes of targets and predictions do not fit together.
+
+    Example:
+        >>> mean_squared_logarithmic_error([[0.0, 1.0]], [[1.0, 1.0]]).numpy().round(4)
+        array([0.2402], dtype=float32)
+    """
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     log_true = tf.math.log(tf.maximum(y_true, config.epsilon()) + 1.0)
     log_pred = tf.math.log(tf.maximum(y_pred, config.epsilon()) + 1.0)
@@ -51,12 +111,24 @@ def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> tf.Tensor:
 
 @symbolic_op
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> tf.Tensor:
-    """Minus the cosine of the angle between both: -1 for one direction, 1 for opposite ones.
+    """Returns minus the cosine of the angle between targets and predictions.
+
+    It is -1 for equal directions, 0 for orthogonal and 1 for opposite ones.
 
     Args:
-        y_true: targets.
-        y_pred: predictions.
-        axis: the axis of the vectors.
+        y_true: targets, `(..., d)`.
+        y_pred: predictions, `(..., d)`.
+        axis: integer, the axis of the vectors. Default: `-1`.
+
+    Returns:
+        Losses, of the shape without `axis`.
+
+    Raises:
+        ValueError: if the shapes of targets and predictions do not fit together.
+
+    Example:
+        >>> cosine_similarity([[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, -3.0]]).numpy()
+        array([-1.,  1.], dtype=float32)
     """
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     epsilon = config.epsilon() ** 2
@@ -67,15 +139,28 @@ def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> tf.Tensor:
 
 @symbolic_op
 def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> tf.Tensor:
-    """Squares errors up to `delta`, and goes on straight beyond; the mean over the last axis.
+    """Returns the Huber loss: squared errors up to `delta`, straight lines beyond.
+
+    With `e = y_pred - y_true` it is the mean over the last axis of `e**2 / 2` where
+    `abs(e) <= delta`, and of `delta * abs(e) - delta**2 / 2` elsewhere.
 
     Args:
-        y_true: targets.
-        y_pred: predictions.
-        delta: error at which the parabola becomes a line.
+        y_true: targets, `(..., d)`.
+        y_pred: predictions, `(..., d)`.
+        delta: error at which the parabola becomes a line, in units of the targets. Default: `1.0`.
+
+    Returns:
+        Losses of shape `(...)`.
+
+    Raises:
+        ValueError: if the shapes of targets and predictions do not fit together.
 
     Reference:
-        Huber, 1964, https://doi.org/10.1214/aoms/1177703732
+        Huber, "Robust estimation of a location parameter", 1964.
+
+    Example:
+        >>> huber([[0.0, 0.0]], [[1.0, 3.0]]).numpy()
+        array([1.5], dtype=float32)
     """
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     error = y_pred - y_true
@@ -87,7 +172,22 @@ def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> tf.Tensor:
 
 @symbolic_op
 def log_cosh(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Returns `mean(log(cosh(y_pred - y_true)))` over the last axis."""
+    """Returns the mean of `log(cosh(y_pred - y_true))` over the last axis.
+
+    Args:
+        y_true: targets, `(..., d)`.
+        y_pred: predictions, `(..., d)`.
+
+    Returns:
+        Losses of shape `(...)`.
+
+    Raises:
+        ValueError: if the shapes of targets and predictions do not fit together.
+
+    Example:
+        >>> log_cosh([[0.0, 0.0]], [[0.0, 1.0]]).numpy().round(4)
+        array([0.2169], dtype=float32)
+    """
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     error = y_pred - y_true
     # log(cosh(x)) without the overflow of cosh.

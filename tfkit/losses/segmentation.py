@@ -17,15 +17,23 @@ Axes = int | Sequence[int] | None
 
 @symbolic_op
 def dice(y_true: Any, y_pred: Any, axis: Axes = None) -> tf.Tensor:
-    """Returns `1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`.
+    """Returns the Dice loss: `1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`.
 
     Args:
-        y_true: targets.
-        y_pred: predictions.
-        axis: the axes to sum over; all where it is `None`.
+        y_true: masks, with values from 0 to 1.
+        y_pred: predictions, of the same shape.
+        axis: axis or axes to sum over; `None` for all.
+
+    Returns:
+        Losses, of the shape without `axis`: a scalar for `None`.
 
     Reference:
-        Milletari et al., 2016, https://arxiv.org/abs/1606.04797
+        Milletari et al., "V-Net: fully convolutional neural networks for volumetric medical image
+            segmentation", 2016.
+
+    Example:
+        >>> round(float(dice([[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]])), 4)
+        0.3333
     """
     y_true, y_pred = as_tensors(y_true, y_pred)
     overlap = tf.reduce_sum(y_true * y_pred, axis)
@@ -37,17 +45,28 @@ def dice(y_true: Any, y_pred: Any, axis: Axes = None) -> tf.Tensor:
 def tversky(
     y_true: Any, y_pred: Any, alpha: float = 0.5, beta: float = 0.5, axis: Axes = None
 ) -> tf.Tensor:
-    """Returns `1 - overlap / (overlap + alpha * missed + beta * invented)`.
+    """Returns the Tversky loss: `1 - overlap / (overlap + alpha * missed + beta * invented)`.
+
+    `overlap = sum(y_true * y_pred)`, `missed = sum(y_true * (1 - y_pred))`,
+    `invented = sum((1 - y_true) * y_pred)`.
 
     Args:
-        y_true: targets.
-        y_pred: predictions.
-        alpha: weight of `missed = sum(y_true * (1 - y_pred))`.
-        beta: weight of `invented = sum((1 - y_true) * y_pred)`.
-        axis: the axes to sum over; all where it is `None`.
+        y_true: masks, with values from 0 to 1.
+        y_pred: predictions, of the same shape.
+        alpha: weight of what is missed. Default: `0.5`.
+        beta: weight of what is invented. Default: `0.5`.
+        axis: axis or axes to sum over; `None` for all.
+
+    Returns:
+        Losses, of the shape without `axis`: a scalar for `None`.
 
     Reference:
-        Salehi et al., 2017, https://arxiv.org/abs/1706.05721
+        Salehi et al., "Tversky loss function for image segmentation using 3D fully convolutional
+            deep networks", 2017.
+
+    Example:
+        >>> round(float(tversky([[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]], alpha=1.0)), 4)
+        0.5
     """
     y_true, y_pred = as_tensors(y_true, y_pred)
     overlap = tf.reduce_sum(y_true * y_pred, axis)

@@ -21,19 +21,27 @@ def circle(
     gamma: float = 80,
     margin: float = 0.4,
 ) -> tf.Tensor:
-    """Returns the circle loss of each embedding against the references.
+    """Returns the circle loss of each embedding against the references; see `Circle`.
 
     Args:
-        y_true: class ids of shape `(batch,)` or `(batch, 1)`.
-        y_pred: embeddings of length 1, of shape `(batch, dimensions)`.
-        ref_labels: class ids of the references; those of the batch itself unless given.
-        ref_embeddings: embeddings of the references; those of the batch itself unless given.
+        y_true: class ids, `(batch,)` or `(batch, 1)`.
+        y_pred: embeddings of length 1, `(batch, d)`.
+        ref_labels: class ids of the references, `(references,)`; `None` for `y_true`.
+        ref_embeddings: embeddings of the references, `(references, d)`; `None` for `y_pred`.
         remove_diagonal: whether an embedding is not compared with the reference of its own index.
-        gamma: scale.
-        margin: the paper's `m`: how strict the decision boundary is.
+            Default: `True`.
+        gamma: factor of the similarities. Default: `80`.
+        margin: how far similarities may be from 0 and 1 at the decision boundary. Default: `0.4`.
+
+    Returns:
+        Losses of shape `(batch,)`.
 
     Reference:
-        Sun et al., 2020, https://arxiv.org/abs/2002.10857
+        Sun et al., "Circle loss: a unified perspective of pair similarity optimization", 2020.
+
+    Example:
+        >>> circle([0, 0, 1], [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]).shape
+        TensorShape([3])
     """
     y_pred = tf.convert_to_tensor(y_pred)
     labels = tf.reshape(tf.cast(y_true, "int32"), [-1, 1])

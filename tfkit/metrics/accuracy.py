@@ -19,12 +19,15 @@ def accuracy(y_true: Any, y_pred: Any) -> Any:
 
 
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
-    """1 where a prediction above `threshold` (or not) goes with a target of 1 (or 0), else 0.
+    """Returns 1 where a prediction lies on the side of a threshold that its target says, else 0.
 
     Args:
-        y_true: targets, 0 or 1.
-        y_pred: predictions, of the same shape up to a last axis of size 1.
-        threshold: predictions above it count as 1.
+        y_true: targets 0 and 1.
+        y_pred: probabilities or scores, of the same shape up to a last axis of size 1.
+        threshold: predictions above it count as 1, the others as 0. Default: `0.5`.
+
+    Returns:
+        Floats of the shape of `y_pred`.
 
     Example:
         >>> binary_accuracy([[1], [1], [0], [0]], [[1.0], [0.4], [0.6], [0.0]]).numpy().ravel()
@@ -40,14 +43,18 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
 
 
 def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
-    """1 where the largest prediction stands at the largest target, else 0.
+    """Returns 1 where the largest prediction is that of the right class, else 0; for one-hot targets.
 
     Args:
-        y_true: one-hot targets, shape `(..., classes)`.
-        y_pred: scores or probabilities, shape `(..., classes)`.
+        y_true: one-hot targets, `(..., classes)`.
+        y_pred: probabilities or scores, `(..., classes)`.
 
     Returns:
-        Shape `(...)`.
+        Floats of shape `(...)`.
+
+    Example:
+        >>> categorical_accuracy([[0, 1], [0, 1]], [[0.2, 0.8], [0.6, 0.4]]).numpy()
+        array([1., 0.], dtype=float32)
     """
     target = tf.argmax(y_true, axis=-1)
     y_pred = tf.convert_to_tensor(y_pred)
@@ -58,14 +65,18 @@ def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
 
 
 def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
-    """1 where the largest prediction stands at the target class, else 0.
+    """Returns 1 where the largest prediction is that of the right class, else 0; for class ids.
 
     Args:
-        y_true: class indices, shape `(...)` or `(..., 1)`.
-        y_pred: scores or probabilities, shape `(..., classes)`.
+        y_true: class ids, `(...)` or `(..., 1)`.
+        y_pred: probabilities or scores, `(..., classes)`.
 
     Returns:
-        Shape `(...)`.
+        Floats of shape `(...)`.
+
+    Example:
+        >>> sparse_categorical_accuracy([1, 1], [[0.2, 0.8], [0.6, 0.4]]).numpy()
+        array([1., 0.], dtype=float32)
     """
     y_true, y_pred = tf.convert_to_tensor(y_true), tf.convert_to_tensor(y_pred)
     if y_true.shape.rank == y_pred.shape.rank and y_true.shape[-1] == 1:
@@ -80,15 +91,19 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
 
 
 def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
-    """1 where the largest target stands among the `k` largest predictions, else 0.
+    """Returns 1 where the class is among the `k` largest predictions, else 0; for one-hot targets.
 
     Args:
-        y_true: one-hot targets, shape `(..., classes)`.
-        y_pred: scores or probabilities, shape `(..., classes)`.
-        k: how many predictions count.
+        y_true: one-hot targets, `(..., classes)`.
+        y_pred: probabilities or scores, `(..., classes)`.
+        k: number of predictions that count. Default: `5`.
 
     Returns:
-        Shape `(...)`.
+        Floats of shape `(...)`.
+
+    Example:
+        >>> top_k_categorical_accuracy([[0, 0, 1]], [[0.1, 0.6, 0.3]], k=2).numpy()
+        array([1.], dtype=float32)
     """
     return sparse_top_k_categorical_accuracy(tf.argmax(y_true, axis=-1), y_pred, k)
 
@@ -96,17 +111,21 @@ def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
 def sparse_top_k_categorical_accuracy(
     y_true: Any, y_pred: Any, k: int = 5, from_sorted_ids: bool = False
 ) -> Any:
-    """1 where the target class stands among the `k` largest predictions, else 0.
+    """Returns 1 where the class is among the `k` largest predictions, else 0; for class ids.
 
     Args:
-        y_true: class indices, shape `(...)`.
-        y_pred: scores or probabilities, shape `(..., classes)`; with `from_sorted_ids` class
-            indices, best first.
-        k: how many predictions count.
-        from_sorted_ids: whether `y_pred` holds sorted class indices.
+        y_true: class ids, `(...)`.
+        y_pred: probabilities or scores, `(..., classes)`; with `from_sorted_ids`, class ids, best
+            first.
+        k: number of predictions that count. Default: `5`.
+        from_sorted_ids: whether `y_pred` holds sorted class ids. Default: `False`.
 
     Returns:
-        Shape of `y_true`.
+        Floats of the shape of `y_true`.
+
+    Example:
+        >>> sparse_top_k_categorical_accuracy([2], [[0.1, 0.6, 0.3]], k=2).numpy()
+        array([1.], dtype=float32)
     """
     y_pred = tf.convert_to_tensor(y_pred)
     y_pred = tf.reshape(y_pred, [-1, y_pred.shape[-1]])
