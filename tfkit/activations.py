@@ -44,7 +44,7 @@ hard_swish = hard_silu
 
 @symbolic_op
 def linear(x: Any) -> Any:
-    """`x` as it is."""
+    """Returns `x` as it is."""
     return x
 
 
@@ -52,7 +52,7 @@ def linear(x: Any) -> Any:
 def relu(
     x: Any, negative_slope: float = 0.0, max_value: float | None = None, threshold: float = 0.0
 ) -> tf.Tensor:
-    """`max(x, 0)`, and its relatives.
+    """Returns `max(x, 0)`, and its relatives.
 
     Args:
         x: a tensor.
@@ -81,7 +81,7 @@ def relu(
 
 @symbolic_op
 def gelu(x: Any, approximate: bool = False) -> tf.Tensor:
-    """`x` times the normal distribution function of `x`.
+    """Returns `x` times the normal distribution function of `x`.
 
     Args:
         x: a tensor.
@@ -101,7 +101,7 @@ def exponential(x: Any) -> tf.Tensor:
 
 @symbolic_op
 def mish(x: Any) -> tf.Tensor:
-    """`x * tanh(softplus(x))`.
+    """Returns `x * tanh(softplus(x))`.
 
     Reference:
         Misra, "Mish: a self regularized non-monotonic activation function", 2019.
@@ -149,7 +149,7 @@ register_builtins(
 
 
 def get(identifier: Any) -> Callable[..., Any]:
-    """The activation that an identifier stands for: a name, a configuration or a callable.
+    """Returns the activation that an identifier stands for: a name, a configuration or a callable.
 
     `None` is `linear`.
 
@@ -164,7 +164,7 @@ def get(identifier: Any) -> Callable[..., Any]:
 
 
 def serialize(activation: Callable[..., Any]) -> Any:
-    """The name of one of tfkit's activations; a configuration of any other."""
+    """Returns the name of one of tfkit's activations; a configuration of any other."""
     config = serialize_keras_object(activation)
     if inspect.isfunction(activation) and is_builtin(activation):
         return config["config"]
@@ -172,7 +172,7 @@ def serialize(activation: Callable[..., Any]) -> Any:
 
 
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """The activation that a name or a configuration stands for: the inverse of `serialize`."""
+    """Returns the activation that a name or a configuration stands for: the inverse of `serialize`."""
     if isinstance(config, str):
         return resolve(config, "activations", custom_objects)
     return deserialize_keras_object(config, custom_objects, kind="activations")

@@ -1,6 +1,6 @@
 """How much memory variables may take while a model is made from a file.
 
-A configuration of 200 bytes can ask for a terabyte of weights. Whoever reads a file says how many bytes
+A configuration of 200 bytes can demand a terabyte of weights. Whoever reads a file says how many bytes
 of weights it holds, and every place that makes a variable spends from that before it allocates.
 """
 

@@ -13,10 +13,15 @@ _Axes = int | Sequence[int]
 
 
 class Constraint:
-    """Base class of constraints.
+    """The base of constraints: functions that project a variable's value after each update.
 
-    A subclass defines `__call__(w)`, which returns the projected weight, and `get_config()` where
+    A subclass defines `__call__(w)`, which returns the projected value, and `get_config()` where
     its constructor takes arguments.
+
+    Call arguments:
+        w: the variable's value after an update.
+
+    Output shape: That of `w`.
 
     Example:
         >>> class Rounded(Constraint):
@@ -31,12 +36,12 @@ class Constraint:
         return w
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """A constraint from what `get_config()` gave."""
+        """Returns a constraint from what `get_config()` gave."""
         return cls(**config)
 
 
@@ -45,12 +50,22 @@ def _norms(w: tf.Tensor, axis: _Axes) -> tf.Tensor:
 
 
 class MaxNorm(Constraint):
-    """Scales down the weight vectors whose L2 norm is over `max_value`.
+    """Scales down weight vectors whose Euclidean norm is greater than `max_value`.
 
     Args:
-        max_value: the largest norm.
-        axis: the axis or axes that make up one vector: 0 for a Dense kernel, `[0, 1, 2]` for a 2D
-            convolution's.
+        max_value: greatest norm. Default: `2`.
+        axis: axis or axes that make up one vector: 0 for the kernel of `Dense`, `[0, 1, 2]` for
+            that of `Conv2D`. Default: `0`.
+
+    Call arguments:
+        w: the variable's value after an update.
+
+    Output shape: That of `w`.
+
+    Example:
+        >>> MaxNorm(1.0)(tf.constant([[3.0, 0.3], [4.0, 0.4]])).numpy().round(3)
+        array([[0.6, 0.3],
+               [0.8, 0.4]], dtype=float32)
     """
 
     def __init__(self, max_value: float = 2, axis: _Axes = 0) -> None:
@@ -64,12 +79,22 @@ class MaxNorm(Constraint):
         return w * (tf.clip_by_value(norms, 0, self.max_value) / (config.epsilon() + norms))
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"max_value": self.max_value, "axis": self.axis}
 
 
 class NonNeg(Constraint):
-    """Sets negative weights to zero."""
+    """Sets negative weights to zero: `max(w, 0)`.
+
+    Call arguments:
+        w: the variable's value after an update.
+
+    Output shape: That of `w`.
+
+    Example:
+        >>> NonNeg()(tf.constant([-1.0, 2.0])).numpy()
+        array([0., 2.], dtype=float32)
+    """
 
     def __call__(self, w: Any) -> tf.Tensor:
         """The projected weight."""
@@ -77,10 +102,21 @@ class NonNeg(Constraint):
 
 
 class UnitNorm(Constraint):
-    """Scales the weight vectors to an L2 norm of 1.
+    """Scales weight vectors to Euclidean norm 1: `w / norm(w)`.
 
     Args:
-        axis: the axis or axes that make up one vector, as in `MaxNorm`.
+        axis: axis or axes that make up one vector: 0 for the kernel of `Dense`, `[0, 1, 2]` for
+            that of `Conv2D`. Default: `0`.
+
+    Call arguments:
+        w: the variable's value after an update.
+
+    Output shape: That of `w`.
+
+    Example:
+        >>> UnitNorm()(tf.constant([[3.0, 0.3], [4.0, 0.4]])).numpy().round(3)
+        array([[0.6, 0.6],
+               [0.8, 0.8]], dtype=float32)
     """
 
     def __init__(self, axis: _Axes = 0) -> None:
@@ -92,18 +128,30 @@ class UnitNorm(Constraint):
         return w / (config.epsilon() + _norms(w, self.axis))
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"axis": self.axis}
 
 
 class MinMaxNorm(Constraint):
-    """Moves the L2 norms of the weight vectors towards `[min_value, max_value]`.
+    """Moves Euclidean norms of weight vectors that lie outside of two bounds towards these.
 
     Args:
-        min_value: the smallest norm.
-        max_value: the largest norm.
-        rate: how much of the way a norm outside goes at each update, 0 to 1.
-        axis: the axis or axes that make up one vector, as in `MaxNorm`.
+        min_value: least norm. Default: `0.0`.
+        max_value: greatest norm. Default: `1.0`.
+        rate: share of the way to the nearest bound that a norm goes at each update, from 0 to 1.
+            Default: `1.0`.
+        axis: axis or axes that make up one vector: 0 for the kernel of `Dense`, `[0, 1, 2]` for
+            that of `Conv2D`. Default: `0`.
+
+    Call arguments:
+        w: the variable's value after an update.
+
+    Output shape: That of `w`.
+
+    Example:
+        >>> MinMaxNorm(1.0, 2.0)(tf.constant([[3.0, 0.3], [4.0, 0.4]])).numpy().round(3)
+        array([[1.2, 0.6],
+               [1.6, 0.8]], dtype=float32)
     """
 
     def __init__(
@@ -127,7 +175,7 @@ class MinMaxNorm(Constraint):
         return w * (desired / (config.epsilon() + norms))
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             "min_value": self.min_value,
             "max_value": self.max_value,
@@ -145,7 +193,7 @@ registry.register_builtins("constraints", [Constraint, MaxNorm, MinMaxNorm, NonN
 
 
 def get(identifier: Any) -> Any:
-    """The constraint that a name, a configuration, a class or a callable stands for.
+    """Returns the constraint that a name, a configuration, a class or a callable stands for.
 
     Raises:
         ValueError: for an unknown name and for anything that is not callable.
@@ -154,10 +202,10 @@ def get(identifier: Any) -> Any:
 
 
 def serialize(constraint: Any) -> Any:
-    """The configuration of a constraint."""
+    """Returns the configuration of a constraint."""
     return serialization.serialize_keras_object(constraint)
 
 
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """The constraint that a configuration describes."""
+    """Returns the constraint that a configuration describes."""
     return serialization.deserialize_keras_object(config, custom_objects, kind="constraints")

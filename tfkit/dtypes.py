@@ -22,7 +22,7 @@ _NAMES = (*NUMBER_DTYPES, "string")
 def standardize_dtype(dtype: Any) -> str:
     """The name of a dtype given as a string, a Python type, a NumPy or a TensorFlow dtype.
 
-    `None` and `float` give the default float type.
+    `None` and `float` stand for the default float type.
 
     Raises:
         ValueError: when `dtype` names no dtype.

@@ -26,7 +26,7 @@ def to_snake_case(name: str) -> str:
 def auto_name(class_name: str) -> str:
     """The next free default name of a class: `dense`, `dense_1`, `dense_2`, ...
 
-    Names are labels for people. Files, checkpoints and error messages go by attribute path, so the
+    Names are for readers. Files, checkpoints and error messages go by attribute path, so the
     count never decides what is loaded where.
     """
     prefix = to_snake_case(class_name)

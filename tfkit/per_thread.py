@@ -38,7 +38,7 @@ class PerThread(Generic[T]):
     Args:
         name: what it is, for people.
         value: the value of the process.
-        make: gives a thread other than the main one its value when it first asks. Without it, such a
+        make: returns the first value of a thread other than the main one. Without it, such a
             thread has the value of the process until it sets its own.
     """
 

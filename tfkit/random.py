@@ -28,7 +28,7 @@ class SeedGenerator(tf.Module):
 
     Args:
         seed: integer that the stream starts from; drawn from Python's `random` where it is `None`.
-        name: a label for people.
+        name: name of the generator.
 
     Raises:
         ValueError: when `seed` is neither an integer nor `None`.
@@ -59,7 +59,7 @@ class SeedGenerator(tf.Module):
         self.state.path = f"{self.name}/seed_generator_state"
 
     def next(self, ordered: bool = True) -> tf.Tensor:
-        """The next seed: a pair of integers, which differs from call to call.
+        """Returns the next seed: a pair of integers, which differs from call to call.
 
         Args:
             ordered: whether the pairs count up. If `False` they jump between 0 and a million, so
@@ -76,12 +76,12 @@ class SeedGenerator(tf.Module):
         return current
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"seed": self._initial_seed, "name": self.name}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> SeedGenerator:
-        """A generator at the start of its stream, from `get_config()`."""
+        """Returns a generator at the start of its stream, from `get_config()`."""
         return cls(**config)
 
 
@@ -89,7 +89,7 @@ Seed = int | SeedGenerator | None
 
 
 def global_seed_generator() -> SeedGenerator:
-    """The generator behind draws without a seed; made at the first of them."""
+    """Returns the generator behind draws without a seed; made at the first of them."""
     generators = generators_in_force()
     with generators.lock:
         if generators.seeds is None:
@@ -141,12 +141,12 @@ def set_random_seed(seed: int) -> None:
 
 
 def make_default_seed() -> int:
-    """A seed for whoever was given none, from Python's `random`."""
+    """Returns a seed for whoever was given none, from Python's `random`."""
     return int(generators_in_force().python.randint(1, 10**9))
 
 
 def draw_seed(seed: Seed) -> tf.Tensor:
-    """The pair of int64 that a draw with this `seed` uses.
+    """Returns the pair of int64 that a draw with this `seed` uses.
 
     Args:
         seed: an integer gives the same pair each time, a `SeedGenerator` its next one, and `None`
@@ -309,7 +309,7 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Seed = None
 
 @symbolic_op
 def shuffle(x: Any, axis: int = 0, seed: Seed = None) -> tf.Tensor:
-    """The slices of `x` along `axis` in random order.
+    """Returns the slices of `x` along `axis` in random order.
 
     Args:
         x: a tensor.

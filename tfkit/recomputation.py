@@ -1,6 +1,6 @@
 """Computing something a second time, as `remat` does for gradients: the same numbers, and no effect twice.
 
-What draws, updates or adds inside of it asks here whether it is the second time.
+What draws, updates or adds inside of it reads here whether it is the second time.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Recomputation:
             self._left = None
 
     def as_before(self, read: Callable[[], Any]) -> Any:
-        """What `read` gives the first time, in the order of such calls."""
+        """What `read` returns the first time, in the order of such calls."""
         if self._left is not None:
             return next(self._left)
         self._read.append(read() if self._outer is None else self._outer.as_before(read))
@@ -80,6 +80,6 @@ def add_loss(owner: Any, value: Any) -> None:
 
 
 def as_before(read: Callable[[], Any]) -> Any:
-    """What `read` gives, of a state that the first computation changes; the same the second time."""
+    """Returns what `read` returned the first time, of a state that the first computation changes."""
     recomputation = _under_way.get()
     return read() if recomputation is None else recomputation.as_before(read)

@@ -44,12 +44,12 @@ def register_builtins(
 
 
 def is_builtin(item: Any) -> bool:
-    """Whether `item` is one of tfkit's own public classes or functions."""
+    """Returns whether `item` is one of tfkit's own public classes or functions."""
     return item in _builtin_kinds
 
 
 def kind_of(item: Any) -> str | None:
-    """The public module of one of tfkit's own classes or functions; `None` for others."""
+    """Returns the public module of one of tfkit's own classes or functions; `None` for others."""
     return _builtin_kinds.get(item)
 
 
@@ -93,12 +93,12 @@ def register_keras_serializable(
 
 
 def is_registered(item: Any) -> bool:
-    """Whether the program has registered `item`."""
+    """Returns whether the program has registered `item`."""
     return item in _registered_names
 
 
 def get_registered_name(obj: Any) -> str:
-    """The registered name of a class or function; its plain name where it is not registered."""
+    """Returns the registered name of a class or function; its plain name where it is not registered."""
     return _registered_names.get(obj, obj.__name__)
 
 
@@ -107,12 +107,12 @@ def get_registered_object(
     custom_objects: dict[str, Any] | None = None,
     module_objects: dict[str, Any] | None = None,
 ) -> Any:
-    """The class or function registered as `name`, or `None`.
+    """Returns the class or function registered as `name`, or `None`.
 
     Args:
         name: `package>name`, or a key of one of the dicts.
-        custom_objects: looked at after the objects of the scope and before the registry.
-        module_objects: looked at last.
+        custom_objects: searched after the objects of the scope and before the registry.
+        module_objects: searched last.
     """
     tables = (
         _scope.get(),
@@ -174,7 +174,7 @@ class NotRegisteredError(TypeError, ValueError):
 
 
 def find(name: Any, registered_name: Any, kind: str | None, config: dict[str, Any]) -> Any:
-    """The class or function that a configuration names, from the tables and nowhere else.
+    """Returns the class or function that a configuration names, from the tables and nowhere else.
 
     Args:
         name: the name of the class or function.

@@ -40,7 +40,7 @@ def writes_shared_objects() -> Iterator[None]:
 
 @contextlib.contextmanager
 def reads_shared_objects() -> Iterator[None]:
-    """Within the `with` block configurations with the same `shared_object_id` give one object."""
+    """Within the `with` block configurations with the same `shared_object_id` stand for one object."""
     token = _read.set({})
     try:
         yield

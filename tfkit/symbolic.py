@@ -30,7 +30,7 @@ class KerasTensor:
         dtype: name of the dtype, `"float32"` unless given.
         sparse: whether it stands for a `tf.SparseTensor`.
         ragged: whether it stands for a `tf.RaggedTensor`.
-        name: a label for people.
+        name: name of the tensor.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ def _holds_symbolic(value: Any) -> bool:
 
 
 def trace(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-    """What `function(*args, **kwargs)` would give, as symbolic tensors.
+    """Returns what `function(*args, **kwargs)` would return, as symbolic tensors.
 
     Runs `function` once in a scratch graph, with a placeholder for each symbolic tensor.
     """
@@ -208,7 +208,7 @@ def _specification(leaf: Any) -> Any:
 
 
 def record(operation: Any, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-    """Notes down a call of `operation` and gives its symbolic results; `function` is what is traced."""
+    """Records a call of `operation` and returns its symbolic results; `function` is what is traced."""
     return Node(operation, tuple(args), dict(kwargs), trace(function, args, kwargs)).outputs
 
 

@@ -135,7 +135,7 @@ def _onednn() -> bool:
 
 @functools.cache
 def cpu_flags() -> frozenset[str]:
-    """The CPU's instruction sets as Linux names them; empty where it does not tell."""
+    """The CPU's instruction sets as Linux names them; empty where it does not say."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("flags"):

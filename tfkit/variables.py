@@ -39,9 +39,9 @@ def make_variable(
     Args:
         what: what it is, for messages: `"weight 'kernel' of layer 'dense'"`.
         shape: its sizes, all known; one integer for a vector, `None` for a scalar.
-        value: a function of shape and dtype that gives the first value, or that value.
+        value: a function of shape and dtype that returns the initial value, or that value.
         dtype: its dtype, the default float type unless given.
-        name: a label.
+        name: name of the variable.
         trainable: whether gradients train it.
         aggregation: how a distribution strategy combines the values of replicas.
         counted_as: whether a file holds it as it is, and so bounds its size; `None` where a file does not

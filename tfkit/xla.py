@@ -93,7 +93,7 @@ def _register_kernels() -> None:
 
 
 def give_back_memory() -> None:
-    """Gives what XLA's compiler has used and freed back to the system: 50 to 200 MB, in 15 to 40 ms.
+    """Returns what XLA's compiler has used and freed to the system: 50 to 200 MB, in 15 to 40 ms.
 
     The C library of Linux would keep it for the process. Where there is no such function, nothing is done.
     """

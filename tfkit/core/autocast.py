@@ -23,8 +23,8 @@ class AutocastVariable(BaseResourceVariable):
         initial_value: the first value.
         trainable: whether gradients train it.
         dtype: its dtype.
-        name: a label.
-        constraint: function that it goes through after each update.
+        name: name of the variable.
+        constraint: function that projects it after each update.
         aggregation: how the values of replicas are combined.
     """
 

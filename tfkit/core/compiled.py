@@ -32,7 +32,7 @@ _PRIMITIVES = (type(None), bool, int, str, bytes)
 
 
 class _NotTraceable(Exception):
-    """A call takes or gives what a trace cannot hold."""
+    """A call takes or returns what a trace cannot hold."""
 
 
 class DirectCalls:
@@ -53,7 +53,7 @@ class DirectCalls:
         self._kinds: dict[Any, _Kind | None] = {}
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What `forward(args, kwargs)` gives."""
+        """Returns what `forward(args, kwargs)` returns."""
         tensors: list[tf.Tensor] = []
         try:
             uses_xla = self._settings is not None and self._settings.jit_compile is True

@@ -1,4 +1,4 @@
-"""Where a functional model begins: `Input` gives a symbolic tensor, `InputLayer` stands for it."""
+"""Where a functional model begins: `Input` returns a symbolic tensor, `InputLayer` stands for it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,34 @@ from tfkit.symbolic import KerasTensor, Node
 
 
 class InputLayer(Layer):
-    """The entry of a model; `Input` makes one.
+    """The entry of a functional model; `Input` makes one and returns its symbolic tensor.
 
     Args:
-        shape: sizes without the batch, `None` where a size is free.
-        batch_size: size of the batch, `None` for any.
-        dtype: dtype of the values, the default float type unless given.
-        sparse: whether the values come as a `tf.SparseTensor`.
-        ragged: whether the values come as a `tf.RaggedTensor`.
-        batch_shape: sizes with the batch, instead of `shape` and `batch_size`.
-        input_tensor: a symbolic tensor to wrap instead.
-        optional: whether `None` may be passed.
-        name: a label, which names the input in dicts of data and in exported signatures.
+        shape: tuple of sizes without the batch, `None` for a size that is free.
+        batch_size: size of the batch; `None` for any.
+        dtype: dtype of the values; `None` for `tfkit.config.floatx()`.
+        sparse: whether the values come as a `tf.SparseTensor`; `None` is `False`.
+        ragged: whether the values come as a `tf.RaggedTensor`; `None` is `False`.
+        batch_shape: tuple of sizes with the batch, instead of `shape` and `batch_size`.
+        input_tensor: symbolic tensor whose shape and dtype are taken, instead of a shape.
+        optional: whether `None` may be passed for this input. Default: `False`.
+        name: name of the input in dicts of data and in exported signatures; `None` for one that is
+            made.
+        **kwargs: arguments of every layer, with their defaults: `autocast`, whether float inputs
+            are cast to the compute dtype (`True`); `activity_regularizer`, a penalty on the outputs
+            (`None`).
+
+    Input shape: `(batch_size, *shape)`, or `batch_shape`.
+
+    Output shape: The same.
+
+    Raises:
+        ValueError: if no shape is given, if two are, if a size is neither an integer nor `None`, or
+            if `sparse` and `ragged` are both true.
+
+    Example:
+        >>> InputLayer(shape=(32,), name="x").output.shape
+        (None, 32)
     """
 
     def __init__(
@@ -117,7 +133,26 @@ def Input(
     tensor: KerasTensor | None = None,
     optional: bool = False,
 ) -> KerasTensor:
-    """A symbolic tensor to describe a model with; the arguments are those of `InputLayer`.
+    """Returns a symbolic tensor that describes an input of a functional model.
+
+    Args:
+        shape: tuple of sizes without the batch, `None` for a size that is free.
+        batch_size: size of the batch; `None` for any.
+        dtype: dtype of the values; `None` for `tfkit.config.floatx()`.
+        sparse: whether the values come as a `tf.SparseTensor`; `None` is `False`.
+        ragged: whether the values come as a `tf.RaggedTensor`; `None` is `False`.
+        batch_shape: tuple of sizes with the batch, instead of `shape` and `batch_size`.
+        name: name of the input in dicts of data and in exported signatures; `None` for one that is
+            made.
+        tensor: symbolic tensor whose shape and dtype are taken, instead of a shape.
+        optional: whether `None` may be passed for this input. Default: `False`.
+
+    Returns:
+        A `KerasTensor` of shape `(batch_size, *shape)`, to be passed to layers and to `Model`.
+
+    Raises:
+        ValueError: if no shape is given, if two are, if a size is neither an integer nor `None`, or if
+            `sparse` and `ragged` are both true.
 
     Example:
         >>> Input(shape=(32,), name="x").shape

@@ -11,18 +11,26 @@ from tfkit.dtypes import standardize_dtype
 
 
 class InputSpec:
-    """Expected dtype, number of axes and sizes of one input of a layer.
+    """The dtype, number of axes and sizes that a layer expects of an input.
+
+    A layer checks what is assigned to its attribute `input_spec` at each call.
 
     Args:
-        dtype: expected dtype, `None` for any.
-        shape: expected sizes, batch included; `None` for any size.
-        ndim: expected number of axes.
-        max_ndim: largest number of axes.
-        min_ndim: smallest number of axes.
-        axes: dict from axis to expected size.
-        allow_last_axis_squeeze: whether a last axis of size 1 may be missing or too many.
-        name: name of the input, for inputs that come as a dict.
-        optional: whether `None` may be passed.
+        dtype: expected dtype; `None` for any.
+        shape: tuple of expected sizes, batch included; `None` in it for any size, `None` for any
+            shape.
+        ndim: expected number of axes; `None` for any.
+        max_ndim: largest number of axes; `None` for no limit.
+        min_ndim: smallest number of axes; `None` for no limit.
+        axes: dict from an axis to its expected size; `None` for no expectation.
+        allow_last_axis_squeeze: whether a last axis of size 1 may be missing or too many. Default:
+            `False`.
+        name: key of the input where inputs come as a dict; `None` for inputs by position.
+        optional: whether `None` may be passed. Default: `False`.
+
+    Raises:
+        TypeError: if `axes` is not a dict with integers as keys.
+        ValueError: if an axis is out of range for `ndim` or `max_ndim`.
 
     Example:
         >>> InputSpec(min_ndim=2, axes={-1: 8})
@@ -67,17 +75,17 @@ class InputSpec:
         return f"InputSpec({', '.join(given)})"
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         fields = ("dtype", "shape", "ndim", "max_ndim", "min_ndim", "axes", "optional")
         return {field: getattr(self, field) for field in fields}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> InputSpec:
-        """The specification that a configuration describes."""
+        """Returns the specification that a configuration describes."""
         return cls(**config)
 
     def violation(self, value: Any) -> str | None:
-        """What is wrong with `value`, as `expected ..., found ...`; `None` where nothing is."""
+        """Returns what is wrong with `value`, as `expected ..., found ...`; `None` where nothing is."""
         shape = tuple(value.shape) if value.shape is not None else ()
         found = len(shape)
         if self.ndim is not None and not self.allow_last_axis_squeeze and found != self.ndim:

@@ -28,15 +28,28 @@ from tfkit.symbolic import Node, any_symbolic, trace
 class Layer(Stateful):
     """State (weights), and a transformation of inputs to outputs that uses it.
 
-    A subclass makes its weights in `build` with `add_weight`, or its sublayers in `__init__`, and
-    computes in `call`. The first call builds.
+    A subclass makes its weights in `build(input_shape)` with `add_weight`, or its sublayers in
+    `__init__`, and computes in `call`. The first call builds the layer. The arguments of the
+    constructor are recorded, so that `get_config` needs no override.
 
     Args:
-        activity_regularizer: function of the outputs whose value is added to the loss, per sample.
-        trainable: whether training changes the weights.
-        dtype: a dtype or a dtype policy, the global policy unless given.
-        autocast: whether float inputs are cast to the compute dtype.
-        name: a label; a name made from the class's unless given.
+        activity_regularizer: function of the outputs whose value, divided by the batch size, is
+            added to the loss; `None` for none.
+        trainable: whether training changes the weights. Default: `True`.
+        dtype: name of a dtype, or a dtype policy such as `"mixed_float16"`; `None` for the global
+            policy.
+        autocast: whether float inputs are cast to the compute dtype. Default: `True`.
+        name: name of the layer, a string without `/`; `None` for one that is made from the class's
+            name.
+        **kwargs: `input_shape`, the inputs' shape without the batch, or `input_dim`, its only size;
+            a `Sequential` model that starts with the layer is then built at once.
+
+    Input shape: What `call` takes: a tensor, or a nest of tensors.
+
+    Output shape: What `call` returns.
+
+    Raises:
+        ValueError: if an argument is unknown, or if `name` is not a string without `/`.
 
     Example:
         >>> class Linear(Layer):
@@ -180,7 +193,7 @@ class Layer(Stateful):
         return building.first_call(self) if claims.is_needed(self) else contextlib.nullcontext()
 
     def _note_call(self, arguments: CallArguments, outputs: Any) -> None:
-        """Keeps what files and exports need to know of a call that went well."""
+        """Keeps what files and exports need to know of a successful call."""
         state = self._tfkit
         if current_frame() is None:
             building.note_specs(state, arguments)
@@ -223,14 +236,14 @@ class Layer(Stateful):
         self.built = True
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """The computation, of tensors. Subclasses override it."""
+        """Computes the outputs from tensors. Subclasses override it."""
         raise NotImplementedError(
             f"Layer {type(self).__name__} does not have a `call()` method implemented. Define "
             "`def call(self, inputs): ...`."
         )
 
     def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
-        """The mask of the outputs, given the inputs and theirs: the same mask unless overridden."""
+        """Returns the mask of the outputs, given the inputs and theirs: the same mask unless overridden."""
         return previous_mask
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
@@ -243,7 +256,7 @@ class Layer(Stateful):
         return trace(forward, args, kwargs)
 
     def compute_output_shape(self, *input_shapes: Any, **named_shapes: Any) -> Any:
-        """The shape of the outputs for inputs of the given shape or nest of shapes."""
+        """Returns the shape of the outputs for inputs of the given shape or nest of shapes."""
         dtype = self.input_dtype
         inputs = [building.symbolic_from_shapes(shape, dtype) for shape in input_shapes]
         named = {
@@ -272,20 +285,20 @@ class Layer(Stateful):
         """Makes a weight of this layer.
 
         Args:
-            shape: its sizes, a scalar unless given.
-            initializer: name or object; Glorot uniform for floats and zeros for others unless given.
-            dtype: its dtype, the layer's `variable_dtype` unless given.
-            trainable: whether gradients train it.
-            autocast: whether it is read in the compute dtype inside calls.
-            regularizer: function of the weight that is added to the loss.
-            constraint: function that the weight goes through after each update.
+            shape: tuple of sizes; `None` for a scalar.
+            initializer: name or `Initializer`; `None` for Glorot uniform for floats, zeros for others.
+            dtype: dtype of the weight; `None` for the layer's `variable_dtype`.
+            trainable: whether training updates it. Default: `True`.
+            autocast: whether it is read in the compute dtype inside calls. Default: `True`.
+            regularizer: function of the weight whose value is added to the loss; `None` for none.
+            constraint: function that projects the weight after each update.
             aggregation: how replicas' values are combined: `"none"`, `"mean"`, `"sum"` or
                 `"only_first_replica"`.
             overwrite_with_gradient: whether an update replaces the weight by its gradient.
-            name: a label.
+            name: name of the weight; it need not be unique.
 
         Raises:
-            ValueError: for a shape that is not known, and for unknown names.
+            ValueError: if a size in `shape` is unknown, or if a name is.
         """
         name = name or "variable"
         building.check_initialized(self)
@@ -340,7 +353,7 @@ class Layer(Stateful):
             trainable_variables: values of `trainable_variables`.
             non_trainable_variables: values of `non_trainable_variables`.
             *args: arguments of the call.
-            return_losses: whether to give the losses too.
+            return_losses: whether to return the losses, too. Default: `False`.
             **kwargs: keyword arguments of the call.
 
         Returns:
@@ -354,7 +367,7 @@ class Layer(Stateful):
 
     @property
     def name(self) -> str:
-        """The label."""
+        """The layer's name: the one that was given, or one made from the class's name."""
         return self._name
 
     @property
@@ -413,7 +426,7 @@ class Layer(Stateful):
     # --- Configuration ------------------------------------------------------------------------------
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments as data, recorded when the layer was made.
+        """Returns the constructor's arguments as data, recorded when the layer was made.
 
         An override that starts from `super().get_config()` gets the name, `trainable` and `dtype`, and
         the recorded arguments.
@@ -425,12 +438,12 @@ class Layer(Stateful):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Layer:
-        """A new layer with the arguments that `config` holds."""
+        """Returns a new layer with the arguments that `config` holds."""
         arguments = {name: deserialize_keras_object(value) for name, value in config.items()}
         return cls(**arguments)
 
     def get_build_config(self) -> dict[str, Any] | None:
-        """What `build_from_config` needs to make the weights again, without data."""
+        """Returns what `build_from_config` needs to make the weights again, without data."""
         return building.build_config(self)
 
     def build_from_config(self, config: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from tfkit.masking import get_mask, set_mask
 
 
 def attach_mask(layer: Any, inputs: Any, outputs: Any, mask: Any) -> None:
-    """Lets the mask that `layer.compute_mask` gives travel with `outputs`.
+    """Lets the mask that `layer.compute_mask` returns travel with `outputs`.
 
     A layer that neither supports masks nor takes one as an argument would lose it: it warns.
     """

@@ -13,7 +13,7 @@ from tfkit.recomputation import Recomputation, add_loss
 
 
 def remat(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`f`, whose intermediate results are not kept for the gradient but computed again for it.
+    """Returns `f`, whose intermediate results are not kept for the gradient but computed again for it.
 
     Args:
         f: a layer or a function of tensors. Its variables must exist before the first call.

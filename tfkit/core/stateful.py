@@ -116,7 +116,7 @@ class Stateful(tf.Module):
         return sum(math.prod(weight.shape) for weight in self.weights)
 
     def get_weights(self) -> list[np.ndarray]:
-        """The values of `weights`."""
+        """Returns the values of `weights`."""
         return [weight.numpy() for weight in self.weights]
 
     def set_weights(self, weights: list[Any]) -> None:

@@ -57,13 +57,13 @@ def make_weight(
 
     Args:
         owner: the layer, for messages.
-        name: a label.
+        name: name of the variable.
         shape: sizes, all known.
         initializer: as `initializers.get` takes it; `None` is Glorot uniform for floats, else zeros.
         dtype: dtype of the variable.
         trainable: whether gradients train it.
         mixed: whether it is to be read in the caller's compute dtype.
-        constraint: function that the variable goes through after each update, or `None`.
+        constraint: function that projects the variable after each update, or `None`.
         aggregation: how a distribution strategy combines the values of replicas.
         stored: whether a file holds it as it is, so that the file bounds its size.
     """

@@ -17,7 +17,7 @@ class XlaCall:
     """A traced call that XLA compiles.
 
     Args:
-        plain: the call as a `ConcreteFunction` of tensors that gives a list of tensors, not compiled by XLA.
+        plain: the call as a `ConcreteFunction` from tensors to a list of tensors, not compiled by XLA.
         path_of: the path of the layer that an operation belongs to; see `StateWatch`.
     """
 

@@ -22,7 +22,7 @@ _RESERVED = {"variables", "trainable_variables", "non_trainable_variables", "sig
 class ExportArchive:
     """Collects endpoints, and writes them with what they need as a SavedModel.
 
-    A SavedModel needs none of the code that made it: `tf.saved_model.load` gives an object with a method
+    A SavedModel needs none of the code that made it: `tf.saved_model.load` returns an object with a method
     for each endpoint, and TF Serving answers each of them as a signature. The first is `serving_default`.
 
     Args:
@@ -95,7 +95,7 @@ class ExportArchive:
 
         Args:
             name: its name, a signature's and a method's.
-            fn: function or method of tensors; or what `classify` and `regress` give. It may use whatever
+            fn: function or method of tensors; or what `classify` and `regress` return. It may use whatever
                 variables and tables it likes.
             input_signature: list with a spec for each argument (`tf.TensorSpec`, `InputSpec`, symbolic
                 tensor, or nests of them). A `tf.function` that was called needs none.
@@ -140,7 +140,7 @@ class ExportArchive:
         return self.add(added)
 
     def add(self, endpoint: Endpoint) -> Any:
-        """Adds an endpoint that is made already, and gives its `tf.function`."""
+        """Adds an endpoint that is made already, and returns its `tf.function`."""
         self._check_name(endpoint.name)
         self.endpoints[endpoint.name] = endpoint
         return endpoint.function
@@ -149,7 +149,7 @@ class ExportArchive:
         """Keeps variables as a list under a name of its own.
 
         Args:
-            name: attribute of the object that `tf.saved_model.load` gives.
+            name: attribute of the object that `tf.saved_model.load` returns.
             variables: list, tuple or set of variables.
 
         Raises:

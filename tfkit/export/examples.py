@@ -87,7 +87,7 @@ def classify(
         labels: names of the classes, `"0"`, `"1"`, ... unless given.
         features: `tf.io.FixedLenFeature` and the like by name of the input; fitting the inputs unless
             given.
-        top: how many classes to give, the best first; all of them in their order unless given.
+        top: number of classes to return, the best first; `None` for all of them in their order.
 
     Returns:
         A function for `add_endpoint` or `to_serving(endpoints=...)`, with the input `inputs` and the

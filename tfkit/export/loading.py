@@ -20,21 +20,39 @@ from tfkit.export.scan import check_saved_model
 class TFSMLayer(Layer):
     """A layer that calls an endpoint of a SavedModel, with the SavedModel's variables as its weights.
 
-    What an endpoint computes is fixed: with a model's `serve`, `training=True` changes nothing but that
-    gradients flow.
+    What an endpoint computes is fixed: with a model's `serve`, `training=True` changes nothing
+    except that gradients are computed.
 
     Args:
         filepath: folder of the SavedModel.
-        call_endpoint: the endpoint that a call of the layer calls.
-        call_training_endpoint: the one that it calls with `training=True`, the same unless given.
-        trainable: whether training changes the weights.
-        name: a label.
-        dtype: has no effect on the endpoints; part of Keras's signature.
-        trusted: whether the SavedModel may have operations on files, other machines, processes or Python.
+        call_endpoint: name of the endpoint that a call of the layer calls. Default: `"serve"`.
+        call_training_endpoint: name of the endpoint that it calls with `training=True`; `None` for
+            the same one.
+        trainable: whether training changes the weights. Default: `True`.
+        name: name of the layer, a string without `/`; `None` for one that is made from the class's
+            name.
+        dtype: without effect on the endpoints; part of Keras's signature.
+        trusted: whether the SavedModel may have operations on files, other machines, processes or
+            Python. Such operations run with your rights: say `True` only for files whose origin you
+            know. Default: `False`.
+
+    Input shape: That of the endpoint.
+
+    Output shape: That of the endpoint.
 
     Raises:
-        LoadError: for a file that is no SavedModel, and for one with such operations.
-        ValueError: for an endpoint that is not there.
+        LoadError: if the folder holds no SavedModel, or one with such operations.
+        ValueError: if the endpoint does not exist.
+
+    Example:
+        >>> import tempfile
+        >>> module = tf.Module()
+        >>> double = tf.function(lambda x: 2 * x, [tf.TensorSpec([None])])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tf.saved_model.save(module, folder, signatures=double)
+        ...     layer = TFSMLayer(folder)
+        >>> layer(tf.constant([1.0, 2.0]))["output_0"].numpy().tolist()
+        [2.0, 4.0]
     """
 
     def __init__(

@@ -43,7 +43,7 @@ def to_serving(
     jit_compile: bool = False,
     freeze: bool = False,
 ) -> Path:
-    """Publishes a model as `base_dir/name/version`, the way TF Serving wants it.
+    """Publishes a model as `base_dir/name/version`, in the form that TF Serving reads.
 
     The new version is loaded in a fresh process through TensorFlow's C library, as TF Serving will do, and
     all its endpoints are compared with the model, before the folder gets its number.
@@ -54,7 +54,7 @@ def to_serving(
         name: name of the served model, that of the model unless given.
         version: its number, the next one unless given.
         endpoints: functions by name, each alone or with its `input_signature` as a pair, and what
-            `classify` and `regress` give; beside the model's call and its methods marked with `endpoint`.
+            `classify` and `regress` return; beside the model's call and its methods marked with `endpoint`.
         warmup: sample of what the model is called with: it becomes TF Serving's warm-up requests, and is
             what the check compares with; or a dict of samples by endpoint. Without one the check makes
             inputs up, and there are no warm-up requests.
@@ -67,7 +67,7 @@ def to_serving(
         The folder of the version.
 
     Raises:
-        VerificationError: where the new version does not load or gives other outputs than the model. There
+        VerificationError: where the new version does not load or computes other outputs than the model. There
             is no new version then.
         FileExistsError: for a `version` that is there already.
         ValueError: where inputs are not known, and for made-up inputs that the model does not take.

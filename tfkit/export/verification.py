@@ -25,7 +25,7 @@ _SECONDS = 600
 
 
 class VerificationError(RuntimeError):
-    """An exported model does not load, does not run, or does not give what the model gives."""
+    """An exported model does not load, does not run, or does not compute what the model computes."""
 
 
 def run_elsewhere(jobs: Sequence[tuple[Any, Sequence[Case]]]) -> list[list[Arrays | str]]:
@@ -84,7 +84,7 @@ def _decoded(result: dict[str, Any]) -> Arrays | str:
 
 
 def expected(endpoint: Endpoint, inputs: Arrays) -> Arrays:
-    """What the function behind an endpoint gives for these inputs, called as plain Python."""
+    """Returns the outputs of an endpoint's function for these inputs, called as plain Python."""
     tensors = [
         tf.constant(inputs[name], spec.dtype)
         for name, spec in zip(endpoint.inputs, endpoint.specs, strict=True)

@@ -79,11 +79,11 @@ registry.register_builtins(
 
 
 def get(identifier: Any) -> Any:
-    """The initializer that a name, a configuration, a class, a callable or an array stands for.
+    """Returns the initializer that a name, a configuration, a class, a callable or an array stands for.
 
     Args:
         identifier: an array or tensor stands for itself as the value; a callable takes
-            `(shape, dtype)`; `None` gives `None`.
+            `(shape, dtype)`; `None` returns `None`.
 
     Raises:
         ValueError: for an unknown name and for anything that is not callable.
@@ -106,10 +106,10 @@ def _value_initializer(value: Any) -> Callable[..., tf.Tensor]:
 
 
 def serialize(initializer: Any) -> Any:
-    """The configuration of an initializer."""
+    """Returns the configuration of an initializer."""
     return serialization.serialize_keras_object(initializer)
 
 
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """The initializer that a configuration describes."""
+    """Returns the initializer that a configuration describes."""
     return serialization.deserialize_keras_object(config, custom_objects, kind="initializers")

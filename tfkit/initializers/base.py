@@ -1,4 +1,4 @@
-"""What every initializer is: called with a shape and a dtype, it gives a variable's first value."""
+"""What every initializer is: called with a shape and a dtype, it returns a variable's initial value."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ import tensorflow as tf
 
 
 class Initializer:
-    """Base class of initializers.
+    """The base of initializers: functions from a shape to the initial value of a variable.
 
     A subclass defines `__call__(shape, dtype=None)`, which returns a tensor of that shape and
     dtype, and `get_config()` where its constructor takes arguments.
+
+    Call arguments:
+        shape: shape of the variable, a tuple of integers.
+        dtype: dtype of the values; `None` for `tfkit.config.floatx()`.
+
+    Output shape: `shape`.
 
     Example:
         >>> class Sevens(Initializer):
@@ -33,14 +39,14 @@ class Initializer:
         )
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """An initializer from what `get_config()` gave."""
+        """Returns an initializer from what `get_config()` gave."""
         return cls(**config)
 
     def clone(self) -> Self:
-        """A new initializer of the same configuration; without a seed it draws a new one."""
+        """Returns a new initializer of the same configuration; without a seed it draws a new one."""
         return self.from_config(self.get_config())

@@ -16,7 +16,17 @@ class Constant(Initializer):
     """Fills with one value.
 
     Args:
-        value: a number, or an array that broadcasts to the variable's shape.
+        value: a number, or an array that broadcasts to the variable's shape. Default: `0.0`.
+
+    Call arguments:
+        shape: shape of the variable, a tuple of integers.
+        dtype: dtype of the values; `None` for `tfkit.config.floatx()`.
+
+    Output shape: `shape`.
+
+    Example:
+        >>> Constant(3.0)((2,)).numpy()
+        array([3., 3.], dtype=float32)
     """
 
     def __init__(self, value: Any = 0.0) -> None:
@@ -27,17 +37,29 @@ class Constant(Initializer):
         return tf.broadcast_to(tf.cast(self.value, standardize_dtype(dtype)), shape)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"value": serialization.serialize_keras_object(self.value)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """An initializer from what `get_config()` gave."""
+        """Returns an initializer from what `get_config()` gave."""
         return cls(serialization.deserialize_keras_object(config["value"]))
 
 
 class Zeros(Initializer):
-    """Fills with zeros."""
+    """Fills with zeros.
+
+    Call arguments:
+        shape: shape of the variable, a tuple of integers.
+        dtype: dtype of the values; `None` for `tfkit.config.floatx()`.
+
+    Output shape: `shape`.
+
+    Example:
+        >>> Zeros()((2, 3)).numpy()
+        array([[0., 0., 0.],
+               [0., 0., 0.]], dtype=float32)
+    """
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
         """Zeros of `shape`."""
@@ -45,7 +67,18 @@ class Zeros(Initializer):
 
 
 class Ones(Initializer):
-    """Fills with ones."""
+    """Fills with ones.
+
+    Call arguments:
+        shape: shape of the variable, a tuple of integers.
+        dtype: dtype of the values; `None` for `tfkit.config.floatx()`.
+
+    Output shape: `shape`.
+
+    Example:
+        >>> Ones()((3,)).numpy()
+        array([1., 1., 1.], dtype=float32)
+    """
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
         """Ones of `shape`."""
@@ -56,7 +89,21 @@ class Identity(Initializer):
     """The identity matrix, times `gain`; for variables of two axes.
 
     Args:
-        gain: factor.
+        gain: factor of the values. Default: `1.0`.
+
+    Call arguments:
+        shape: shape of the variable, a tuple of integers.
+        dtype: dtype of the values; `None` for `tfkit.config.floatx()`.
+
+    Output shape: `shape`.
+
+    Raises:
+        ValueError: if the shape does not have two axes.
+
+    Example:
+        >>> Identity()((2, 2)).numpy()
+        array([[1., 0.],
+               [0., 1.]], dtype=float32)
     """
 
     def __init__(self, gain: float = 1.0) -> None:
@@ -72,7 +119,7 @@ class Identity(Initializer):
         return tf.cast(self.gain, dtype) * tf.eye(*shape, dtype=dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"gain": self.gain}
 
 
@@ -97,18 +144,29 @@ def _cosine_window(name: str, length: int, periodic: bool) -> np.ndarray:
 
 
 class STFT(Initializer):
-    """Convolution kernels that compute a short-time Fourier transform: its real or imaginary part.
+    """Kernels of a convolution that computes a short-time Fourier transform: its real or imaginary part.
 
     Args:
-        side: `"real"` or `"imag"`.
+        side: `"real"` or `"imag"`. Default: `"real"`.
         window: one of `"boxcar"`, `"hann"`, `"hamming"`, `"blackman"`, `"nuttall"`,
-            `"blackmanharris"`, `"flattop"`; or the window's values; or `None` for no window.
+            `"blackmanharris"` and `"flattop"`; an array of the window's values; or `None` for no
+            window. Default: `"hann"`.
         scaling: `"density"` divides by the window's L2 norm, `"spectrum"` by its L1 norm, `None` by
-            nothing.
-        periodic: whether the window continues without a seam, instead of being symmetric.
+            nothing. Default: `"density"`.
+        periodic: whether the window is periodic, and not symmetric. Default: `False`.
+
+    Call arguments:
+        shape: `(window length, 1, number of frequencies)`.
+        dtype: dtype of the values; `None` for `tfkit.config.floatx()`.
+
+    Output shape: `shape`.
 
     Raises:
-        ValueError: for an unknown `side`, `window` or `scaling`.
+        ValueError: if `side`, `window` or `scaling` is unknown.
+
+    Example:
+        >>> STFT("real")((8, 1, 5)).shape
+        TensorShape([8, 1, 5])
     """
 
     def __init__(
@@ -162,7 +220,7 @@ class STFT(Initializer):
         return window
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             "side": self.side,
             "window": self.window,

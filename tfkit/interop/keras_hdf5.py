@@ -88,7 +88,7 @@ class KerasReader:
         """Notes all groups and datasets.
 
         Links lead to other files; an object with two names, or storage that is compressed, virtual, external
-        or never written, lets a small file ask for any amount of memory.
+        or never written, lets a small file demand any amount of memory.
         """
         left = self._size
         seen = {h5py.h5o.get_info(self._file.id).addr}

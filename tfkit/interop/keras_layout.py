@@ -67,7 +67,7 @@ def places(model: Layer, choose: Chooser = by_position) -> list[tuple[str, Layer
 
     Args:
         model: the model.
-        choose: gives the paths of the members of a container.
+        choose: returns the paths of the members of a container.
     """
     found: dict[int, tuple[str, Layer]] = {}
     _visit("", model, choose, found)

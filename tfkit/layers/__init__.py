@@ -202,10 +202,10 @@ registry.register_builtins(
 
 
 def serialize(layer: Any) -> Any:
-    """The configuration of a layer."""
+    """Returns the configuration of a layer."""
     return serialization.serialize_keras_object(layer)
 
 
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """The layer that a configuration describes."""
+    """Returns the layer that a configuration describes."""
     return serialization.deserialize_keras_object(config, custom_objects, kind="layers")

@@ -13,10 +13,22 @@ from tfkit.layers.checks import as_floats, check
 
 
 class Activation(Layer):
-    """Applies an activation function.
+    """Applies an activation function to each input: `activation(inputs)`.
 
     Args:
-        activation: name or function.
+        activation: name of an activation such as `"relu"`, or a function of a tensor; `None` for
+            the identity.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: if no activation of this name is known.
 
     Example:
         >>> Activation("relu")(tf.constant([-1.0, 2.0])).numpy().tolist()
@@ -29,7 +41,7 @@ class Activation(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """`activation(inputs)`."""
+        """Returns `activation(inputs)`."""
         return self.activation(inputs)
 
 
@@ -38,12 +50,33 @@ def _is_not_negative(value: Any) -> bool:
 
 
 class ReLU(Layer):
-    """`max(inputs, 0)`, and its relatives.
+    """The rectifier `max(inputs, 0)`, with an optional upper limit, slope and threshold.
+
+    It computes `max_value` where `inputs >= max_value`, `inputs` where
+    `threshold <= inputs < max_value`, and `negative_slope * (inputs - threshold)` below.
 
     Args:
-        max_value: greatest output, `None` for no limit.
-        negative_slope: slope below the threshold.
-        threshold: inputs below it are on the line of `negative_slope`.
+        max_value: greatest output, at least 0; `None` for no limit.
+        negative_slope: slope below the threshold, at least 0. Default: `0.0`.
+        threshold: value, at least 0, from which inputs are returned unchanged. Default: `0.0`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: if an argument is negative.
+
+    Reference:
+        Nair & Hinton, "Rectified linear units improve restricted Boltzmann machines", 2010.
+
+    Example:
+        >>> ReLU(max_value=6.0)(tf.constant([-1.0, 2.0, 8.0])).numpy().tolist()
+        [0.0, 2.0, 6.0]
     """
 
     def __init__(
@@ -65,15 +98,33 @@ class ReLU(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The activations of `inputs`."""
+        """Returns the activations of `inputs`."""
         return activations.relu(inputs, self.negative_slope, self.max_value, self.threshold)
 
 
 class LeakyReLU(Layer):
-    """`inputs` where positive, `negative_slope * inputs` elsewhere.
+    """The leaky rectifier: `inputs` where they are positive, `negative_slope * inputs` elsewhere.
 
     Args:
-        negative_slope: slope below 0.
+        negative_slope: slope for negative inputs, at least 0. Default: `0.3`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: if `negative_slope` is negative.
+
+    Reference:
+        Maas et al., "Rectifier nonlinearities improve neural network acoustic models", 2013.
+
+    Example:
+        >>> LeakyReLU(0.5)(tf.constant([-1.0, 2.0])).numpy().tolist()
+        [-0.5, 2.0]
     """
 
     def __init__(self, negative_slope: float = 0.3, **kwargs: Any) -> None:
@@ -86,21 +137,40 @@ class LeakyReLU(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The activations of `inputs`."""
+        """Returns the activations of `inputs`."""
         return tf.nn.leaky_relu(inputs, self.negative_slope)
 
 
 class PReLU(Layer):
-    """`inputs` where positive, `alpha * inputs` elsewhere, with a trained `alpha` for each entry.
+    """A rectifier with a trained slope: `inputs` where they are positive, `alpha * inputs` elsewhere.
+
+    `alpha` has the shape of one sample, with size 1 along the shared axes.
 
     Args:
-        alpha_initializer: first value of `alpha`.
-        alpha_regularizer: penalty on `alpha`.
-        alpha_constraint: what `alpha` goes through after each update.
-        shared_axes: axes along which one `alpha` is shared; 1 is the first after the batch.
+        alpha_initializer: initial value of `alpha`. Default: `"Zeros"`.
+        alpha_regularizer: penalty on `alpha` that is added to the loss; `None` for no penalty.
+        alpha_constraint: function that projects `alpha` after each update; `None` for no
+            constraint.
+        shared_axes: axis or list of axes along which one `alpha` is shared, counted with the batch
+            as axis 0; `[1, 2]` gives images one `alpha` for each channel. `None` for no sharing.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any, with known sizes along the axes that are not shared.
+
+    Output shape: That of the inputs.
 
     Reference:
         He et al., "Delving deep into rectifiers", 2015.
+
+    Example:
+        >>> PReLU(alpha_initializer="ones")(tf.constant([[-1.0, 2.0]])).numpy().tolist()
+        [[-1.0, 2.0]]
+        >>> layer = PReLU(shared_axes=[1, 2])
+        >>> layer(tf.ones((1, 5, 5, 3))).shape, layer.alpha.shape
+        (TensorShape([1, 5, 5, 3]), TensorShape([1, 1, 3]))
     """
 
     def __init__(
@@ -137,18 +207,30 @@ class PReLU(Layer):
         self.input_spec = InputSpec(ndim=len(input_shape), axes=own)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The activations of `inputs`."""
+        """Returns the activations of `inputs`."""
         return tf.nn.relu(inputs) - self.alpha * tf.nn.relu(-inputs)
 
 
 class ELU(Layer):
-    """`inputs` where positive, `alpha * (exp(inputs) - 1)` elsewhere.
+    """The exponential linear unit: `inputs` where positive, `alpha * (exp(inputs) - 1)` elsewhere.
 
     Args:
-        alpha: limit for very negative inputs, with its sign changed.
+        alpha: factor for negative inputs; the outputs tend to `-alpha`. Default: `1.0`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any.
+
+    Output shape: That of the inputs.
 
     Reference:
         Clevert et al., "Fast and accurate deep network learning by exponential linear units", 2015.
+
+    Example:
+        >>> ELU()(tf.constant([-100.0, 0.0, 2.0])).numpy().tolist()
+        [-1.0, 0.0, 2.0]
     """
 
     def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
@@ -157,19 +239,36 @@ class ELU(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The activations of `inputs`."""
+        """Returns the activations of `inputs`."""
         return activations.elu(inputs, alpha=self.alpha)
 
 
 class Softmax(Layer):
-    """`exp(inputs)`, divided by its sum along an axis.
+    """Scales to positive numbers that sum to 1: `exp(inputs) / sum(exp(inputs))`.
 
     Args:
-        axis: axis, or axes, along which the outputs sum to 1.
+        axis: integer, or a list of integers: the axis or axes along which the outputs sum to 1.
+            Default: `-1`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
-        inputs: a tensor.
-        mask: booleans that broadcast to `inputs`; where it is `False` the output is 0.
+        inputs: a tensor of scores.
+        mask: booleans that broadcast to the inputs; where it is `False` the output is 0. `None` for
+            no mask.
+
+    Input shape: Any.
+
+    Output shape: That of the inputs.
+
+    Example:
+        >>> layer = Softmax()
+        >>> layer(tf.constant([[0.0, 0.0]])).numpy().tolist()
+        [[0.5, 0.5]]
+        >>> layer(tf.constant([[0.0, 0.0]]), mask=tf.constant([[True, False]])).numpy().tolist()
+        [[1.0, 0.0]]
     """
 
     def __init__(self, axis: Any = -1, **kwargs: Any) -> None:
@@ -178,7 +277,7 @@ class Softmax(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any, mask: Any = None) -> tf.Tensor:
-        """The activations of `inputs`."""
+        """Returns the activations of `inputs`."""
         inputs = as_floats(self, inputs)
         if mask is None:
             return self._softmax(inputs)

@@ -22,20 +22,50 @@ def _causal_mask(queries: Any, keys: Any) -> tf.Tensor:
 
 
 class Attention(Layer):
-    """Means of values, weighted by the softmax of the products of query and keys.
+    """Dot-product attention: means of values, weighted by `softmax(query @ transpose(key))`.
+
+    With `score_mode="concat"`, the score of a query and a key is
+    `w * sum(tanh(scale * (query + key)))`, with a trained scalar `w`.
 
     Args:
-        use_scale: whether the scores are multiplied by a trained factor.
-        score_mode: `"dot"`, products of query and key, or `"concat"`, sums of `tanh(query + key)`.
-        dropout: share of the weights that is dropped while training.
-        seed: integer, or `None` for a seed drawn when the layer is made.
+        use_scale: whether the scores are multiplied by a trained scalar, which starts as 1.
+            Default: `False`.
+        score_mode: `"dot"` for products of query and key, or `"concat"` for sums of
+            `tanh(query + key)`. Default: `"dot"`.
+        dropout: share of the attention weights that is dropped while training, from 0 to 1.
+            Default: `0.0`.
+        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+            is made.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
-        inputs: list of query `(batch, T, dim)`, value `(batch, S, dim)` and, unless it is the value,
-            key `(batch, S, dim)`.
-        mask: list of masks of query and value, `(batch, T)` and `(batch, S)`, or `None` for either.
-        return_attention_scores: whether to give the weights `(batch, T, S)` as well.
+        inputs: list of query, value and, unless it is the value, key.
+        mask: list of the masks of query and value, booleans `(batch, T)` and `(batch, S)`; `None`
+            for either or both. Outputs of masked queries are 0; masked values have weight 0.
+        training: whether to drop weights.
+        return_attention_scores: whether to return the attention weights as well.
         use_causal_mask: whether a query sees only the steps up to its own.
+
+    Input shape: A list of query `(batch, T, dim)`, value `(batch, S, dim)` and, optionally, key
+    `(batch, S, dim)`.
+
+    Output shape: `(batch, T, dim)`. With `return_attention_scores`, a tuple of this and the
+    weights, `(batch, T, S)`.
+
+    Raises:
+        ValueError: if `score_mode` is unknown, if `dropout` is not between 0 and 1, or if inputs or
+            masks are not lists of two or three.
+
+    Reference:
+        Luong et al., "Effective approaches to attention-based neural machine translation", 2015.
+
+    Example:
+        >>> query, value = tf.zeros((1, 1, 2)), tf.constant([[[1.0, 2.0], [3.0, 4.0]]])
+        >>> Attention()([query, value]).numpy().tolist()
+        [[[2.0, 3.0]]]
     """
 
     def __init__(
@@ -76,7 +106,7 @@ class Attention(Layer):
         return_attention_scores: bool = False,
         use_causal_mask: bool = False,
     ) -> Any:
-        """The weighted means, `(batch, T, dim)`."""
+        """Returns the weighted means, `(batch, T, dim)`."""
         self._check(inputs, mask)
         query, value, key = (*inputs, inputs[1])[:3]
         query_mask, value_mask = (None, None) if mask is None else mask[:2]
@@ -124,17 +154,45 @@ class Attention(Layer):
 
 
 class AdditiveAttention(Attention):
-    """Means of values, weighted by the softmax of sums of `scale * tanh(query + key)`.
+    """Additive attention: means of values, weighted by `softmax(sum(scale * tanh(query + key)))`.
 
     Args:
-        use_scale: whether `scale` is a trained vector, and not 1.
-        dropout: share of the weights that is dropped while training.
+        use_scale: whether `scale` is a trained vector of the size of the features; otherwise it is
+            1. Default: `True`.
+        dropout: share of the attention weights that is dropped while training, from 0 to 1.
+            Default: `0.0`.
+        **kwargs: `seed`, as in `Attention`; arguments of every layer, with their defaults: `name`,
+            a string; `trainable`, whether training changes the weights (`True`); `dtype`, a dtype
+            or a dtype policy (`None`, the global policy); `autocast`, whether float inputs are cast
+            to the compute dtype (`True`); `activity_regularizer`, a penalty on the outputs
+            (`None`).
 
-    Call arguments: as those of `Attention`.
+    Call arguments:
+        inputs: list of query, value and, unless it is the value, key.
+        mask: list of the masks of query and value, booleans `(batch, T)` and `(batch, S)`; `None`
+            for either or both. Outputs of masked queries are 0; masked values have weight 0.
+        training: whether to drop weights.
+        return_attention_scores: whether to return the attention weights as well.
+        use_causal_mask: whether a query sees only the steps up to its own.
+
+    Input shape: A list of query `(batch, T, dim)`, value `(batch, S, dim)` and, optionally, key
+    `(batch, S, dim)`.
+
+    Output shape: `(batch, T, dim)`. With `return_attention_scores`, a tuple of this and the
+    weights, `(batch, T, S)`.
+
+    Raises:
+        ValueError: if `score_mode` is unknown, if `dropout` is not between 0 and 1, or if inputs or
+            masks are not lists of two or three.
 
     Reference:
         Bahdanau et al., "Neural machine translation by jointly learning to align and translate",
-        2014.
+            2014.
+
+    Example:
+        >>> query, value = tf.zeros((1, 1, 2)), tf.constant([[[1.0, 2.0], [3.0, 4.0]]])
+        >>> AdditiveAttention(use_scale=False)([query, value]).shape
+        TensorShape([1, 1, 2])
     """
 
     def __init__(self, use_scale: bool = True, dropout: float = 0.0, **kwargs: Any) -> None:
@@ -154,40 +212,75 @@ class AdditiveAttention(Attention):
 
 
 class MultiHeadAttention(Layer):
-    """Attention in several learned subspaces at once.
+    """Attention in several learned subspaces ("heads") at once.
+
+    Each head computes `softmax(q @ transpose(k) / sqrt(key_dim)) @ v`, where `q`, `k` and `v` are
+    linear projections of query, key and value. The heads' results side by side are projected to the
+    outputs.
 
     Args:
-        num_heads: number of heads.
-        key_dim: size of a head's queries and keys.
-        value_dim: size of a head's values, `key_dim` unless given.
-        dropout: share of the weights that is dropped while training.
-        use_bias: whether the projections add a bias.
-        output_shape: size or sizes of the output's features, those of the query unless given.
-        attention_axes: axes over which to attend, all between batch and features unless given.
-        sliding_window: how many steps away a query sees, its own included; `None` for all.
-        flash_attention: not supported; `None` or `False`.
-        kernel_initializer: first value of the projections' kernels.
-        bias_initializer: first value of the projections' biases.
-        kernel_regularizer: penalty on the kernels.
-        bias_regularizer: penalty on the biases.
-        activity_regularizer: penalty on the outputs of the projections.
-        kernel_constraint: what the kernels go through after each update.
-        bias_constraint: what the biases go through after each update.
-        use_gate: whether the result is multiplied by a learned function of the query, 0 to 1.
-        seed: seed of the dropout.
+        num_heads: positive integer, the number of heads.
+        key_dim: positive integer, the size of a head's queries and keys.
+        value_dim: size of a head's values; `None` for `key_dim`.
+        dropout: share of the attention weights that is dropped while training, from 0 to 1.
+            Default: `0.0`.
+        use_bias: whether the projections add a trained bias. Default: `True`.
+        output_shape: size of the output's last axis, or a tuple of sizes; `None` for that of the
+            query.
+        attention_axes: axis or axes over which to attend; `None` for all between batch and
+            features.
+        sliding_window: positive integer: a query sees the steps less than this far away, its own
+            included; `None` for all.
+        flash_attention: not supported; must be `None` or `False`.
+        kernel_initializer: initial value of the projections' kernels. Default: `"glorot_uniform"`.
+        bias_initializer: initial value of the projections' biases. Default: `"zeros"`.
+        kernel_regularizer: penalty on the kernels that is added to the loss; `None` for no penalty.
+        bias_regularizer: penalty on the biases; `None` for no penalty.
+        activity_regularizer: penalty on the outputs of the projections; `None` for no penalty.
+        kernel_constraint: function that projects the kernels after each update; `None` for no
+            constraint.
+        bias_constraint: function that projects the biases after each update; `None` for no
+            constraint.
+        use_gate: whether the result is multiplied by a sigmoid of another projection of the query.
+            Default: `False`.
+        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+            is made.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
 
     Call arguments:
-        query: `(batch, T, dim)`.
-        value: `(batch, S, dim)`.
-        key: `(batch, S, dim)`, the value unless given.
-        query_mask, value_mask, key_mask: which steps are present; those that travel with the tensors
-            unless given.
-        attention_mask: `(batch, T, S)`, which steps each query may see.
-        return_attention_scores: whether to give the weights `(batch, num_heads, T, S)` as well.
+        query: the tensor for whose steps values are averaged, `(batch, T, dim)`.
+        value: what is averaged, `(batch, S, value_dim)`.
+        key: what the queries are compared with, `(batch, S, key_dim)`; `None` for `value`.
+        query_mask, value_mask, key_mask: booleans of shape `(batch, T)` or `(batch, S)`, `False`
+            for steps that are padding; `None` for the masks that the tensors carry.
+        attention_mask: booleans that broadcast to `(batch, T, S)`: which steps of the value each
+            query may see. `None` for all.
+        return_attention_scores: whether to return the attention weights as well.
+        training: whether to drop weights.
         use_causal_mask: whether a query sees only the steps up to its own.
+
+    Input shape: `(batch, T, dim)` for the query and `(batch, S, ...)` for value and key; with
+    several attention axes in place of `T` and `S`.
+
+    Output shape: `(batch, T, dim)`, or with the last axis of `output_shape`. With
+    `return_attention_scores`, a tuple of this and the weights, `(batch, num_heads, T, S)`.
+
+    Raises:
+        ValueError: if a number is not a positive integer, if `dropout` is not between 0 and 1, or
+            if key and value differ in shape apart from the features.
 
     Reference:
         Vaswani et al., "Attention is all you need", 2017.
+
+    Example:
+        >>> layer = MultiHeadAttention(num_heads=2, key_dim=4)
+        >>> x = tf.ones((1, 5, 8))
+        >>> outputs, weights = layer(x, x, use_causal_mask=True, return_attention_scores=True)
+        >>> outputs.shape, weights.shape
+        (TensorShape([1, 5, 8]), TensorShape([1, 2, 5, 5]))
     """
 
     def __init__(
@@ -319,7 +412,7 @@ class MultiHeadAttention(Layer):
         training: Any = None,
         use_causal_mask: bool = False,
     ) -> Any:
-        """The attended values, `(batch, T, dim)`."""
+        """Returns the attended values, `(batch, T, dim)`."""
         key = value if key is None else key
         mask = self._mask(query, value, query_mask, value_mask, key_mask, use_causal_mask)
         if attention_mask is not None:

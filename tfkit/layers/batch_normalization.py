@@ -15,35 +15,61 @@ from tfkit.layers.checks import as_floats, check, check_axes, is_integer
 class BatchNormalization(Layer):
     """Scales each channel to mean 0 and variance 1 over the batch, then by trained factors.
 
-    While training, mean and variance are those of the batch, and moving averages of them are kept;
-    otherwise, and where `trainable` is `False`, the moving averages are used.
+    It computes `gamma * (inputs - mean) / sqrt(variance + epsilon) + beta`, with one `gamma` and
+    `beta` for each channel. In training, `mean` and `variance` are those of the batch, and
+    `moving_mean` and `moving_variance` become `moving * momentum + value * (1 - momentum)`.
+    Otherwise, and where `trainable` is `False`, the moving averages are used.
 
     Args:
-        axis: axis of the channels.
-        momentum: share of the moving averages that is kept at each batch.
-        epsilon: added to the variance.
-        center: whether to add `beta`.
-        scale: whether to multiply by `gamma`.
-        beta_initializer: first value of `beta`.
-        gamma_initializer: first value of `gamma`.
-        moving_mean_initializer: first value of `moving_mean`.
-        moving_variance_initializer: first value of `moving_variance`.
-        beta_regularizer: penalty on `beta`.
-        gamma_regularizer: penalty on `gamma`.
-        beta_constraint: what `beta` goes through after each update.
-        gamma_constraint: what `gamma` goes through after each update.
-        renorm: not supported; `False`.
-        renorm_clipping: not supported; `None`.
-        renorm_momentum: of no effect without `renorm`.
-        synchronized: whether mean and variance are those of the batches of all replicas.
+        axis: integer, the axis of the channels: 1 for `"channels_first"` data. Default: `-1`.
+        momentum: share of the moving averages that is kept at each batch, from 0 to 1. Default:
+            `0.99`.
+        epsilon: small number that is added to the variance. Default: `0.001`.
+        center: whether to add the trained offset `beta`. Default: `True`.
+        scale: whether to multiply by the trained factor `gamma`. Default: `True`.
+        beta_initializer: initial value of `beta`. Default: `"zeros"`.
+        gamma_initializer: initial value of `gamma`. Default: `"ones"`.
+        moving_mean_initializer: initial value of `moving_mean`. Default: `"zeros"`.
+        moving_variance_initializer: initial value of `moving_variance`. Default: `"ones"`.
+        beta_regularizer: penalty on `beta` that is added to the loss; `None` for no penalty.
+        gamma_regularizer: penalty on `gamma` that is added to the loss; `None` for no penalty.
+        beta_constraint: function that projects `beta` after each update; `None` for no constraint.
+        gamma_constraint: function that projects `gamma` after each update; `None` for no
+            constraint.
+        renorm: not supported; must be `False`.
+        renorm_clipping: not supported; must be `None`.
+        renorm_momentum: without effect, since `renorm` is not supported. Default: `0.99`.
+        synchronized: whether mean and variance are those of the batches of all replicas of a
+            `tf.distribute` strategy together. Default: `False`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
         inputs: a tensor.
-        training: whether to use the batch's mean and variance.
-        mask: booleans, `inputs` without its last axis; masked entries do not count.
+        training: whether to use the batch's mean and variance and to update the moving averages.
+        mask: booleans with the inputs' shape without its last axis; entries where it is `False` do
+            not count. `None` for no mask.
+
+    Input shape: Any, with a known number of channels.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: if `axis` is not an axis of the inputs, if the number of channels is unknown, or
+            if the mask has another number of axes.
 
     Reference:
-        Ioffe & Szegedy, "Batch normalization", 2015.
+        Ioffe & Szegedy, "Batch normalization: accelerating deep network training by reducing
+            internal covariate shift", 2015.
+
+    Example:
+        >>> layer = BatchNormalization(epsilon=0.0)
+        >>> layer(tf.constant([[1.0], [3.0]]), training=True).numpy().tolist()
+        [[-1.0], [1.0]]
+        >>> layer.moving_mean.numpy().round(3), layer.moving_variance.numpy().round(3)
+        (array([0.02], dtype=float32), array([1.], dtype=float32))
     """
 
     def __init__(
@@ -129,14 +155,14 @@ class BatchNormalization(Layer):
         self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> tf.Tensor:
-        """The inputs, normalized."""
+        """Returns the inputs, normalized."""
         inputs = as_floats(self, inputs)
         inputs = tf.cast(inputs, tf.float32) if inputs.dtype.size < 4 else inputs
         shape = [1] * inputs.shape.rank
         shape[self.axis] = inputs.shape[self.axis]
 
         def along(value: Any) -> Any:
-            """`value`, one number for each channel, to broadcast along `inputs`."""
+            """Returns `value`, one number for each channel, to broadcast along `inputs`."""
             return value if value is None else tf.cast(tf.reshape(value, shape), inputs.dtype)
 
         use_batch = bool(training) and self.trainable

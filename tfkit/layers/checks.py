@@ -42,7 +42,7 @@ def check_absent(layer: Any, **arguments: Any) -> None:
 
 
 def is_integer(value: Any) -> bool:
-    """Whether `value` is a Python integer, and no boolean."""
+    """Returns whether `value` is a Python integer, and no boolean."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -82,7 +82,7 @@ def check_axes(layer: Any, axes: Sequence[int], input_shape: Any) -> None:
 
 
 def as_floats(layer: Any, inputs: Any) -> Any:
-    """`inputs`, integers and booleans as floats of the layer's compute dtype.
+    """Returns `inputs`, integers and booleans as floats of the layer's compute dtype.
 
     Raises:
         ValueError: for strings.

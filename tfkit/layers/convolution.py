@@ -15,7 +15,7 @@ from tfkit.settings import standardize_data_format
 
 
 def sizes(layer: Layer, argument: str, value: Any, rank: int) -> tuple[int, ...]:
-    """One positive integer for each of `rank` directions."""
+    """Returns one positive integer for each of `rank` directions."""
     many = (value,) * rank if is_integer(value) else value
     holds = (
         isinstance(many, (list, tuple))
@@ -27,30 +27,7 @@ def sizes(layer: Layer, argument: str, value: Any, rank: int) -> tuple[int, ...]
 
 
 class _Convolution(Layer):
-    """A convolution: `activation(conv(inputs, kernel) + bias)`.
-
-    Args:
-        filters: number of output channels.
-        kernel_size: sizes of the kernel, one number or one for each direction.
-        strides: step in each direction.
-        padding: `"valid"` (none), `"same"` (output size is input size over stride), and along one axis
-            `"causal"` (an output sees no later input).
-        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
-        dilation_rate: distance between the kernel's points.
-        groups: number of groups of channels that are convolved apart.
-        activation: name or function, none unless given.
-        use_bias: whether to add a bias.
-        kernel_initializer: first value of `kernel`.
-        bias_initializer: first value of `bias`.
-        kernel_regularizer: penalty on `kernel`.
-        bias_regularizer: penalty on `bias`.
-        activity_regularizer: penalty on the outputs.
-        kernel_constraint: what `kernel` goes through after each update.
-        bias_constraint: what `bias` goes through after each update.
-
-    Raises:
-        ValueError: for sizes that are no positive integers, and other values out of range.
-    """
+    """The base of `Conv1D`, `Conv2D` and `Conv3D`, which describe the arguments; they set `rank`."""
 
     rank = 2
 
@@ -133,7 +110,7 @@ class _Convolution(Layer):
         self.input_spec = InputSpec(min_ndim=self.rank + 2, axes={axis: channels})
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """`activation(conv(inputs, kernel) + bias)`."""
+        """Returns `activation(conv(inputs, kernel) + bias)`."""
         inputs = as_floats(self, inputs)
         padding = self.padding
         if padding == "causal":
@@ -148,37 +125,195 @@ class _Convolution(Layer):
 
 
 class Conv1D(_Convolution):
-    """A convolution along one axis; the arguments are described in `_Convolution`.
+    """A convolution of sequences along time: `activation(conv(inputs, kernel) + bias)`.
 
-    Input shape: `(batch, steps, channels)`, or `(batch, channels, steps)`.
+    With stride `s` and dilation rate `d`, the output at step `i` is the sum over `u` and the
+    channels `c` of `inputs[i * s + u * d, c] * kernel[u, c, filter]`. The kernel is not flipped.
+    `kernel` has shape `(kernel_size, channels / groups, filters)` and `bias` shape `(filters,)`.
 
-    Output shape: `(batch, new_steps, filters)`, or channels second.
+    Args:
+        filters: positive integer, the number of output channels.
+        kernel_size: length of the kernel in steps, an integer.
+        strides: distance of neighbouring windows in steps. Above 1 only where `dilation_rate` is 1.
+            Default: `1`.
+        padding: `"valid"` for no padding; `"same"` for zeros at both ends, so that the output has
+            `ceil(steps / strides)` steps; or `"causal"` for zeros before the first step, so that no
+            output depends on later inputs (for `"channels_last"` only). Default: `"valid"`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        dilation_rate: distance of neighbouring points of the kernel in steps. Default: `1`.
+        groups: number of groups into which the channels are divided; each group of
+            `channels / groups` input channels gives `filters / groups` output channels. Default:
+            `1`.
+        activation: name of an activation such as `"relu"`, or a function of a tensor; `None` is the
+            identity.
+        use_bias: whether to add a trained bias. Default: `True`.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
+            penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
+
+    Input shape: `(batch, steps, channels)`, or `(batch, channels, steps)` with
+    `data_format="channels_first"`.
+
+    Output shape: `(batch, new_steps, filters)`, or `(batch, filters, new_steps)`. With
+    `padding="valid"`, `new_steps` is `ceil((steps - (kernel_size - 1) * dilation_rate) / strides)`.
+
+    Raises:
+        ValueError: if a size, a stride, a rate or a number is not a positive integer, if `filters`
+            or the number of input channels is not a multiple of `groups`, if strides and dilation
+            rate are both above 1, or if `padding` or `data_format` is unknown.
+
+    Reference:
+        van den Oord et al., "WaveNet: a generative model for raw audio", 2016 (causal and dilated
+            convolutions).
+
+    Example:
+        >>> layer = Conv1D(1, 2, padding="causal", kernel_initializer="ones")
+        >>> layer(tf.constant([[[1.0], [2.0], [3.0]]])).numpy().ravel().tolist()
+        [1.0, 3.0, 5.0]
     """
 
     rank = 1
 
 
 class Conv2D(_Convolution):
-    """A convolution of images; the arguments are described in `_Convolution`.
+    """A convolution of images along height and width: `activation(conv(inputs, kernel) + bias)`.
 
-    Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)`.
+    With strides `s` and dilation rates `d`, the output at `(i, j)` is the sum over `u`, `v` and the
+    channels `c` of `inputs[i * s + u * d, j * s + v * d, c] * kernel[u, v, c, filter]`. The kernel
+    is not flipped. `kernel` has shape `(*kernel_size, channels / groups, filters)` and `bias` shape
+    `(filters,)`.
 
-    Output shape: `(batch, new_height, new_width, filters)`, or channels second.
+    Args:
+        filters: positive integer, the number of output channels.
+        kernel_size: height and width of the kernel in pixels, a tuple of two integers, or one
+            integer for both.
+        strides: distance of neighbouring windows in pixels, two integers or one. Above 1 only where
+            `dilation_rate` is 1. Default: `1`.
+        padding: `"valid"` for no padding, or `"same"` for zeros around the input, so that the
+            output has `ceil(size / strides)` entries along an axis. Default: `"valid"`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        dilation_rate: distance of neighbouring points of the kernel in pixels, two integers or one.
+            Default: `1`.
+        groups: number of groups into which the channels are divided; each group of
+            `channels / groups` input channels gives `filters / groups` output channels. Default:
+            `1`.
+        activation: name of an activation such as `"relu"`, or a function of a tensor; `None` is the
+            identity.
+        use_bias: whether to add a trained bias. Default: `True`.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
+            penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
+
+    Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
+    `data_format="channels_first"`.
+
+    Output shape: `(batch, new_height, new_width, filters)`, or
+    `(batch, filters, new_height, new_width)`. With `padding="valid"` a new size is
+    `ceil((size - (kernel_size - 1) * dilation_rate) / strides)`.
+
+    Raises:
+        ValueError: if a size, a stride, a rate or a number is not a positive integer, if `filters`
+            or the number of input channels is not a multiple of `groups`, if strides and dilation
+            rates are both above 1, or if `padding` or `data_format` is unknown.
+
+    Reference:
+        LeCun et al., "Gradient-based learning applied to document recognition", 1998.
 
     Example:
         >>> Conv2D(8, 3, padding="same")(tf.ones((1, 5, 5, 2))).shape
         TensorShape([1, 5, 5, 8])
+        >>> Conv2D(8, (3, 5), strides=2)(tf.ones((1, 9, 9, 2))).shape
+        TensorShape([1, 4, 3, 8])
     """
 
     rank = 2
 
 
 class Conv3D(_Convolution):
-    """A convolution of volumes; the arguments are described in `_Convolution`.
+    """A convolution of volumes along depth, height and width: `activation(conv(inputs, kernel) + bias)`.
 
-    Input shape: `(batch, depth, height, width, channels)`, or channels second.
+    It is `Conv2D` with one more direction: each output is the sum of the products of `kernel` and a
+    window of the inputs, over the window's entries and channels. The kernel is not flipped.
+    `kernel` has shape `(*kernel_size, channels / groups, filters)` and `bias` shape `(filters,)`.
 
-    Output shape: `(batch, new_depth, new_height, new_width, filters)`, or channels second.
+    Args:
+        filters: positive integer, the number of output channels.
+        kernel_size: depth, height and width of the kernel, a tuple of three integers, or one
+            integer for all.
+        strides: distance of neighbouring windows, three integers or one. Above 1 only where
+            `dilation_rate` is 1. Default: `1`.
+        padding: `"valid"` for no padding, or `"same"` for zeros around the input, so that the
+            output has `ceil(size / strides)` entries along an axis. Default: `"valid"`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        dilation_rate: distance of neighbouring points of the kernel, three integers or one.
+            Default: `1`.
+        groups: number of groups into which the channels are divided; each group of
+            `channels / groups` input channels gives `filters / groups` output channels. Default:
+            `1`.
+        activation: name of an activation such as `"relu"`, or a function of a tensor; `None` is the
+            identity.
+        use_bias: whether to add a trained bias. Default: `True`.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
+            penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
+
+    Input shape: `(batch, depth, height, width, channels)`, or
+    `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
+
+    Output shape: `(batch, new_depth, new_height, new_width, filters)`, or with `filters` as second
+    axis. With `padding="valid"` a new size is
+    `ceil((size - (kernel_size - 1) * dilation_rate) / strides)`.
+
+    Raises:
+        ValueError: if a size, a stride, a rate or a number is not a positive integer, if `filters`
+            or the number of input channels is not a multiple of `groups`, if strides and dilation
+            rates are both above 1, or if `padding` or `data_format` is unknown.
+
+    Reference:
+        Tran et al., "Learning spatiotemporal features with 3D convolutional networks", 2015.
+
+    Example:
+        >>> Conv3D(2, 3)(tf.ones((1, 4, 5, 6, 1))).shape
+        TensorShape([1, 2, 3, 4, 2])
     """
 
     rank = 3

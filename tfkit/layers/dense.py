@@ -13,33 +13,50 @@ from tfkit.layers.checks import as_floats, check_absent, check_positive_integer
 
 
 class Dense(Layer):
-    """`activation(inputs @ kernel + bias)`.
+    """A densely connected layer: `activation(inputs @ kernel + bias)`.
+
+    `kernel` has shape `(input_dim, units)` and `bias` shape `(units,)`. Inputs of more than two
+    axes are multiplied along their last axis.
 
     Args:
-        units: size of the output's last axis.
-        activation: name or function, none unless given.
-        use_bias: whether to add a bias.
-        kernel_initializer: first value of `kernel`.
-        bias_initializer: first value of `bias`.
-        kernel_regularizer: penalty on `kernel`.
-        bias_regularizer: penalty on `bias`.
-        activity_regularizer: penalty on the outputs.
-        kernel_constraint: what `kernel` goes through after each update.
-        bias_constraint: what `bias` goes through after each update.
-        lora_rank: not supported; `None`.
-        lora_alpha: not supported; `None`.
-        quantization_config: not supported; `None`.
+        units: positive integer, the size of the output's last axis.
+        activation: name of an activation such as `"relu"`, or a function of a tensor; `None` is the
+            identity.
+        use_bias: whether to add a trained bias. Default: `True`.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
+            penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        lora_rank: not supported; must be `None`.
+        lora_alpha: not supported; must be `None`.
+        quantization_config: not supported; must be `None`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
 
-    Input shape: `(batch, ..., input_dim)`; integers are cast to the compute dtype.
+    Input shape: `(batch, ..., input_dim)`; integers are cast to the compute dtype. A
+    `tf.SparseTensor` of two axes is taken too.
 
     Output shape: `(batch, ..., units)`.
 
     Raises:
-        ValueError: for `units` that is no positive integer.
+        ValueError: if `units` is not a positive integer, or if the inputs' last axis has another
+            size than `kernel` was built for.
 
     Example:
-        >>> Dense(4, activation="relu")(tf.ones((2, 3))).shape
-        TensorShape([2, 4])
+        >>> layer = Dense(2, kernel_initializer="ones", activation="relu")
+        >>> layer(tf.constant([[1.0, 2.0, 3.0], [0.0, 0.0, -1.0]])).numpy().tolist()
+        [[6.0, 6.0], [0.0, 0.0]]
+        >>> [tuple(weight.shape) for weight in layer.weights]
+        [(3, 2), (2,)]
     """
 
     def __init__(
@@ -101,7 +118,7 @@ class Dense(Layer):
         self.input_spec = InputSpec(min_ndim=2, axes={-1: input_dim})
 
     def call(self, inputs: Any, training: Any = None) -> tf.Tensor:
-        """The outputs for `inputs`, a tensor or a sparse tensor of rank 2."""
+        """Returns the outputs for `inputs`, a tensor or a sparse tensor of rank 2."""
         inputs = as_floats(self, inputs)
         if isinstance(inputs, tf.SparseTensor):
             outputs = tf.sparse.sparse_dense_matmul(inputs, self.kernel)

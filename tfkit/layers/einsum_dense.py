@@ -17,25 +17,43 @@ _EQUATION = re.compile(r"(\.\.\.)?([a-zA-Z]+)(\.\.\.)?,([a-zA-Z]+)->(\.\.\.)?([a
 
 
 class EinsumDense(Layer):
-    """`activation(einsum(equation, inputs, kernel) + bias)`.
+    """A dense layer for any axes: `activation(einsum(equation, inputs, kernel) + bias)`.
 
     Args:
-        equation: of inputs and kernel, such as `"abc,cd->abd"`; the first letter is the batch.
-            `"...x,xy->...y"` leaves axes before alone, `"ab...,bc->ac..."` axes after.
-        output_shape: sizes of the output's lettered axes without the batch; `None` where the input
-            has the size.
-        activation: name or function, none unless given.
-        bias_axes: letters of the output's axes along which the bias differs; no bias unless given.
-        kernel_initializer: first value of `kernel`.
-        bias_initializer: first value of `bias`.
-        kernel_regularizer: penalty on `kernel`.
-        bias_regularizer: penalty on `bias`.
-        kernel_constraint: what `kernel` goes through after each update.
-        bias_constraint: what `bias` goes through after each update.
-        lora_rank: not supported; `None`.
-        lora_alpha: not supported; `None`.
-        gptq_unpacked_column_size: not supported; `None`.
-        quantization_config: not supported; `None`.
+        equation: Einstein summation of inputs and kernel, such as `"abc,cd->abd"`; the first letter
+            is the batch. `"...x,xy->...y"` leaves the axes before alone, `"ab...,bc->ac..."` the
+            axes after.
+        output_shape: sizes of the output's lettered axes without the batch, a tuple or one integer;
+            `None` where the inputs have the size.
+        activation: name of an activation such as `"relu"`, or a function of a tensor; `None` is the
+            identity.
+        bias_axes: letters of the output's axes along which the bias has entries, such as `"d"`;
+            `None` for no bias.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        lora_rank: not supported; must be `None`.
+        lora_alpha: not supported; must be `None`.
+        gptq_unpacked_column_size: not supported; must be `None`.
+        quantization_config: not supported; must be `None`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: As `equation` says.
+
+    Output shape: As `equation` and `output_shape` say.
+
+    Raises:
+        ValueError: if the equation has another form, or if equation, inputs' shape, `output_shape`
+            and `bias_axes` do not fit together.
 
     Example:
         >>> layer = EinsumDense("abc,cd->abd", output_shape=(None, 8), bias_axes="d")
@@ -153,7 +171,7 @@ class EinsumDense(Layer):
         return sizes, kernel, outputs, rest if after else 0
 
     def call(self, inputs: Any, training: Any = None) -> tf.Tensor:
-        """The outputs for `inputs`."""
+        """Returns the outputs for `inputs`."""
         outputs = tensorflow_faults.einsum(self.equation, as_floats(self, inputs), self.kernel)
         if self.bias is not None:
             outputs += self.bias

@@ -13,30 +13,45 @@ from tfkit.layers.checks import check_absent, check_positive_integer
 
 
 class Embedding(Layer):
-    """A trained vector for each of the integers from 0 to `input_dim - 1`.
+    """Maps each integer from 0 to `input_dim - 1` to a trained vector: `embeddings[inputs]`.
+
+    `embeddings` has shape `(input_dim, output_dim)`.
 
     Args:
-        input_dim: number of vectors, the largest id plus one.
-        output_dim: size of a vector.
-        embeddings_initializer: first value of `embeddings`.
-        embeddings_regularizer: penalty on `embeddings`.
-        embeddings_constraint: what `embeddings` goes through after each update.
-        mask_zero: whether id 0 is padding, which later layers, losses and metrics leave out.
-        weights: value of `embeddings`, of shape `(input_dim, output_dim)`; replaces the initial one.
-        lora_rank: not supported; `None`.
-        lora_alpha: not supported; `None`.
-        quantization_config: not supported; `None`.
+        input_dim: positive integer, the number of vectors: the largest id plus one.
+        output_dim: positive integer, the size of a vector.
+        embeddings_initializer: initial value of `embeddings`, as a name, a configuration or an
+            `Initializer`. Default: `"uniform"`.
+        embeddings_regularizer: penalty on `embeddings` that is added to the loss; `None` for no
+            penalty.
+        embeddings_constraint: function that projects `embeddings` after each update; `None` for no
+            constraint.
+        mask_zero: whether id 0 stands for padding. If so, the outputs carry a mask that is `False`
+            there, which later layers, losses and metrics respect. Default: `False`.
+        weights: value of `embeddings`, an array of shape `(input_dim, output_dim)`, which replaces
+            the initial one; `None` for the initializer's.
+        lora_rank: not supported; must be `None`.
+        lora_alpha: not supported; must be `None`.
+        quantization_config: not supported; must be `None`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
-    Input shape: any; integers, or floats that are cast to integers.
+    Input shape: Any, of integers, or of floats that are cast to `int32`.
 
     Output shape: `(..., output_dim)`.
 
     Raises:
-        ValueError: for sizes that are no positive integers.
+        ValueError: if a size is not a positive integer, or if the inputs are strings.
+        InvalidArgumentError: if an id is negative or not below `input_dim`.
 
     Example:
-        >>> Embedding(10, 4)(tf.constant([[1, 2, 0]])).shape
+        >>> layer = Embedding(10, 4, mask_zero=True)
+        >>> layer(tf.constant([[1, 2, 0]])).shape
         TensorShape([1, 3, 4])
+        >>> layer.compute_mask(tf.constant([[1, 2, 0]])).numpy().tolist()
+        [[True, True, False]]
     """
 
     def __init__(
@@ -87,7 +102,7 @@ class Embedding(Layer):
             )
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The vectors of the ids `inputs`."""
+        """Returns the vectors of the ids `inputs`."""
         if inputs.dtype == tf.string:
             raise ValueError(
                 f"Layer '{self.path}' (of type {type(self).__name__}) takes integer ids. "
@@ -97,9 +112,9 @@ class Embedding(Layer):
         return tf.cast(tf.nn.embedding_lookup(self.embeddings, ids), self.compute_dtype)
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
-        """Where the id is not 0, if `mask_zero`."""
+        """Returns where the id is not 0, if `mask_zero`."""
         return tf.not_equal(inputs, 0) if self.mask_zero else None
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, without `weights`: these are state."""
+        """Returns the constructor's arguments, without `weights`: these are state."""
         return {**super().get_config(), "weights": None}

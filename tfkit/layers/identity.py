@@ -8,25 +8,56 @@ from tfkit.core.layer import Layer
 
 
 class Identity(Layer):
-    """Gives its inputs."""
+    """Returns its inputs.
+
+    Args:
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any.
+
+    Output shape: That of the inputs.
+
+    Example:
+        >>> Identity()(tf.constant([1.0, 2.0])).numpy().tolist()
+        [1.0, 2.0]
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
 
     def call(self, inputs: Any) -> Any:
-        """The inputs."""
+        """Returns the inputs."""
         return inputs
 
 
 class Wrapper(Layer):
-    """Base of layers around another layer; subclasses define `call`.
+    """The base of layers around another layer, `self.layer`; a subclass defines `call`.
 
     Args:
         layer: the layer inside.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: As the subclass says; `build` builds the layer inside for it.
+
+    Output shape: As the subclass says.
 
     Raises:
-        ValueError: where `layer` is no layer.
+        ValueError: if `layer` is not a layer.
+
+    Example:
+        >>> from tfkit.layers import Dense
+        >>> class Residual(Wrapper):
+        ...     def call(self, inputs):
+        ...         return inputs + self.layer(inputs)
+        >>> Residual(Dense(3, kernel_initializer="zeros"))(tf.ones((1, 3))).numpy().tolist()
+        [[1.0, 1.0, 1.0]]
     """
 
     def __init__(self, layer: Layer, **kwargs: Any) -> None:

@@ -16,7 +16,7 @@ from tfkit.core.layer import Layer
 
 
 class Lambda(Layer):
-    """Calls a function of the inputs. Weights that the function uses are not tracked.
+    """Calls a function of the inputs: `function(inputs)`. Weights that it uses are not tracked.
 
     To be saved, the function must be defined with `def` and registered with
     `@tfkit.saving.register_keras_serializable()`: files hold its name and never its code.
@@ -24,10 +24,22 @@ class Lambda(Layer):
     Args:
         function: function of the inputs; it gets `mask` and `training` if it takes them.
         output_shape: shape of one sample of the outputs, or a function of the inputs' shape that
-            gives the outputs' shape with the batch; for functions whose output shape TensorFlow
-            cannot know. Outputs of another shape are an error.
-        mask: the mask of the outputs, or a function of inputs and their mask that gives it.
-        arguments: dict of further keyword arguments of the function.
+            returns the outputs' shape with the batch; for functions whose output shape TensorFlow
+            cannot infer. `None` for the inferred shape.
+        mask: the mask of the outputs, or a function of inputs and their mask that returns it;
+            `None` for no mask.
+        arguments: dict of further keyword arguments of the function; `None` for none.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any that `function` takes.
+
+    Output shape: That of `function`'s result.
+
+    Raises:
+        ValueError: if `function` is not callable, or if the outputs do not have `output_shape`.
 
     Example:
         >>> Lambda(lambda x: x**2)(tf.constant([3.0])).numpy().tolist()
@@ -56,7 +68,7 @@ class Lambda(Layer):
         self._takes = inspect.getfullargspec(function).args
 
     def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
-        """What the function gives."""
+        """Returns what the function returns."""
         given = {"mask": mask, "training": training}
         wanted = {name: value for name, value in given.items() if name in self._takes}
         outputs = convert(self.function)(inputs, **{**self.arguments, **wanted})
@@ -77,7 +89,7 @@ class Lambda(Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Lambda:
-        """A new layer, with functions that are registered.
+        """Returns a new layer, with functions that are registered.
 
         Raises:
             ValueError: for Python bytecode, in any form in which Keras has stored it.
@@ -88,7 +100,7 @@ class Lambda(Layer):
         return cast(Lambda, super().from_config(config))
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, functions by their names.
+        """Returns the constructor's arguments, functions by their names.
 
         Raises:
             TypeError: for a lambda, which has no name.

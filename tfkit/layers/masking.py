@@ -12,12 +12,23 @@ from tfkit.core.layer import Layer
 class Masking(Layer):
     """Masks the time steps whose features all equal a value; their features become 0.
 
+    Later layers, losses and metrics that take masks leave these steps out.
+
     Args:
-        mask_value: the value that stands for a missing feature.
+        mask_value: the value that stands for a missing feature. Default: `0.0`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, steps, features)`.
 
-    Output shape: the same; the mask has shape `(batch, steps)`.
+    Output shape: That of the inputs; the mask has shape `(batch, steps)`.
+
+    Example:
+        >>> layer = Masking(mask_value=-1.0)
+        >>> layer.compute_mask(tf.constant([[[1.0, -1.0], [-1.0, -1.0]]])).numpy().tolist()
+        [[True, False]]
     """
 
     def __init__(self, mask_value: Any = 0.0, **kwargs: Any) -> None:
@@ -26,10 +37,10 @@ class Masking(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, 0 in masked steps."""
+        """Returns the inputs, 0 in masked steps."""
         present = self.compute_mask(inputs)
         return tf.where(present[..., tf.newaxis], inputs, tf.zeros_like(inputs))
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> tf.Tensor:
-        """Where a feature differs from `mask_value`."""
+        """Returns where a feature differs from `mask_value`."""
         return tf.reduce_any(tf.not_equal(inputs, tf.cast(self.mask_value, inputs.dtype)), axis=-1)

@@ -43,7 +43,7 @@ class Merge(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The combined tensor."""
+        """Returns the combined tensor."""
         _check_list(self, inputs, self._count)
         try:
             functools.reduce(tf.broadcast_static_shape, [x.shape[1:] for x in inputs])
@@ -53,7 +53,7 @@ class Merge(Layer):
         return self._merge([_with_rank(x, rank) for x in inputs], [_mask(x) for x in inputs])
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
-        """Where any input is present, if all inputs have a mask."""
+        """Returns where any input is present, if all inputs have a mask."""
         if previous_mask is None or any(mask is None for mask in previous_mask):
             return None
         return functools.reduce(tf.logical_or, previous_mask)
@@ -79,14 +79,59 @@ def _mask(x: tf.Tensor) -> Any:
 
 
 class Add(Merge):
-    """Sum of the inputs."""
+    """The sum of the inputs, entry by entry: `inputs[0] + inputs[1] + ...`.
+
+    Args:
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        inputs: a list of tensors.
+
+    Input shape: A list of tensors whose samples' shapes broadcast; missing axes are inserted after
+    the batch.
+
+    Output shape: The shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> Add()([tf.constant([1.0, 2.0]), tf.constant([10.0, 20.0])]).numpy().tolist()
+        [11.0, 22.0]
+    """
 
     def _merge(self, inputs: list[tf.Tensor], masks: list[Any]) -> tf.Tensor:
         return functools.reduce(tf.add, inputs)
 
 
 class Subtract(Merge):
-    """First input minus the second."""
+    """The difference of two inputs, entry by entry: `inputs[0] - inputs[1]`.
+
+    Args:
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        inputs: a list of two tensors.
+
+    Input shape: A list of two tensors whose samples' shapes broadcast; missing axes are inserted
+    after the batch.
+
+    Output shape: The shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of two tensors, or if their shapes do not
+            broadcast.
+
+    Example:
+        >>> Subtract()([tf.constant([11.0, 22.0]), tf.constant([1.0, 2.0])]).numpy().tolist()
+        [10.0, 20.0]
+    """
 
     _count = 2
 
@@ -95,14 +140,60 @@ class Subtract(Merge):
 
 
 class Average(Merge):
-    """Mean of the inputs."""
+    """The mean of the inputs, entry by entry: `(inputs[0] + inputs[1] + ...) / n`.
+
+    Args:
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        inputs: a list of tensors.
+
+    Input shape: A list of tensors whose samples' shapes broadcast; missing axes are inserted after
+    the batch.
+
+    Output shape: The shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> Average()([tf.constant([1.0, 2.0]), tf.constant([3.0, 6.0])]).numpy().tolist()
+        [2.0, 4.0]
+    """
 
     def _merge(self, inputs: list[tf.Tensor], masks: list[Any]) -> tf.Tensor:
         return functools.reduce(tf.add, inputs) / len(inputs)
 
 
 class Multiply(Merge):
-    """Product of the inputs; masked entries count as 1, and as 0 where every input is masked."""
+    """The product of the inputs, entry by entry: `inputs[0] * inputs[1] * ...`.
+
+    Where some inputs are masked, they count as 1; where all are, the output is 0.
+
+    Args:
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        inputs: a list of tensors.
+
+    Input shape: A list of tensors whose samples' shapes broadcast; missing axes are inserted after
+    the batch.
+
+    Output shape: The shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> Multiply()([tf.constant([1.0, 2.0]), tf.constant([10.0, 20.0])]).numpy().tolist()
+        [10.0, 40.0]
+    """
 
     def _merge(self, inputs: list[tf.Tensor], masks: list[Any]) -> tf.Tensor:
         factors = [
@@ -133,13 +224,61 @@ class _Extremum(Merge):
 
 
 class Maximum(_Extremum):
-    """Greatest of the inputs, entry by entry."""
+    """The greatest of the inputs, entry by entry.
+
+    Where some inputs are masked, the others decide.
+
+    Args:
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        inputs: a list of tensors.
+
+    Input shape: A list of tensors whose samples' shapes broadcast; missing axes are inserted after
+    the batch.
+
+    Output shape: The shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> Maximum()([tf.constant([1.0, 5.0]), tf.constant([3.0, 2.0])]).numpy().tolist()
+        [3.0, 5.0]
+    """
 
     _choose = staticmethod(tf.maximum)
 
 
 class Minimum(_Extremum):
-    """Least of the inputs, entry by entry."""
+    """The least of the inputs, entry by entry.
+
+    Where some inputs are masked, the others decide.
+
+    Args:
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        inputs: a list of tensors.
+
+    Input shape: A list of tensors whose samples' shapes broadcast; missing axes are inserted after
+    the batch.
+
+    Output shape: The shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> Minimum()([tf.constant([1.0, 5.0]), tf.constant([3.0, 2.0])]).numpy().tolist()
+        [1.0, 2.0]
+    """
 
     _choose = staticmethod(tf.minimum)
 
@@ -148,10 +287,25 @@ class Concatenate(Layer):
     """Joins the inputs along an axis.
 
     Args:
-        axis: the axis, the last unless given.
+        axis: integer, the axis along which the inputs follow each other. Default: `-1`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
-        inputs: a list of tensors with equal sizes along the other axes.
+        inputs: a list of tensors.
+
+    Input shape: A list of tensors with equal sizes along all other axes.
+
+    Output shape: That of the inputs with the sum of their sizes along `axis`.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if they differ along another axis.
+
+    Example:
+        >>> Concatenate()([tf.ones((2, 3)), tf.ones((2, 4))]).shape
+        TensorShape([2, 7])
     """
 
     def __init__(self, axis: int = -1, **kwargs: Any) -> None:
@@ -160,7 +314,7 @@ class Concatenate(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The joined tensor."""
+        """Returns the joined tensor."""
         _check_list(self, inputs)
         others = [list(x.shape) for x in inputs]
         for sizes in others:
@@ -188,20 +342,36 @@ class Concatenate(Layer):
 class Dot(Layer):
     """Products of the samples of two inputs, summed over an axis of each.
 
+    For vectors it is the dot product of each pair of samples, for matrices a matrix product.
+
     Args:
-        axes: the axis to sum over, batch counted; or one for each input.
+        axes: integer, the axis to sum over, with the batch as axis 0; or a tuple of one for each
+            input.
         normalize: whether vectors along the axes are first scaled to length 1, which makes the
-            output the cosine of angles.
+            outputs cosines. Default: `False`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
         inputs: a list of two tensors.
 
-    Output shape: batch, remaining axes of the first input, remaining axes of the second;
-        `(batch, 1)` where none remain.
+    Input shape: A list of two tensors with equal sizes along the summed axes.
+
+    Output shape: The batch, the remaining axes of the first input, then those of the second;
+    `(batch, 1)` where none remain.
+
+    Raises:
+        TypeError: if `axes` is neither an integer nor a tuple.
+        ValueError: if `axes` has another form or names the batch, or if the inputs are not two
+            tensors of equal sizes along it.
 
     Example:
         >>> Dot(axes=1)([tf.ones((2, 5)), tf.ones((2, 5))]).numpy().tolist()
         [[5.0], [5.0]]
+        >>> Dot(axes=(2, 1))([tf.ones((2, 3, 4)), tf.ones((2, 4, 5))]).shape
+        TensorShape([2, 3, 5])
     """
 
     def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:
@@ -221,7 +391,7 @@ class Dot(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The products."""
+        """Returns the products."""
         _check_list(self, inputs, 2)
         given = (self.axes, self.axes) if is_integer(self.axes) else self.axes
         axes = [axis % x.shape.rank for axis, x in zip(given, inputs, strict=True)]
@@ -246,45 +416,167 @@ class Dot(Layer):
         return product[:, tf.newaxis] if kept == "b" else product
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> None:
-        """No mask."""
+        """Returns no mask: the outputs have none."""
         return None
 
 
 def add(inputs: Any, **kwargs: Any) -> Any:
-    """`Add(**kwargs)(inputs)`."""
+    """Returns the sum of tensors, entry by entry, as `Add` does.
+
+    Args:
+        inputs: list of tensors whose samples' shapes broadcast.
+        **kwargs: arguments of the layer `Add`, such as `name`.
+
+    Returns:
+        A tensor of the shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> add([tf.constant([1.0, 2.0]), tf.constant([10.0, 20.0])]).numpy().tolist()
+        [11.0, 22.0]
+    """
     return Add(**kwargs)(inputs)
 
 
 def subtract(inputs: Any, **kwargs: Any) -> Any:
-    """`Subtract(**kwargs)(inputs)`."""
+    """Returns the first tensor minus the second, entry by entry, as `Subtract` does.
+
+    Args:
+        inputs: list of two tensors whose samples' shapes broadcast.
+        **kwargs: arguments of the layer `Subtract`, such as `name`.
+
+    Returns:
+        A tensor of the shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> subtract([tf.constant([1.0, 2.0]), tf.constant([10.0, 20.0])]).numpy().tolist()
+        [-9.0, -18.0]
+    """
     return Subtract(**kwargs)(inputs)
 
 
 def multiply(inputs: Any, **kwargs: Any) -> Any:
-    """`Multiply(**kwargs)(inputs)`."""
+    """Returns the product of tensors, entry by entry, as `Multiply` does.
+
+    Args:
+        inputs: list of tensors whose samples' shapes broadcast.
+        **kwargs: arguments of the layer `Multiply`, such as `name`.
+
+    Returns:
+        A tensor of the shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> multiply([tf.constant([1.0, 2.0]), tf.constant([10.0, 20.0])]).numpy().tolist()
+        [10.0, 40.0]
+    """
     return Multiply(**kwargs)(inputs)
 
 
 def average(inputs: Any, **kwargs: Any) -> Any:
-    """`Average(**kwargs)(inputs)`."""
+    """Returns the mean of tensors, entry by entry, as `Average` does.
+
+    Args:
+        inputs: list of tensors whose samples' shapes broadcast.
+        **kwargs: arguments of the layer `Average`, such as `name`.
+
+    Returns:
+        A tensor of the shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> average([tf.constant([1.0, 2.0]), tf.constant([10.0, 20.0])]).numpy().tolist()
+        [5.5, 11.0]
+    """
     return Average(**kwargs)(inputs)
 
 
 def maximum(inputs: Any, **kwargs: Any) -> Any:
-    """`Maximum(**kwargs)(inputs)`."""
+    """Returns the greatest of tensors, entry by entry, as `Maximum` does.
+
+    Args:
+        inputs: list of tensors whose samples' shapes broadcast.
+        **kwargs: arguments of the layer `Maximum`, such as `name`.
+
+    Returns:
+        A tensor of the shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> maximum([tf.constant([1.0, 2.0]), tf.constant([10.0, 20.0])]).numpy().tolist()
+        [10.0, 20.0]
+    """
     return Maximum(**kwargs)(inputs)
 
 
 def minimum(inputs: Any, **kwargs: Any) -> Any:
-    """`Minimum(**kwargs)(inputs)`."""
+    """Returns the least of tensors, entry by entry, as `Minimum` does.
+
+    Args:
+        inputs: list of tensors whose samples' shapes broadcast.
+        **kwargs: arguments of the layer `Minimum`, such as `name`.
+
+    Returns:
+        A tensor of the shape to which the inputs broadcast.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if their shapes do not broadcast.
+
+    Example:
+        >>> minimum([tf.constant([1.0, 2.0]), tf.constant([10.0, 20.0])]).numpy().tolist()
+        [1.0, 2.0]
+    """
     return Minimum(**kwargs)(inputs)
 
 
 def concatenate(inputs: Any, axis: int = -1, **kwargs: Any) -> Any:
-    """`Concatenate(axis, **kwargs)(inputs)`."""
+    """Returns tensors joined along an axis, as `Concatenate` does.
+
+    Args:
+        inputs: list of tensors with equal sizes along all other axes.
+        axis: integer, the axis along which they follow each other. Default: `-1`.
+        **kwargs: arguments of the layer `Concatenate`, such as `name`.
+
+    Returns:
+        A tensor with the sum of the sizes along `axis`.
+
+    Raises:
+        ValueError: if the inputs are not a list of tensors, or if they differ along another axis.
+
+    Example:
+        >>> concatenate([tf.ones((2, 3)), tf.ones((2, 4))]).shape
+        TensorShape([2, 7])
+    """
     return Concatenate(axis=axis, **kwargs)(inputs)
 
 
 def dot(inputs: Any, axes: Any = -1, **kwargs: Any) -> Any:
-    """`Dot(axes, **kwargs)(inputs)`."""
+    """Returns the products of the samples of two tensors, summed over an axis of each, as `Dot` does.
+
+    Args:
+        inputs: list of two tensors with equal sizes along the summed axes.
+        axes: integer, the axis to sum over, or a tuple of one for each tensor. Default: `-1`.
+        **kwargs: arguments of the layer `Dot`: `normalize` and `name`, for example.
+
+    Returns:
+        A tensor of the batch, the remaining axes of the first tensor, then those of the second.
+
+    Raises:
+        ValueError: if the inputs are not two tensors of equal sizes along the axes.
+
+    Example:
+        >>> dot([tf.ones((2, 5)), tf.ones((2, 5))]).numpy().tolist()
+        [[5.0], [5.0]]
+    """
     return Dot(axes=axes, **kwargs)(inputs)

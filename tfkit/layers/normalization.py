@@ -43,20 +43,44 @@ def _positive_axes(axis: Any, rank: int) -> list[int]:
 class LayerNormalization(Layer):
     """Scales each sample to mean 0 and variance 1 over some axes, then by trained factors.
 
+    It computes `gamma * (inputs - mean) / sqrt(variance + epsilon) + beta`, with mean and variance
+    over `axis`. `gamma` and `beta` have the sizes of the inputs along `axis`. It computes the same
+    in training and outside of it.
+
     Args:
-        axis: axis or axes that are normalized together.
-        epsilon: added to the variance.
-        center: whether to add `beta`.
-        scale: whether to multiply by `gamma`.
-        beta_initializer: first value of `beta`.
-        gamma_initializer: first value of `gamma`.
-        beta_regularizer: penalty on `beta`.
-        gamma_regularizer: penalty on `gamma`.
-        beta_constraint: what `beta` goes through after each update.
-        gamma_constraint: what `gamma` goes through after each update.
+        axis: integer, or a list of integers: the axis or axes that are normalized together.
+            Default: `-1`.
+        epsilon: small number that is added to the variance. Default: `0.001`.
+        center: whether to add the trained offset `beta`. Default: `True`.
+        scale: whether to multiply by the trained factor `gamma`. Default: `True`.
+        beta_initializer: initial value of `beta`. Default: `"zeros"`.
+        gamma_initializer: initial value of `gamma`. Default: `"ones"`.
+        beta_regularizer: penalty on `beta` that is added to the loss; `None` for no penalty.
+        gamma_regularizer: penalty on `gamma` that is added to the loss; `None` for no penalty.
+        beta_constraint: function that projects `beta` after each update; `None` for no constraint.
+        gamma_constraint: function that projects `gamma` after each update; `None` for no
+            constraint.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any, with known sizes along `axis`.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        TypeError: if `axis` is neither an integer nor a list of integers.
+        ValueError: if `axis` is not an axis of the inputs, or if its size is unknown.
 
     Reference:
         Ba et al., "Layer normalization", 2016.
+
+    Example:
+        >>> LayerNormalization(epsilon=0.0)(
+        ...     tf.constant([[1.0, 3.0], [20.0, 10.0]])
+        ... ).numpy().tolist()
+        [[-1.0, 1.0], [1.0, -1.0]]
     """
 
     def __init__(
@@ -114,7 +138,7 @@ class LayerNormalization(Layer):
             )
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, normalized."""
+        """Returns the inputs, normalized."""
         inputs = _in_32_bits(self, inputs)
         axes = _positive_axes(self.axis, inputs.shape.rank)
         mean, variance = tf.nn.moments(inputs, axes, keepdims=True)
@@ -131,12 +155,32 @@ class LayerNormalization(Layer):
 class RMSNormalization(Layer):
     """Divides each sample by its root mean square over some axes, then scales by a trained factor.
 
+    It computes `scale * inputs / sqrt(mean(inputs**2) + epsilon)`. `scale` has the sizes of the
+    inputs along `axis` and starts as ones.
+
     Args:
-        axis: axis or axes that are normalized together.
-        epsilon: added to the mean square.
+        axis: integer, or a list of integers: the axis or axes that are normalized together.
+            Default: `-1`.
+        epsilon: small number that is added to the mean square. Default: `1e-06`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any, with known sizes along `axis`.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        TypeError: if `axis` is neither an integer nor a list of integers.
+        ValueError: if `axis` is not an axis of the inputs, or if its size is unknown.
 
     Reference:
         Zhang & Sennrich, "Root mean square layer normalization", 2019.
+
+    Example:
+        >>> RMSNormalization()(tf.constant([[3.0, 3.0], [0.0, 0.0]])).numpy().round(3).tolist()
+        [[1.0, 1.0], [0.0, 0.0]]
     """
 
     def __init__(self, axis: Any = -1, epsilon: float = 1e-6, **kwargs: Any) -> None:
@@ -152,7 +196,7 @@ class RMSNormalization(Layer):
         self.scale = self.add_weight(name="scale", shape=shape, initializer="ones")
 
     def call(self, x: Any) -> tf.Tensor:
-        """The inputs, normalized."""
+        """Returns the inputs, normalized."""
         inputs = _in_32_bits(self, x)
         axes = _positive_axes(self.axis, inputs.shape.rank)
         mean_square = tf.reduce_mean(tf.square(inputs), axes, keepdims=True)
@@ -163,22 +207,43 @@ class RMSNormalization(Layer):
 class GroupNormalization(Layer):
     """Scales groups of channels of each sample to mean 0 and variance 1, then by trained factors.
 
+    It computes `gamma * (inputs - mean) / sqrt(variance + epsilon) + beta`, with mean and variance
+    over all places and the channels of one group, and one `gamma` and `beta` for each channel.
+
     Args:
-        groups: number of groups, which must divide the number of channels; -1 is one for each
-            channel.
-        axis: axis of the channels.
-        epsilon: added to the variance.
-        center: whether to add `beta`.
-        scale: whether to multiply by `gamma`.
-        beta_initializer: first value of `beta`.
-        gamma_initializer: first value of `gamma`.
-        beta_regularizer: penalty on `beta`.
-        gamma_regularizer: penalty on `gamma`.
-        beta_constraint: what `beta` goes through after each update.
-        gamma_constraint: what `gamma` goes through after each update.
+        groups: number of groups, a divisor of the number of channels; -1 for one group for each
+            channel, which is instance normalization. Default: `32`.
+        axis: integer, the axis of the channels. Default: `-1`.
+        epsilon: small number that is added to the variance. Default: `0.001`.
+        center: whether to add the trained offset `beta`. Default: `True`.
+        scale: whether to multiply by the trained factor `gamma`. Default: `True`.
+        beta_initializer: initial value of `beta`. Default: `"zeros"`.
+        gamma_initializer: initial value of `gamma`. Default: `"ones"`.
+        beta_regularizer: penalty on `beta` that is added to the loss; `None` for no penalty.
+        gamma_regularizer: penalty on `gamma` that is added to the loss; `None` for no penalty.
+        beta_constraint: function that projects `beta` after each update; `None` for no constraint.
+        gamma_constraint: function that projects `gamma` after each update; `None` for no
+            constraint.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: `(batch, ..., channels)`, or with the channels at `axis`.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: if `groups` is neither positive nor -1, if the number of channels is unknown or
+            not a multiple of it, or if `axis` is not an axis of the inputs.
 
     Reference:
         Wu & He, "Group normalization", 2018.
+
+    Example:
+        >>> layer = GroupNormalization(groups=2, epsilon=0.0)
+        >>> layer(tf.constant([[1.0, 3.0, 20.0, 10.0]])).numpy().tolist()
+        [[-1.0, 1.0, 1.0, -1.0]]
     """
 
     def __init__(
@@ -243,7 +308,7 @@ class GroupNormalization(Layer):
         self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, normalized."""
+        """Returns the inputs, normalized."""
         inputs = _in_32_bits(self, inputs)
         rank = inputs.shape.rank
         axis = self.axis % rank
@@ -264,10 +329,28 @@ class GroupNormalization(Layer):
 
 
 class UnitNormalization(Layer):
-    """Scales each sample to length 1 over some axes.
+    """Scales each sample to Euclidean length 1 over some axes: `inputs / sqrt(sum(inputs**2))`.
+
+    Samples of zeros stay zeros.
 
     Args:
-        axis: axis or axes along which the sum of squares becomes 1.
+        axis: integer, or a list of integers: the axis or axes along which the squares sum to 1.
+            Default: `-1`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        TypeError: if `axis` is neither an integer nor a list of integers.
+
+    Example:
+        >>> UnitNormalization()(tf.constant([[3.0, 4.0]])).numpy()
+        array([[0.6, 0.8]], dtype=float32)
     """
 
     def __init__(self, axis: Any = -1, **kwargs: Any) -> None:
@@ -276,6 +359,6 @@ class UnitNormalization(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, scaled; all zeros stay zeros."""
+        """Returns the inputs, scaled; all zeros stay zeros."""
         outputs = tf.math.l2_normalize(_in_32_bits(self, inputs), self.axis, epsilon=1e-24)
         return tf.cast(outputs, self.compute_dtype)

@@ -15,20 +15,44 @@ from tfkit.settings import standardize_data_format
 
 
 class Dropout(Layer):
-    """While training, sets entries to zero at random and scales the rest by `1 / (1 - rate)`.
+    """While training, sets entries to zero at random and divides the others by `1 - rate`.
+
+    The expected value of an entry so stays the same. Outside of training the inputs are returned
+    unchanged.
 
     Args:
-        rate: probability of zero, 0 to 1.
-        noise_shape: shape of the random pattern, broadcast to that of the inputs; `None` in it
-            stands for the size of the input.
-        seed: integer, or `None` for a seed drawn when the layer is made.
+        rate: probability with which an entry becomes zero, from 0 to 1.
+        noise_shape: shape of the random pattern, which is broadcast to the inputs' shape; `None` in
+            it stands for the size of the inputs there, 1 for an axis along which all entries share
+            their fate. `None` for the inputs' shape.
+        seed: integer; `None` for a seed that is drawn when the layer is made.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        inputs: a tensor of floats.
+        training: whether to drop entries; set by `fit` and by layers outside.
+
+    Input shape: Any.
+
+    Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a rate outside of 0 to 1.
+        ValueError: if `rate` is not between 0 and 1, or if `noise_shape` holds other things than
+            positive integers and `None`.
 
     Reference:
         Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting",
-        2014.
+            2014.
+
+    Example:
+        >>> layer = Dropout(0.5, seed=1)
+        >>> layer(tf.ones(4)).numpy().tolist()
+        [1.0, 1.0, 1.0, 1.0]
+        >>> set(layer(tf.ones(100), training=True).numpy().tolist()) == {0.0, 2.0}
+        True
     """
 
     def __init__(
@@ -49,7 +73,7 @@ class Dropout(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any, training: Any = False) -> tf.Tensor:
-        """The inputs; while training, with entries dropped."""
+        """Returns the inputs; while training, with entries dropped."""
         if not training or self.rate == 0:
             return inputs
         pattern = self._pattern(inputs)
@@ -61,18 +85,35 @@ class Dropout(Layer):
 
 
 class SpatialDropout1D(Dropout):
-    """While training, sets whole channels of a sequence to zero at random.
+    """While training, sets whole channels of sequences to zero and divides the others by `1 - rate`.
+
+    Neighbouring steps are often alike: dropped one by one, they would regularize little.
 
     Args:
-        rate: probability of zero, 0 to 1.
-        seed: integer, or `None` for a seed drawn when the layer is made.
-        name: a label.
-        dtype: a dtype or a dtype policy.
+        rate: probability with which a channel of a sample becomes zero, from 0 to 1.
+        seed: integer; `None` for a seed that is drawn when the layer is made.
+        name: name of the layer, a string without `/`; `None` for one that is made from the class's
+            name.
+        dtype: name of a dtype or a dtype policy; `None` for the global policy.
+
+    Call arguments:
+        inputs: a tensor of floats.
+        training: whether to drop entries; set by `fit` and by layers outside.
 
     Input shape: `(batch, steps, channels)`.
 
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: if `rate` is not between 0 and 1.
+
     Reference:
         Tompson et al., "Efficient object localization using convolutional networks", 2014.
+
+    Example:
+        >>> outputs = SpatialDropout1D(0.5, seed=1)(tf.ones((1, 3, 8)), training=True)
+        >>> bool(tf.reduce_all(outputs[:, 0] == outputs[:, 2]))
+        True
     """
 
     def __init__(
@@ -86,19 +127,38 @@ class SpatialDropout1D(Dropout):
 
 
 class SpatialDropout2D(Dropout):
-    """While training, sets whole channels of images to zero at random.
+    """While training, sets whole channels of images to zero and divides the others by `1 - rate`.
+
+    Neighbouring pixels are often alike: dropped one by one, they would regularize little.
 
     Args:
-        rate: probability of zero, 0 to 1.
-        data_format: `"channels_last"` or `"channels_first"`.
-        seed: integer, or `None` for a seed drawn when the layer is made.
-        name: a label.
-        dtype: a dtype or a dtype policy.
+        rate: probability with which a channel of a sample becomes zero, from 0 to 1.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        seed: integer; `None` for a seed that is drawn when the layer is made.
+        name: name of the layer, a string without `/`; `None` for one that is made from the class's
+            name.
+        dtype: name of a dtype or a dtype policy; `None` for the global policy.
 
-    Input shape: `(batch, height, width, channels)`.
+    Call arguments:
+        inputs: a tensor of floats.
+        training: whether to drop entries; set by `fit` and by layers outside.
+
+    Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
+    `data_format="channels_first"`.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: if `rate` is not between 0 and 1, or if `data_format` is unknown.
 
     Reference:
         Tompson et al., "Efficient object localization using convolutional networks", 2014.
+
+    Example:
+        >>> outputs = SpatialDropout2D(0.5, seed=1)(tf.ones((1, 3, 3, 8)), training=True)
+        >>> bool(tf.reduce_all(outputs[:, 0] == outputs[:, 2]))
+        True
     """
 
     def __init__(
@@ -118,11 +178,31 @@ class SpatialDropout2D(Dropout):
 
 
 class GaussianNoise(Layer):
-    """While training, adds normal noise.
+    """While training, adds normal noise of mean 0. Otherwise the inputs are returned unchanged.
 
     Args:
-        stddev: standard deviation of the noise, 0 to 1.
-        seed: integer, or `None` for a seed drawn when the layer is made.
+        stddev: standard deviation of the noise, from 0 to 1.
+        seed: integer; `None` for a seed that is drawn when the layer is made.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        inputs: a tensor of floats.
+        training: whether to add noise; set by `fit` and by layers outside.
+
+    Input shape: Any.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: if `stddev` is not between 0 and 1.
+
+    Example:
+        >>> layer = GaussianNoise(0.1, seed=1)
+        >>> layer(tf.ones((2, 3)), training=True).shape
+        TensorShape([2, 3])
     """
 
     def __init__(self, stddev: float, seed: int | None = None, **kwargs: Any) -> None:
@@ -135,7 +215,7 @@ class GaussianNoise(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any, training: Any = False) -> tf.Tensor:
-        """The inputs; while training, with noise."""
+        """Returns the inputs; while training, with noise."""
         if not training or self.stddev == 0:
             return inputs
         return inputs + random.normal(
@@ -146,13 +226,35 @@ class GaussianNoise(Layer):
 class GaussianDropout(Layer):
     """While training, multiplies by normal noise of mean 1 and variance `rate / (1 - rate)`.
 
+    Outside of training the inputs are returned unchanged.
+
     Args:
-        rate: the drop probability of a `Dropout` with the same variance, 0 to below 1.
-        seed: integer, or `None` for a seed drawn when the layer is made.
+        rate: the rate of a `Dropout` whose noise has the same variance, from 0 to below 1.
+        seed: integer; `None` for a seed that is drawn when the layer is made.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        inputs: a tensor of floats.
+        training: whether to multiply by noise; set by `fit` and by layers outside.
+
+    Input shape: Any.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: if `rate` is not between 0 and below 1.
 
     Reference:
         Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting",
-        2014.
+            2014.
+
+    Example:
+        >>> layer = GaussianDropout(0.1, seed=1)
+        >>> layer(tf.ones((2, 3)), training=True).shape
+        TensorShape([2, 3])
     """
 
     def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
@@ -166,7 +268,7 @@ class GaussianDropout(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any, training: Any = False) -> tf.Tensor:
-        """The inputs; while training, with noise."""
+        """Returns the inputs; while training, with noise."""
         if not training or self.rate == 0:
             return inputs
         stddev = math.sqrt(self.rate / (1.0 - self.rate))
@@ -176,16 +278,40 @@ class GaussianDropout(Layer):
 
 
 class AlphaDropout(Layer):
-    """While training, drops entries to the negative limit of `selu`, and keeps mean and variance.
+    """While training, sets entries to the negative limit of `selu`, then restores mean and variance.
+
+    For normal inputs of mean 0 and variance 1 the outputs have the same mean and variance. Outside
+    of training the inputs are returned unchanged.
 
     Args:
-        rate: probability of being dropped, 0 to below 1.
-        noise_shape: shape of the random pattern, broadcast to that of the inputs; `None` in it
-            stands for the size of the input.
-        seed: integer, or `None` for a seed drawn when the layer is made.
+        rate: probability with which an entry is dropped, from 0 to below 1.
+        noise_shape: shape of the random pattern, which is broadcast to the inputs' shape; `None` in
+            it stands for the size of the inputs there, 1 for an axis along which all entries share
+            their fate. `None` for the inputs' shape.
+        seed: integer; `None` for a seed that is drawn when the layer is made.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        inputs: a tensor of floats.
+        training: whether to drop entries; set by `fit` and by layers outside.
+
+    Input shape: Any.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: if `rate` is not between 0 and 1.
 
     Reference:
         Klambauer et al., "Self-normalizing neural networks", 2017.
+
+    Example:
+        >>> layer = AlphaDropout(0.1, seed=1)
+        >>> layer(tf.ones((2, 3)), training=True).shape
+        TensorShape([2, 3])
     """
 
     def __init__(
@@ -201,7 +327,7 @@ class AlphaDropout(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any, training: Any = False) -> tf.Tensor:
-        """The inputs; while training, with entries dropped."""
+        """Returns the inputs; while training, with entries dropped."""
         if not training or self.rate == 0:
             return inputs
         sizes = tf.shape(inputs)
@@ -220,11 +346,27 @@ class AlphaDropout(Layer):
 
 
 class ActivityRegularization(Layer):
-    """Gives its inputs unchanged and adds a penalty on them to the loss.
+    """Returns its inputs and adds `l1 * sum(abs(inputs)) + l2 * sum(inputs**2)` to the loss.
+
+    The sum is divided by the batch size.
 
     Args:
-        l1: factor of the sum of absolute values.
-        l2: factor of the sum of squares.
+        l1: factor of the sum of absolute values. Default: `0.0`.
+        l2: factor of the sum of squares. Default: `0.0`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
+
+    Input shape: Any.
+
+    Output shape: That of the inputs.
+
+    Example:
+        >>> layer = ActivityRegularization(l2=0.5)
+        >>> outputs = layer(tf.constant([[1.0, 2.0], [1.0, 0.0]]))
+        >>> [float(loss) for loss in layer.losses]
+        [1.5]
     """
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
@@ -234,5 +376,5 @@ class ActivityRegularization(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> Any:
-        """The inputs."""
+        """Returns the inputs."""
         return inputs

@@ -14,13 +14,28 @@ from tfkit.settings import standardize_data_format
 
 
 class Flatten(Layer):
-    """Each sample as a vector.
+    """Reshapes each sample to a vector.
 
     Args:
-        data_format: with `"channels_first"`, channels are moved last before flattening, so that the
-            order of the entries does not depend on the layout.
+        data_format: `"channels_last"`, or `"channels_first"`, where the channels are moved last
+            before, so that the order of the entries does not depend on the layout; `None` for
+            `tfkit.config.image_data_format()`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
-    Output shape: `(batch, product of the other sizes)`.
+    Input shape: `(batch, ...)`.
+
+    Output shape: `(batch, size)`, where `size` is the product of the other sizes; `(batch, 1)` for
+    inputs of shape `(batch,)`.
+
+    Raises:
+        ValueError: if `data_format` is unknown, or if the inputs are a scalar.
+
+    Example:
+        >>> Flatten()(tf.ones((2, 3, 4))).shape
+        TensorShape([2, 12])
     """
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
@@ -29,7 +44,7 @@ class Flatten(Layer):
         self.input_spec = InputSpec(min_ndim=1)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, flattened."""
+        """Returns the inputs, flattened."""
         rank = inputs.shape.rank
         if self.data_format == "channels_first" and rank > 1:
             inputs = tf.transpose(inputs, [0, *range(2, rank), 1])
@@ -39,13 +54,22 @@ class Flatten(Layer):
 
 
 class Reshape(Layer):
-    """Each sample in another shape.
+    """Gives each sample another shape; the order of its entries stays.
 
     Args:
-        target_shape: sizes without the batch; one may be -1 (or `None`): what is left over.
+        target_shape: tuple of the sizes without the batch; one of them may be -1 or `None`, for
+            what is left over.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: `(batch, ...)`.
+
+    Output shape: `(batch, *target_shape)`.
 
     Raises:
-        ValueError: for a shape of other than positive integers and one -1, and for inputs with
+        ValueError: if `target_shape` holds other things than sizes and one -1, or if samples have
             another number of entries.
 
     Example:
@@ -63,7 +87,7 @@ class Reshape(Layer):
         self.target_shape = sizes
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, reshaped."""
+        """Returns the inputs, reshaped."""
         given = inputs.shape[1:]
         target = self.target_shape
         if given.is_fully_defined():
@@ -91,10 +115,24 @@ class Permute(Layer):
     """Reorders the axes of each sample.
 
     Args:
-        dims: the axes in their new order, counted from 1; `(2, 1)` swaps the first two.
+        dims: tuple of the axes in their new order, counted from 1, without the batch; `(2, 1)`
+            transposes matrices.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: `(batch, ...)`, with as many axes after the batch as `dims` has entries.
+
+    Output shape: That of the inputs with its axes in the new order.
 
     Raises:
-        ValueError: where `dims` is no permutation of 1, 2, ...
+        ValueError: if `dims` is not a permutation of 1, 2, ..., or if the inputs have another
+            number of axes.
+
+    Example:
+        >>> Permute((2, 1))(tf.ones((1, 2, 3))).shape
+        TensorShape([1, 3, 2])
     """
 
     def __init__(self, dims: Any, **kwargs: Any) -> None:
@@ -105,19 +143,31 @@ class Permute(Layer):
         self.input_spec = InputSpec(ndim=len(self.dims) + 1)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, transposed."""
+        """Returns the inputs, transposed."""
         return tf.transpose(inputs, [0, *self.dims])
 
 
 class RepeatVector(Layer):
-    """Repeats each sample.
+    """Repeats each sample along a new axis.
 
     Args:
-        n: how often.
+        n: positive integer, the number of repetitions.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, features)`.
 
     Output shape: `(batch, n, features)`.
+
+    Raises:
+        TypeError: if `n` is not an integer.
+        ValueError: if `n` is not positive, or if the inputs do not have two axes.
+
+    Example:
+        >>> RepeatVector(2)(tf.constant([[1.0, 2.0]])).numpy().tolist()
+        [[[1.0, 2.0], [1.0, 2.0]]]
     """
 
     def __init__(self, n: int, **kwargs: Any) -> None:
@@ -132,5 +182,5 @@ class RepeatVector(Layer):
         self.input_spec = InputSpec(ndim=2)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, repeated."""
+        """Returns the inputs, repeated."""
         return tf.tile(inputs[:, tf.newaxis], [1, self.n, 1])

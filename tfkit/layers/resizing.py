@@ -48,12 +48,26 @@ def _pad(inputs: Any, amounts: dict[int, tuple[int, int]]) -> tf.Tensor:
 
 
 class Cropping1D(Layer):
-    """Cuts time steps off both ends.
+    """Removes time steps at both ends of sequences.
 
     Args:
-        cropping: number of steps cut off at the start and at the end; one integer for both.
+        cropping: number of steps removed at the start and at the end, a tuple of two integers, or
+            one integer for both. Default: `(1, 1)`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, steps, features)`.
+
+    Output shape: `(batch, steps - start - end, features)`.
+
+    Raises:
+        ValueError: if a number is negative, or if no step would be left.
+
+    Example:
+        >>> Cropping1D((1, 0))(tf.constant([[[1.0], [2.0], [3.0]]])).numpy().ravel().tolist()
+        [2.0, 3.0]
     """
 
     def __init__(self, cropping: Any = (1, 1), **kwargs: Any) -> None:
@@ -62,18 +76,35 @@ class Cropping1D(Layer):
         self.input_spec = InputSpec(ndim=3)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, cropped."""
+        """Returns the inputs, cropped."""
         return _crop(self, inputs, {1: self.cropping})
 
 
 class Cropping2D(Layer):
-    """Cuts rows and columns off images.
+    """Removes rows and columns at the edges of images.
 
     Args:
-        cropping: `((top, bottom), (left, right))`; `(height, width)`; or one integer.
-        data_format: `"channels_last"` or `"channels_first"`.
+        cropping: pixels removed: `((top, bottom), (left, right))`; `(height, width)` for the same
+            at both edges; or one integer for all. Default: `((0, 0), (0, 0))`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
-    Input shape: `(batch, height, width, channels)`.
+    Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
+    `data_format="channels_first"`.
+
+    Output shape: That of the inputs with `height - top - bottom` and `width - left - right`.
+
+    Raises:
+        ValueError: if a number is negative, if `data_format` is unknown, or if no pixel would be
+            left.
+
+    Example:
+        >>> Cropping2D(((1, 0), (0, 2)))(tf.ones((1, 5, 5, 3))).shape
+        TensorShape([1, 4, 3, 3])
     """
 
     def __init__(
@@ -85,7 +116,7 @@ class Cropping2D(Layer):
         self.input_spec = InputSpec(ndim=4)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, cropped."""
+        """Returns the inputs, cropped."""
         axes = _spatial_axes(self.data_format, 4)
         return _crop(self, inputs, dict(zip(axes, self.cropping, strict=True)))
 
@@ -94,10 +125,26 @@ class ZeroPadding1D(Layer):
     """Adds zeros at both ends of sequences.
 
     Args:
-        padding: number of steps added at the start and at the end; one integer for both.
-        data_format: `"channels_last"` or `"channels_first"`.
+        padding: number of steps added at the start and at the end, a tuple of two integers, or one
+            integer for both. Default: `1`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
-    Input shape: `(batch, steps, features)`.
+    Input shape: `(batch, steps, features)`, or `(batch, features, steps)` with
+    `data_format="channels_first"`.
+
+    Output shape: That of the inputs with `steps + start + end`.
+
+    Raises:
+        ValueError: if a number is negative, or if `data_format` is unknown.
+
+    Example:
+        >>> ZeroPadding1D((1, 0))(tf.constant([[[1.0], [2.0]]])).numpy().ravel().tolist()
+        [0.0, 1.0, 2.0]
     """
 
     def __init__(self, padding: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
@@ -107,7 +154,7 @@ class ZeroPadding1D(Layer):
         self.input_spec = InputSpec(ndim=3)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, padded."""
+        """Returns the inputs, padded."""
         return _pad(inputs, {_spatial_axes(self.data_format, 3)[0]: self.padding})
 
 
@@ -115,10 +162,26 @@ class ZeroPadding2D(Layer):
     """Adds rows and columns of zeros around images.
 
     Args:
-        padding: `((top, bottom), (left, right))`; `(height, width)`; or one integer.
-        data_format: `"channels_last"` or `"channels_first"`.
+        padding: pixels added: `((top, bottom), (left, right))`; `(height, width)` for the same at
+            both edges; or one integer for all. Default: `(1, 1)`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
-    Input shape: `(batch, height, width, channels)`.
+    Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
+    `data_format="channels_first"`.
+
+    Output shape: That of the inputs with `height + top + bottom` and `width + left + right`.
+
+    Raises:
+        ValueError: if a number is negative, or if `data_format` is unknown.
+
+    Example:
+        >>> ZeroPadding2D(((1, 0), (0, 2)))(tf.ones((1, 5, 5, 3))).shape
+        TensorShape([1, 6, 7, 3])
     """
 
     def __init__(
@@ -130,20 +193,32 @@ class ZeroPadding2D(Layer):
         self.input_spec = InputSpec(ndim=4)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, padded."""
+        """Returns the inputs, padded."""
         axes = _spatial_axes(self.data_format, 4)
         return _pad(inputs, dict(zip(axes, self.padding, strict=True)))
 
 
 class UpSampling1D(Layer):
-    """Repeats each time step.
+    """Repeats each step of sequences.
 
     Args:
-        size: how often.
+        size: positive integer, the number of repetitions. Default: `2`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: `(batch, steps, features)`.
 
     Output shape: `(batch, steps * size, features)`.
+
+    Raises:
+        TypeError: if `size` is not an integer.
+        ValueError: if `size` is not positive.
+
+    Example:
+        >>> UpSampling1D(2)(tf.constant([[[1.0], [2.0]]])).numpy().ravel().tolist()
+        [1.0, 1.0, 2.0, 2.0]
     """
 
     def __init__(self, size: int = 2, **kwargs: Any) -> None:
@@ -158,20 +233,38 @@ class UpSampling1D(Layer):
         self.input_spec = InputSpec(ndim=3)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, repeated."""
+        """Returns the inputs, repeated."""
         return tf.repeat(inputs, self.size, axis=1)
 
 
 class UpSampling2D(Layer):
-    """Enlarges images.
+    """Enlarges images by whole factors.
 
     Args:
-        size: factors of height and width; one integer for both.
-        data_format: `"channels_last"` or `"channels_first"`.
+        size: factors of height and width, a tuple of two positive integers, or one integer for
+            both. Default: `(2, 2)`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
         interpolation: `"nearest"`, which repeats rows and columns, `"bilinear"`, `"bicubic"`,
-            `"lanczos3"` or `"lanczos5"`.
+            `"lanczos3"` or `"lanczos5"`. Default: `"nearest"`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
-    Input shape: `(batch, height, width, channels)`.
+    Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
+    `data_format="channels_first"`.
+
+    Output shape: That of the inputs with `height * size[0]` and `width * size[1]`.
+
+    Raises:
+        ValueError: if a factor is not a positive integer, or if `interpolation` or `data_format` is
+            unknown.
+
+    Example:
+        >>> images = tf.constant([[[[1.0], [2.0]]]])
+        >>> UpSampling2D((2, 1))(images)[0, ..., 0].numpy().tolist()
+        [[1.0, 2.0], [1.0, 2.0]]
     """
 
     def __init__(
@@ -190,7 +283,7 @@ class UpSampling2D(Layer):
         self.input_spec = InputSpec(ndim=4)
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """The inputs, enlarged."""
+        """Returns the inputs, enlarged."""
         first = self.data_format == "channels_first"
         images = tf.transpose(inputs, [0, 2, 3, 1]) if first else inputs
         if self.interpolation == "nearest":

@@ -13,18 +13,28 @@ from tfkit.layers.identity import Wrapper
 class TimeDistributed(Wrapper):
     """Applies a layer to every step of sequences: all steps of all samples are one batch for it.
 
-    A layer that mixes the samples of its batch, such as `BatchNormalization` in training, so takes the
-    statistics of all steps together.
+    A layer that mixes the samples of its batch, such as `BatchNormalization` in training, so takes
+    the statistics of all steps together.
 
     Args:
-        layer: the layer.
+        layer: the layer that is applied.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        inputs: the sequences.
+        training: passed to the layer, if it takes it.
+        mask: booleans of shape `(batch, steps, ...)`, passed to the layer, if it takes a mask.
+            `None` for no mask.
 
     Input shape: `(batch, steps, ...)`.
 
     Output shape: `(batch, steps, ...)`, what follows being the layer's.
 
     Raises:
-        ValueError: for inputs of fewer than three axes, and for a mask that does not fit.
+        ValueError: if the inputs have fewer than three axes, or if the mask does not fit them.
 
     Example:
         >>> from tfkit.layers import Conv2D
@@ -42,7 +52,7 @@ class TimeDistributed(Wrapper):
         super().build((input_shape[0], *input_shape[2:]))
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """The layer's outputs for all steps."""
+        """Returns the layer's outputs for all steps."""
         self._check_rank(inputs.shape)
         lead = tf.shape(inputs)[:2]
         static = inputs.shape[:2]

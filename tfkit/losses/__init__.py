@@ -128,7 +128,7 @@ registry.register_builtins(
 
 
 def get(identifier: Any) -> Any:
-    """The loss or loss function that a name, a configuration, a class or a callable stands for.
+    """Returns the loss or loss function that a name, a configuration, a class or a callable stands for.
 
     Raises:
         ValueError: for an unknown name and for anything that is not callable.
@@ -141,10 +141,10 @@ def get(identifier: Any) -> Any:
 
 
 def serialize(loss: Any) -> Any:
-    """The configuration of a loss or loss function."""
+    """Returns the configuration of a loss or loss function."""
     return serialization.serialize_keras_object(loss)
 
 
 def deserialize(name: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """The loss or loss function that a configuration describes."""
+    """Returns the loss or loss function that a configuration describes."""
     return serialization.deserialize_keras_object(name, custom_objects, kind="losses")

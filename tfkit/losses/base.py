@@ -15,20 +15,28 @@ from tfkit.names import auto_name
 
 
 class Loss:
-    """Base class of losses.
+    """The base of losses: `call` computes losses per sample, which are weighted, masked and reduced.
 
     A subclass defines `call(y_true, y_pred)`, which returns one loss per sample (or per sample and
     step), and `get_config()` where its constructor takes further arguments.
 
     Args:
-        name: a label for people.
-        reduction: how losses per sample become one number: `"sum_over_batch_size"` or `"mean"`
-            (the sum over the number of losses), `"sum"`, `"mean_with_sample_weight"` (the sum over
-            the sum of weights), `"none"` or `None` (they do not).
-        dtype: float type to compute in, or a dtype policy; the default float type unless given.
+        name: name of the loss; `None` for one that is made from the class's name.
+        reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
+            `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
+            weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets, a tensor or a nest of tensors.
+        y_pred: predictions, in the same form. What the mask that they carry leaves out does not
+            count.
+        sample_weight: factors of the losses, `(batch,)` or the losses' shape; `None` for 1.
+
+    Output shape: A scalar; without reduction the shape of what `call` returns.
 
     Raises:
-        ValueError: for an unknown `reduction` or `dtype`.
+        ValueError: if `reduction` or `dtype` is unknown, or if the weights do not fit the losses.
 
     Example:
         >>> class FourthPower(Loss):
@@ -84,13 +92,13 @@ class Loss:
         return tree.map_structure(lambda leaf: as_tensor(leaf, self.dtype), values)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """One loss per sample; what a subclass defines."""
+        """Returns one loss per sample; a subclass defines it."""
         raise NotImplementedError(
             f"Loss {type(self).__name__} must define `call(self, y_true, y_pred)`."
         )
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments; `dtype` where one was given."""
+        """Returns the constructor's arguments; `dtype` where one was given."""
         config: dict[str, Any] = {"name": self.name, "reduction": self.reduction}
         if self._has_own_dtype:
             config["dtype"] = self.dtype
@@ -98,5 +106,5 @@ class Loss:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """A loss from what `get_config()` gave."""
+        """Returns a loss from what `get_config()` gave."""
         return cls(**config)

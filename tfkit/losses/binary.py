@@ -29,14 +29,20 @@ def binary_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> tf.Tensor:
-    """`-mean(y * log(p) + (1 - y) * log(1 - p))` over `axis`.
+    """Returns the crossentropy of labels 0 and 1: `-mean(y * log(p) + (1 - y) * log(1 - p))`.
 
     Args:
-        y_true: labels between 0 and 1.
-        y_pred: probabilities, or logits; of the shape of `y_true`.
-        from_logits: whether `y_pred` is logits.
-        label_smoothing: how far labels move towards 0.5, 0 to 1.
-        axis: the axis that the mean goes over.
+        y_true: labels between 0 and 1, `(..., d)`.
+        y_pred: probabilities, or logits, `(..., d)`.
+        from_logits: whether `y_pred` holds logits, and not probabilities. Default: `False`.
+        label_smoothing: how far labels move towards 0.5, from 0 to 1. Default: `0.0`.
+        axis: integer, the axis that the mean goes over. Default: `-1`.
+
+    Returns:
+        Losses, of the shape without `axis`.
+
+    Raises:
+        ValueError: if targets and predictions differ in shape.
 
     Example:
         >>> binary_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]).numpy()
@@ -58,20 +64,34 @@ def binary_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> tf.Tensor:
-    """`mean(alpha_t * (1 - p_t) ** gamma * crossentropy)`: what is right already counts little.
+    """Returns the crossentropy of labels 0 and 1, with less weight for what is predicted well.
+
+    It is `-mean(alpha_t * (1 - p_t) ** gamma * log(p_t))`, where `p_t` is the probability of the
+    true label: `p` for label 1, `1 - p` for label 0. `alpha_t` is 1 without class balancing.
 
     Args:
-        y_true: labels between 0 and 1.
-        y_pred: probabilities, or logits; of the shape of `y_true`.
-        apply_class_balancing: whether label 1 has weight `alpha` and label 0 `1 - alpha`.
-        alpha: weight of label 1.
-        gamma: strength of focusing; 0 for none.
-        from_logits: whether `y_pred` is logits.
-        label_smoothing: how far labels move towards 0.5, 0 to 1.
-        axis: the axis that the mean goes over.
+        y_true: labels between 0 and 1, `(..., d)`.
+        y_pred: probabilities, or logits, `(..., d)`.
+        apply_class_balancing: whether label 1 has weight `alpha` and label 0 `1 - alpha`. Default:
+            `False`.
+        alpha: weight of label 1, from 0 to 1. Default: `0.25`.
+        gamma: exponent of the focusing factor; 0 switches focusing off. Default: `2.0`.
+        from_logits: whether `y_pred` holds logits, and not probabilities. Default: `False`.
+        label_smoothing: how far labels move towards 0.5, from 0 to 1. Default: `0.0`.
+        axis: integer, the axis that the mean goes over. Default: `-1`.
+
+    Returns:
+        Losses, of the shape without `axis`.
+
+    Raises:
+        ValueError: if targets and predictions differ in shape.
 
     Reference:
-        Lin et al., 2018, https://arxiv.org/abs/1708.02002
+        Lin et al., "Focal loss for dense object detection", 2017.
+
+    Example:
+        >>> binary_focal_crossentropy([[1.0]], [[0.5]]).numpy().round(4)
+        array([0.1733], dtype=float32)
     """
     y_true, y_pred = as_tensors(y_true, y_pred)
     y_true = smooth_labels(y_true, label_smoothing, 2)
@@ -84,15 +104,39 @@ def binary_focal_crossentropy(
 
 
 class BinaryCrossentropy(FunctionLoss):
-    """`-mean(y * log(p) + (1 - y) * log(1 - p))`, for labels of 0 and 1.
+    """The crossentropy of labels 0 and 1: `-mean(y * log(p) + (1 - y) * log(1 - p))`.
+
+    Probabilities `p` are clipped to `epsilon` and `1 - epsilon` (`tfkit.config.epsilon()`), unless
+    they are known to come from a sigmoid, whose logits are then used.
 
     Args:
-        from_logits: whether predictions are logits.
-        label_smoothing: how far labels move towards 0.5, 0 to 1.
-        axis: the axis that the mean of a sample goes over.
-        reduction: see `Loss`.
-        name: a label for people.
-        dtype: see `Loss`.
+        from_logits: whether predictions are logits, and not probabilities. Default: `False`.
+        label_smoothing: how far labels move towards 0.5, from 0 to 1: label `y` becomes
+            `y * (1 - s) + s / 2`. Default: `0.0`.
+        axis: integer, the axis that the mean of a sample goes over. Default: `-1`.
+        reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
+            `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
+            weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
+        name: name of the loss; `None` for one that is made from the class's name. Default:
+            `"binary_crossentropy"`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: labels between 0 and 1, `(batch, ..., d)`.
+        y_pred: probabilities, or logits, `(batch, ..., d)`.
+        sample_weight: factors of the losses, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar; without reduction `(batch, ...)`.
+
+    Raises:
+        ValueError: if `reduction` or `dtype` is unknown, or if the shapes of targets, predictions
+            and weights do not fit together.
+
+    Example:
+        >>> round(float(BinaryCrossentropy()([[0.0, 1.0]], [[0.5, 0.5]])), 4)
+        0.6931
+        >>> round(float(BinaryCrossentropy(from_logits=True)([[1.0]], [[0.0]])), 4)
+        0.6931
     """
 
     def __init__(
@@ -116,21 +160,44 @@ class BinaryCrossentropy(FunctionLoss):
 
 
 class BinaryFocalCrossentropy(FunctionLoss):
-    """`mean(alpha_t * (1 - p_t) ** gamma * crossentropy)`, for labels of 0 and 1.
+    """The crossentropy of labels 0 and 1, with less weight for samples that are predicted well.
+
+    It computes `-mean(alpha_t * (1 - p_t) ** gamma * log(p_t))`, where `p_t` is the probability of
+    the true label: `p` for label 1, `1 - p` for label 0. `alpha_t` is 1 without class balancing.
 
     Args:
-        apply_class_balancing: whether label 1 has weight `alpha` and label 0 `1 - alpha`.
-        alpha: weight of label 1.
-        gamma: strength of focusing; 0 for none.
-        from_logits: whether predictions are logits.
-        label_smoothing: how far labels move towards 0.5, 0 to 1.
-        axis: the axis that the mean of a sample goes over.
-        reduction: see `Loss`.
-        name: a label for people.
-        dtype: see `Loss`.
+        apply_class_balancing: whether label 1 has weight `alpha` and label 0 `1 - alpha`. Default:
+            `False`.
+        alpha: weight of label 1, from 0 to 1. Default: `0.25`.
+        gamma: exponent of the focusing factor; 0 switches focusing off. Default: `2.0`.
+        from_logits: whether predictions are logits, and not probabilities. Default: `False`.
+        label_smoothing: how far labels move towards 0.5, from 0 to 1: label `y` becomes
+            `y * (1 - s) + s / 2`. Default: `0.0`.
+        axis: integer, the axis that the mean of a sample goes over. Default: `-1`.
+        reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
+            `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
+            weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
+        name: name of the loss; `None` for one that is made from the class's name. Default:
+            `"binary_focal_crossentropy"`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: labels between 0 and 1, `(batch, ..., d)`.
+        y_pred: probabilities, or logits, `(batch, ..., d)`.
+        sample_weight: factors of the losses, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar; without reduction `(batch, ...)`.
+
+    Raises:
+        ValueError: if `reduction` or `dtype` is unknown, or if the shapes of targets, predictions
+            and weights do not fit together.
 
     Reference:
-        Lin et al., 2018, https://arxiv.org/abs/1708.02002
+        Lin et al., "Focal loss for dense object detection", 2017.
+
+    Example:
+        >>> round(float(BinaryFocalCrossentropy()([[1.0]], [[0.5]])), 4)
+        0.1733
     """
 
     def __init__(

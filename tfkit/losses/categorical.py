@@ -38,14 +38,26 @@ def categorical_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> tf.Tensor:
-    """`-sum(y * log(p))` over the classes; predictions are scaled to sum to 1.
+    """Returns the crossentropy of one-hot labels: `-sum(y * log(p))` over the classes.
+
+    Probabilities are divided by their sum.
 
     Args:
-        y_true: one-hot labels, or probabilities.
-        y_pred: probabilities, or logits; of the shape of `y_true`.
-        from_logits: whether `y_pred` is logits.
-        label_smoothing: how far labels move towards even ones, 0 to 1.
-        axis: the axis of classes.
+        y_true: one-hot labels, or probabilities, `(..., classes)`.
+        y_pred: probabilities, or logits, `(..., classes)`.
+        from_logits: whether `y_pred` holds logits, and not probabilities. Default: `False`.
+        label_smoothing: how far labels move towards equal ones, from 0 to 1. Default: `0.0`.
+        axis: integer, the axis of the classes. Default: `-1`.
+
+    Returns:
+        Losses, of the shape without `axis`.
+
+    Raises:
+        ValueError: if targets and predictions differ in shape, or if `axis` is a boolean.
+
+    Example:
+        >>> categorical_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]).numpy()
+        array([0.6931472], dtype=float32)
     """
     _check_axis(axis)
     y_true, y_pred = as_tensors(y_true, y_pred)
@@ -69,19 +81,31 @@ def categorical_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> tf.Tensor:
-    """`-sum(alpha * (1 - p) ** gamma * y * log(p))` over the classes.
+    """Returns the crossentropy of one-hot labels, with less weight for what is predicted well.
+
+    It is `-sum(alpha * (1 - p) ** gamma * y * log(p))` over the classes.
 
     Args:
-        y_true: one-hot labels, or probabilities.
-        y_pred: probabilities, or logits; of the shape of `y_true`.
-        alpha: weight, or weights of the classes.
-        gamma: strength of focusing; 0 for none.
-        from_logits: whether `y_pred` is logits.
-        label_smoothing: how far labels move towards even ones, 0 to 1.
-        axis: the axis of classes.
+        y_true: one-hot labels, or probabilities, `(..., classes)`.
+        y_pred: probabilities, or logits, `(..., classes)`.
+        alpha: weight of all classes, or a list of weights, one for each class. Default: `0.25`.
+        gamma: exponent of the focusing factor; 0 switches focusing off. Default: `2.0`.
+        from_logits: whether `y_pred` holds logits, and not probabilities. Default: `False`.
+        label_smoothing: how far labels move towards equal ones, from 0 to 1. Default: `0.0`.
+        axis: integer, the axis of the classes. Default: `-1`.
+
+    Returns:
+        Losses, of the shape without `axis`.
+
+    Raises:
+        ValueError: if targets and predictions differ in shape, or if `axis` is a boolean.
 
     Reference:
-        Lin et al., 2018, https://arxiv.org/abs/1708.02002
+        Lin et al., "Focal loss for dense object detection", 2017.
+
+    Example:
+        >>> categorical_focal_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]).numpy().round(4)
+        array([0.0433], dtype=float32)
     """
     _check_axis(axis)
     y_true, y_pred = as_tensors(y_true, y_pred)
@@ -100,17 +124,25 @@ def sparse_categorical_crossentropy(
     ignore_class: int | None = None,
     axis: int = -1,
 ) -> tf.Tensor:
-    """`-log(p[y])` for labels that are class ids.
+    """Returns the crossentropy of class ids: `-log(p[y])`.
 
     Args:
-        y_true: class ids, of the shape of `y_pred` without its last axis, or with that of size 1.
-        y_pred: probabilities, or logits; classes on the last axis.
-        from_logits: whether `y_pred` is logits.
-        ignore_class: id that marks what does not count, such as -1 or 255.
-        axis: the axis of classes, which must be the last.
+        y_true: class ids from 0 to `classes - 1`, `(...)` or `(..., 1)`.
+        y_pred: probabilities, or logits, `(..., classes)`.
+        from_logits: whether `y_pred` holds logits, and not probabilities. Default: `False`.
+        ignore_class: class id of entries that do not count, such as -1 or 255; `None` for none.
+        axis: integer, the axis of the classes, which must be the last. Default: `-1`.
+
+    Returns:
+        Losses of shape `(...)`.
 
     Raises:
-        ValueError: for another `axis`, and for shapes that do not fit.
+        ValueError: if `axis` is not the last one, or if the shapes do not fit together.
+        InvalidArgumentError: if an id is negative or not below the number of classes.
+
+    Example:
+        >>> sparse_categorical_crossentropy([1, 0], [[0.5, 0.5], [0.25, 0.75]]).numpy().round(4)
+        array([0.6931, 1.3863], dtype=float32)
     """
     y_pred = tf.convert_to_tensor(y_pred)
     y_true = tf.cast(y_true, "int64")
@@ -135,15 +167,25 @@ def sparse_categorical_crossentropy(
 
 @symbolic_op
 def categorical_generalized_cross_entropy(y_true: Any, y_pred: Any, q: float) -> tf.Tensor:
-    """`(1 - p[y] ** q) / q`: between crossentropy (q near 0) and absolute error (q near 1).
+    """Returns a loss of class ids that wrong labels disturb less: `(1 - p[y] ** q) / q`.
+
+    It is the crossentropy for `q` near 0, and the absolute error for `q` near 1.
 
     Args:
-        y_true: class ids.
-        y_pred: probabilities; classes on the last axis.
-        q: between 0 and 1; the greater, the less wrong labels matter.
+        y_true: class ids, `(...)` or `(..., 1)`.
+        y_pred: probabilities, `(..., classes)`.
+        q: number between 0 and 1; the greater, the less wrong labels matter.
+
+    Returns:
+        Losses of shape `(...)`.
 
     Reference:
-        Zhang and Sabuncu, 2018, https://arxiv.org/abs/1805.07836
+        Zhang & Sabuncu, "Generalized cross entropy loss for training deep neural networks with
+            noisy labels", 2018.
+
+    Example:
+        >>> categorical_generalized_cross_entropy([0], [[0.25, 0.75]], q=0.5).numpy()
+        array([1.], dtype=float32)
     """
     y_pred = tf.convert_to_tensor(y_pred)
     y_true = tf.cast(y_true, "int32")
@@ -155,15 +197,39 @@ def categorical_generalized_cross_entropy(y_true: Any, y_pred: Any, q: float) ->
 
 
 class CategoricalCrossentropy(FunctionLoss):
-    """`-sum(y * log(p))` over the classes, for one-hot labels.
+    """The crossentropy of one-hot labels: `-sum(y * log(p))` over the classes.
+
+    Probabilities are divided by their sum, and clipped to `epsilon` and `1 - epsilon`
+    (`tfkit.config.epsilon()`), unless they are known to come from a softmax, whose logits are then
+    used.
 
     Args:
-        from_logits: whether predictions are logits.
-        label_smoothing: how far labels move towards even ones, 0 to 1.
-        axis: the axis of classes.
-        reduction: see `Loss`.
-        name: a label for people.
-        dtype: see `Loss`.
+        from_logits: whether predictions are logits, and not probabilities. Default: `False`.
+        label_smoothing: how far labels move towards equal ones, from 0 to 1: label `y` becomes
+            `y * (1 - s) + s / classes`. Default: `0.0`.
+        axis: integer, the axis of the classes. Default: `-1`.
+        reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
+            `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
+            weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
+        name: name of the loss; `None` for one that is made from the class's name. Default:
+            `"categorical_crossentropy"`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: one-hot labels, or probabilities, `(batch, ..., classes)`.
+        y_pred: probabilities, or logits, `(batch, ..., classes)`.
+        sample_weight: factors of the losses, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar; without reduction `(batch, ...)`.
+
+    Raises:
+        ValueError: if `reduction` or `dtype` is unknown, or if the shapes of targets, predictions
+            and weights do not fit together.
+
+    Example:
+        >>> y_true, y_pred = [[0.0, 1.0, 0.0]], [[0.25, 0.5, 0.25]]
+        >>> round(float(CategoricalCrossentropy()(y_true, y_pred)), 4)
+        0.6931
     """
 
     def __init__(
@@ -187,20 +253,42 @@ class CategoricalCrossentropy(FunctionLoss):
 
 
 class CategoricalFocalCrossentropy(FunctionLoss):
-    """`-sum(alpha * (1 - p) ** gamma * y * log(p))` over the classes, for one-hot labels.
+    """The crossentropy of one-hot labels, with less weight for samples that are predicted well.
+
+    It computes `-sum(alpha * (1 - p) ** gamma * y * log(p))` over the classes.
 
     Args:
-        alpha: weight, or weights of the classes.
-        gamma: strength of focusing; 0 for none.
-        from_logits: whether predictions are logits.
-        label_smoothing: how far labels move towards even ones, 0 to 1.
-        axis: the axis of classes.
-        reduction: see `Loss`.
-        name: a label for people.
-        dtype: see `Loss`.
+        alpha: weight of all classes, or a list of weights, one for each class. Default: `0.25`.
+        gamma: exponent of the focusing factor; 0 switches focusing off. Default: `2.0`.
+        from_logits: whether predictions are logits, and not probabilities. Default: `False`.
+        label_smoothing: how far labels move towards equal ones, from 0 to 1: label `y` becomes
+            `y * (1 - s) + s / classes`. Default: `0.0`.
+        axis: integer, the axis of the classes. Default: `-1`.
+        reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
+            `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
+            weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
+        name: name of the loss; `None` for one that is made from the class's name. Default:
+            `"categorical_focal_crossentropy"`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: one-hot labels, or probabilities, `(batch, ..., classes)`.
+        y_pred: probabilities, or logits, `(batch, ..., classes)`.
+        sample_weight: factors of the losses, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar; without reduction `(batch, ...)`.
+
+    Raises:
+        ValueError: if `reduction` or `dtype` is unknown, or if the shapes of targets, predictions
+            and weights do not fit together.
 
     Reference:
-        Lin et al., 2018, https://arxiv.org/abs/1708.02002
+        Lin et al., "Focal loss for dense object detection", 2017.
+
+    Example:
+        >>> y_true, y_pred = [[0.0, 1.0, 0.0]], [[0.25, 0.5, 0.25]]
+        >>> round(float(CategoricalFocalCrossentropy()(y_true, y_pred)), 4)
+        0.0433
     """
 
     def __init__(
@@ -228,15 +316,35 @@ class CategoricalFocalCrossentropy(FunctionLoss):
 
 
 class SparseCategoricalCrossentropy(FunctionLoss):
-    """`-log(p[y])`, for labels that are class ids.
+    """The crossentropy of class ids: `-log(p[y])`.
 
     Args:
-        from_logits: whether predictions are logits.
-        ignore_class: id that marks what does not count, such as -1 or 255.
-        reduction: see `Loss`.
-        axis: the axis of classes, which must be the last.
-        name: a label for people.
-        dtype: see `Loss`.
+        from_logits: whether predictions are logits, and not probabilities. Default: `False`.
+        ignore_class: class id of entries that do not count, such as -1 or 255; `None` for none.
+        reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
+            `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
+            weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
+        axis: integer, the axis of the classes, which must be the last. Default: `-1`.
+        name: name of the loss; `None` for one that is made from the class's name. Default:
+            `"sparse_categorical_crossentropy"`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: class ids from 0 to `classes - 1`, `(batch, ...)` or `(batch, ..., 1)`.
+        y_pred: probabilities, or logits, `(batch, ..., classes)`.
+        sample_weight: factors of the losses, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar; without reduction `(batch, ...)`.
+
+    Raises:
+        ValueError: if `reduction` or `dtype` is unknown, if `axis` is not the last one, or if the
+            shapes of targets, predictions and weights do not fit together.
+        InvalidArgumentError: if an id is negative or not below the number of classes.
+
+    Example:
+        >>> y_true, y_pred = [1, 0], [[0.25, 0.75], [0.75, 0.25]]
+        >>> round(float(SparseCategoricalCrossentropy()(y_true, y_pred)), 4)
+        0.2877
     """
 
     def __init__(
@@ -260,19 +368,39 @@ class SparseCategoricalCrossentropy(FunctionLoss):
 
 
 class CategoricalGeneralizedCrossEntropy(FunctionLoss):
-    """`(1 - p[y] ** q) / q`, for labels that are class ids, some of which may be wrong.
+    """A loss of class ids that wrong labels disturb less: `(1 - p[y] ** q) / q`.
+
+    It is the crossentropy for `q` near 0, and the absolute error for `q` near 1.
 
     Args:
-        q: between 0 and 1; the greater, the less wrong labels matter.
-        reduction: see `Loss`.
-        name: a label for people.
-        dtype: see `Loss`.
+        q: number between 0 and 1, without these; the greater, the less wrong labels matter.
+            Default: `0.5`.
+        reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
+            `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
+            weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
+        name: name of the loss; `None` for one that is made from the class's name. Default:
+            `"categorical_generalized_cross_entropy"`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: class ids from 0 to `classes - 1`, `(batch, ...)` or `(batch, ..., 1)`.
+        y_pred: probabilities, `(batch, ..., classes)`.
+        sample_weight: factors of the losses, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar; without reduction `(batch, ...)`.
 
     Raises:
-        ValueError: for a `q` outside of 0 to 1.
+        ValueError: if `q` is not between 0 and 1, if `reduction` or `dtype` is unknown, or if the
+            shapes of targets, predictions and weights do not fit together.
 
     Reference:
-        Zhang and Sabuncu, 2018, https://arxiv.org/abs/1805.07836
+        Zhang & Sabuncu, "Generalized cross entropy loss for training deep neural networks with
+            noisy labels", 2018.
+
+    Example:
+        >>> y_true, y_pred = [1, 0], [[0.75, 0.25], [0.75, 0.25]]
+        >>> round(float(CategoricalGeneralizedCrossEntropy()(y_true, y_pred)), 4)
+        0.634
     """
 
     def __init__(

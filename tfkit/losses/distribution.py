@@ -14,10 +14,21 @@ from tfkit.symbolic import symbolic_op
 
 @symbolic_op
 def kl_divergence(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """`sum(y_true * log(y_true / y_pred))` over the last axis, of probabilities.
+    """Returns the Kullback-Leibler divergence: `sum(y_true * log(y_true / y_pred))` over the last axis.
+
+    Args:
+        y_true: probabilities, `(..., d)`.
+        y_pred: probabilities, `(..., d)`.
+
+    Returns:
+        Losses of shape `(...)`.
 
     Reference:
-        Kullback and Leibler, 1951, https://doi.org/10.1214/aoms/1177729694
+        Kullback & Leibler, "On information and sufficiency", 1951.
+
+    Example:
+        >>> kl_divergence([[0.5, 0.5]], [[0.25, 0.75]]).numpy().round(4)
+        array([0.1438], dtype=float32)
     """
     y_true, y_pred = as_tensors(y_true, y_pred)
     p = tf.clip_by_value(y_true, config.epsilon(), 1.0)
@@ -27,24 +38,43 @@ def kl_divergence(y_true: Any, y_pred: Any) -> tf.Tensor:
 
 @symbolic_op
 def poisson(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """`mean(y_pred - y_true * log(y_pred))` over the last axis; predictions are rates."""
+    """Returns the Poisson loss: `mean(y_pred - y_true * log(y_pred))` over the last axis.
+
+    Args:
+        y_true: counts, `(..., d)`.
+        y_pred: rates above 0, `(..., d)`.
+
+    Returns:
+        Losses of shape `(...)`.
+
+    Example:
+        >>> poisson([[2.0, 0.0]], [[1.0, 2.0]]).numpy().round(4)
+        array([1.5], dtype=float32)
+    """
     y_true, y_pred = as_tensors(y_true, y_pred)
     return tf.reduce_mean(y_pred - y_true * tf.math.log(y_pred + config.epsilon()), -1)
 
 
 @symbolic_op
 def ctc(y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Minus the log-likelihood of a label sequence over all its alignments with the time steps.
+    """Returns minus the log-likelihood of label sequences over all alignments with the time steps.
 
     Args:
-        y_true: labels of shape `(batch, max_labels)`, padded with 0, the blank.
-        y_pred: logits of shape `(batch, steps, classes)`.
+        y_true: class ids, `(batch, max_labels)`, padded with 0, the blank.
+        y_pred: logits, `(batch, steps, classes)`.
+
+    Returns:
+        Losses of shape `(batch,)`.
 
     Raises:
-        ValueError: for other numbers of axes.
+        ValueError: if targets or predictions have another number of axes.
 
     Reference:
-        Graves et al., 2006, https://www.cs.toronto.edu/~graves/icml_2006.pdf
+        Graves et al., "Connectionist temporal classification", 2006.
+
+    Example:
+        >>> ctc([[1]], tf.zeros((1, 2, 2))).numpy().round(4)
+        array([0.2877], dtype=float32)
     """
     y_true, y_pred = tf.cast(y_true, "int32"), tf.convert_to_tensor(y_pred)
     if y_true.shape.rank != 2 or y_pred.shape.rank != 3:
@@ -67,12 +97,35 @@ def ctc(y_true: Any, y_pred: Any) -> tf.Tensor:
 
 
 class KLDivergence(FunctionLoss):
-    """`sum(y_true * log(y_true / y_pred))`, of probabilities.
+    """The Kullback-Leibler divergence: `sum(y_true * log(y_true / y_pred))` over the last axis.
+
+    Probabilities are clipped to at least `tfkit.config.epsilon()`.
 
     Args:
-        reduction: see `Loss`.
-        name: a label for people.
-        dtype: see `Loss`.
+        reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
+            `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
+            weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
+        name: name of the loss; `None` for one that is made from the class's name. Default:
+            `"kl_divergence"`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: probabilities, `(batch, ..., d)`.
+        y_pred: probabilities, `(batch, ..., d)`.
+        sample_weight: factors of the losses, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar; without reduction `(batch, ...)`.
+
+    Raises:
+        ValueError: if `reduction` or `dtype` is unknown, or if the shapes of targets, predictions
+            and weights do not fit together.
+
+    Reference:
+        Kullback & Leibler, "On information and sufficiency", 1951.
+
+    Example:
+        >>> round(float(KLDivergence()([[0.5, 0.5]], [[0.25, 0.75]])), 4)
+        0.1438
     """
 
     def __init__(
@@ -85,12 +138,33 @@ class KLDivergence(FunctionLoss):
 
 
 class Poisson(FunctionLoss):
-    """`mean(y_pred - y_true * log(y_pred))`; predictions are rates.
+    """The Poisson loss: `mean(y_pred - y_true * log(y_pred))` over the last axis.
+
+    Up to a term that does not depend on predictions, it is minus the log-likelihood of counts with
+    the predicted rates.
 
     Args:
-        reduction: see `Loss`.
-        name: a label for people.
-        dtype: see `Loss`.
+        reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
+            `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
+            weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
+        name: name of the loss; `None` for one that is made from the class's name. Default:
+            `"poisson"`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: counts, `(batch, ..., d)`.
+        y_pred: rates above 0, `(batch, ..., d)`.
+        sample_weight: factors of the losses, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar; without reduction `(batch, ...)`.
+
+    Raises:
+        ValueError: if `reduction` or `dtype` is unknown, or if the shapes of targets, predictions
+            and weights do not fit together.
+
+    Example:
+        >>> float(Poisson()([[2.0, 0.0]], [[1.0, 2.0]]).numpy().round(4))
+        1.5
     """
 
     def __init__(
@@ -103,15 +177,35 @@ class Poisson(FunctionLoss):
 
 
 class CTC(FunctionLoss):
-    """Minus the log-likelihood of a label sequence over all its alignments with the time steps.
+    """Connectionist temporal classification: minus the log-likelihood of label sequences.
+
+    The likelihood of a sequence is the sum over all its alignments with the time steps. Class 0 is
+    the blank.
 
     Args:
-        reduction: see `Loss`.
-        name: a label for people.
-        dtype: see `Loss`.
+        reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
+            `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
+            weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
+        name: name of the loss; `None` for one that is made from the class's name. Default: `"ctc"`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: class ids, `(batch, max_labels)`, padded with 0, the blank.
+        y_pred: logits, `(batch, steps, classes)`.
+        sample_weight: factors of the losses, `(batch,)`; `None` for 1.
+
+    Output shape: A scalar; without reduction `(batch,)`.
+
+    Raises:
+        ValueError: if `reduction` or `dtype` is unknown, or if the shapes of targets, predictions
+            and weights do not fit together.
 
     Reference:
-        Graves et al., 2006, https://www.cs.toronto.edu/~graves/icml_2006.pdf
+        Graves et al., "Connectionist temporal classification", 2006.
+
+    Example:
+        >>> round(float(CTC()([[1]], tf.zeros((1, 2, 2)))), 4)
+        0.2877
     """
 
     def __init__(

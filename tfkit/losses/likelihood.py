@@ -11,7 +11,7 @@ from tfkit import config
 
 
 def find_logits(y_pred: tf.Tensor, from_logits: bool, op_type: str) -> tuple[tf.Tensor, bool]:
-    """`y_pred` and whether it is logits; the logits that it was made from where they can be seen.
+    """Returns `y_pred` and whether it is logits; the logits that it was made from where they can be seen.
 
     Log-likelihoods of logits neither overflow nor need clipping.
 

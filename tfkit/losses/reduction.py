@@ -13,7 +13,7 @@ _MEANS = ("sum_over_batch_size", "mean")
 
 
 def standardize_reduction(reduction: str | None) -> str | None:
-    """`reduction`, checked.
+    """Returns `reduction`, checked.
 
     Raises:
         ValueError: for an unknown name.
@@ -98,12 +98,12 @@ def _reduce(values: tf.Tensor, weights: tf.Tensor | None, reduction: str | None)
 
 
 def scale_loss_for_distribution(value: tf.Tensor) -> tf.Tensor:
-    """A replica's mean as its share of the global mean: gradients of replicas are summed."""
+    """Returns a replica's mean as its share of the global mean: gradients of replicas are summed."""
     num_replicas = tf.distribute.get_strategy().num_replicas_in_sync
     return value if num_replicas == 1 else value / tf.cast(num_replicas, value.dtype)
 
 
 def unscale_loss_for_distribution(value: tf.Tensor) -> tf.Tensor:
-    """A replica's mean from its share of the global mean."""
+    """Returns a replica's mean from its share of the global mean."""
     num_replicas = tf.distribute.get_strategy().num_replicas_in_sync
     return value if num_replicas == 1 else value * tf.cast(num_replicas, value.dtype)

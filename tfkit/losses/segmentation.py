@@ -17,15 +17,23 @@ Axes = int | Sequence[int] | None
 
 @symbolic_op
 def dice(y_true: Any, y_pred: Any, axis: Axes = None) -> tf.Tensor:
-    """`1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`.
+    """Returns the Dice loss: `1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`.
 
     Args:
-        y_true: targets.
-        y_pred: predictions.
-        axis: the axes to sum over; all where it is `None`.
+        y_true: masks, with values from 0 to 1.
+        y_pred: predictions, of the same shape.
+        axis: axis or axes to sum over; `None` for all.
+
+    Returns:
+        Losses, of the shape without `axis`: a scalar for `None`.
 
     Reference:
-        Milletari et al., 2016, https://arxiv.org/abs/1606.04797
+        Milletari et al., "V-Net: fully convolutional neural networks for volumetric medical image
+            segmentation", 2016.
+
+    Example:
+        >>> round(float(dice([[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]])), 4)
+        0.3333
     """
     y_true, y_pred = as_tensors(y_true, y_pred)
     overlap = tf.reduce_sum(y_true * y_pred, axis)
@@ -37,17 +45,28 @@ def dice(y_true: Any, y_pred: Any, axis: Axes = None) -> tf.Tensor:
 def tversky(
     y_true: Any, y_pred: Any, alpha: float = 0.5, beta: float = 0.5, axis: Axes = None
 ) -> tf.Tensor:
-    """`1 - overlap / (overlap + alpha * missed + beta * invented)`.
+    """Returns the Tversky loss: `1 - overlap / (overlap + alpha * missed + beta * invented)`.
+
+    `overlap = sum(y_true * y_pred)`, `missed = sum(y_true * (1 - y_pred))`,
+    `invented = sum((1 - y_true) * y_pred)`.
 
     Args:
-        y_true: targets.
-        y_pred: predictions.
-        alpha: weight of `missed = sum(y_true * (1 - y_pred))`.
-        beta: weight of `invented = sum((1 - y_true) * y_pred)`.
-        axis: the axes to sum over; all where it is `None`.
+        y_true: masks, with values from 0 to 1.
+        y_pred: predictions, of the same shape.
+        alpha: weight of what is missed. Default: `0.5`.
+        beta: weight of what is invented. Default: `0.5`.
+        axis: axis or axes to sum over; `None` for all.
+
+    Returns:
+        Losses, of the shape without `axis`: a scalar for `None`.
 
     Reference:
-        Salehi et al., 2017, https://arxiv.org/abs/1706.05721
+        Salehi et al., "Tversky loss function for image segmentation using 3D fully convolutional
+            deep networks", 2017.
+
+    Example:
+        >>> round(float(tversky([[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]], alpha=1.0)), 4)
+        0.5
     """
     y_true, y_pred = as_tensors(y_true, y_pred)
     overlap = tf.reduce_sum(y_true * y_pred, axis)
@@ -57,13 +76,37 @@ def tversky(
 
 
 class Dice(FunctionLoss):
-    """`1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`.
+    """The Dice loss of overlap: `1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`.
+
+    `tfkit.config.epsilon()` is added to the denominator.
 
     Args:
-        reduction: see `Loss`.
-        name: a label for people.
-        axis: the axes to sum over; all where it is `None`.
-        dtype: see `Loss`.
+        reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
+            `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
+            weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
+        name: name of the loss; `None` for one that is made from the class's name. Default:
+            `"dice"`.
+        axis: axis or axes to sum over; `None` for all, the batch included.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: masks, with values from 0 to 1.
+        y_pred: predictions, of the same shape.
+        sample_weight: factors of the losses; `None` for 1.
+
+    Output shape: A scalar; without reduction the axes that `axis` leaves.
+
+    Raises:
+        ValueError: if `reduction` or `dtype` is unknown, or if the shapes of targets, predictions
+            and weights do not fit together.
+
+    Reference:
+        Milletari et al., "V-Net: fully convolutional neural networks for volumetric medical image
+            segmentation", 2016.
+
+    Example:
+        >>> round(float(Dice()([[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]])), 4)
+        0.3333
     """
 
     def __init__(
@@ -77,15 +120,41 @@ class Dice(FunctionLoss):
 
 
 class Tversky(FunctionLoss):
-    """`1 - overlap / (overlap + alpha * missed + beta * invented)`.
+    """The Tversky loss of overlap: `1 - overlap / (overlap + alpha * missed + beta * invented)`.
+
+    `overlap = sum(y_true * y_pred)`, `missed = sum(y_true * (1 - y_pred))`,
+    `invented = sum((1 - y_true) * y_pred)`; and `tfkit.config.epsilon()` is added to the
+    denominator. With `alpha = beta = 0.5` it is `Dice`.
 
     Args:
-        alpha: weight of what is in the targets only.
-        beta: weight of what is in the predictions only.
-        reduction: see `Loss`.
-        name: a label for people.
-        axis: the axes to sum over; all where it is `None`.
-        dtype: see `Loss`.
+        alpha: weight of what is missed. Default: `0.5`.
+        beta: weight of what is invented. Default: `0.5`.
+        reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
+            `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
+            weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
+        name: name of the loss; `None` for one that is made from the class's name. Default:
+            `"tversky"`.
+        axis: axis or axes to sum over; `None` for all, the batch included.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: masks, with values from 0 to 1.
+        y_pred: predictions, of the same shape.
+        sample_weight: factors of the losses; `None` for 1.
+
+    Output shape: A scalar; without reduction the axes that `axis` leaves.
+
+    Raises:
+        ValueError: if `reduction` or `dtype` is unknown, or if the shapes of targets, predictions
+            and weights do not fit together.
+
+    Reference:
+        Salehi et al., "Tversky loss function for image segmentation using 3D fully convolutional
+            deep networks", 2017.
+
+    Example:
+        >>> round(float(Tversky(alpha=1.0)([[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]])), 4)
+        0.5
     """
 
     def __init__(

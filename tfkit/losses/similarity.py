@@ -21,19 +21,27 @@ def circle(
     gamma: float = 80,
     margin: float = 0.4,
 ) -> tf.Tensor:
-    """The circle loss of each embedding against the references.
+    """Returns the circle loss of each embedding against the references; see `Circle`.
 
     Args:
-        y_true: class ids of shape `(batch,)` or `(batch, 1)`.
-        y_pred: embeddings of length 1, of shape `(batch, dimensions)`.
-        ref_labels: class ids of the references; those of the batch itself unless given.
-        ref_embeddings: embeddings of the references; those of the batch itself unless given.
+        y_true: class ids, `(batch,)` or `(batch, 1)`.
+        y_pred: embeddings of length 1, `(batch, d)`.
+        ref_labels: class ids of the references, `(references,)`; `None` for `y_true`.
+        ref_embeddings: embeddings of the references, `(references, d)`; `None` for `y_pred`.
         remove_diagonal: whether an embedding is not compared with the reference of its own index.
-        gamma: scale.
-        margin: the paper's `m`: how strict the decision boundary is.
+            Default: `True`.
+        gamma: factor of the similarities. Default: `80`.
+        margin: how far similarities may be from 0 and 1 at the decision boundary. Default: `0.4`.
+
+    Returns:
+        Losses of shape `(batch,)`.
 
     Reference:
-        Sun et al., 2020, https://arxiv.org/abs/2002.10857
+        Sun et al., "Circle loss: a unified perspective of pair similarity optimization", 2020.
+
+    Example:
+        >>> circle([0, 0, 1], [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]).shape
+        TensorShape([3])
     """
     y_pred = tf.convert_to_tensor(y_pred)
     labels = tf.reshape(tf.cast(y_true, "int32"), [-1, 1])
@@ -64,18 +72,42 @@ def _logsumexp_where(condition: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
 
 
 class Circle(FunctionLoss):
-    """The circle loss of embeddings of length 1, for labels that are class ids.
+    """The circle loss of embeddings: alike for samples of one class, unlike for those of others.
+
+    For cosine similarities `s_p` of a sample to samples of its class and `s_n` to others, it
+    computes
+    `log(1 + sum(exp(gamma * a_n * (s_n - margin))) * sum(exp(-gamma * a_p * (s_p - 1 + margin))))`
+    with `a_n = max(s_n + margin, 0)` and `a_p = max(1 + margin - s_p, 0)`.
 
     Args:
-        gamma: scale.
-        margin: the paper's `m`: how strict the decision boundary is.
-        remove_diagonal: whether an embedding is not compared with itself.
-        reduction: see `Loss`.
-        name: a label for people.
-        dtype: see `Loss`.
+        gamma: factor of the similarities. Default: `80.0`.
+        margin: how far similarities may be from 0 and 1 at the decision boundary. Default: `0.4`.
+        remove_diagonal: whether a sample is not compared with itself. Default: `True`.
+        reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
+            `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
+            weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
+        name: name of the loss; `None` for one that is made from the class's name. Default:
+            `"circle"`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: class ids, `(batch,)` or `(batch, 1)`.
+        y_pred: embeddings of length 1, `(batch, d)`.
+        sample_weight: factors of the losses, `(batch,)`; `None` for 1.
+
+    Output shape: A scalar; without reduction `(batch,)`.
+
+    Raises:
+        ValueError: if `reduction` or `dtype` is unknown, or if the shapes of targets, predictions
+            and weights do not fit together.
 
     Reference:
-        Sun et al., 2020, https://arxiv.org/abs/2002.10857
+        Sun et al., "Circle loss: a unified perspective of pair similarity optimization", 2020.
+
+    Example:
+        >>> embeddings = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+        >>> Circle(reduction="none")([0, 0, 1], embeddings).shape
+        TensorShape([3])
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from tfkit import config
 
 
 def as_tensor(value: Any, dtype: Any) -> tf.Tensor:
-    """`value` as a tensor of `dtype`; the same object where it is one already.
+    """Returns `value` as a tensor of `dtype`; the same object where it is one already.
 
     Raises:
         ValueError: for strings.
@@ -26,7 +26,7 @@ def as_tensor(value: Any, dtype: Any) -> tf.Tensor:
 
 
 def as_tensors(y_true: Any, y_pred: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """Both as tensors in the float type of `y_pred`.
+    """Returns both as tensors in the float type of `y_pred`.
 
     Raises:
         ValueError: for shapes that are known and do not broadcast.

@@ -11,14 +11,34 @@ from tfkit.losses.tensors import squeeze_or_expand_to_same_rank
 
 
 class LossFunctionWrapper(Loss):
-    """A loss whose `call` is a function.
+    """A loss that calls a function: `fn(y_true, y_pred, **kwargs)`.
 
     Args:
-        fn: `fn(y_true, y_pred, **kwargs)` gives one loss per sample.
-        reduction: as in `Loss`.
-        name: a label for people.
-        dtype: as in `Loss`.
+        fn: function of targets and predictions that returns one loss per sample (or per sample and
+            step).
+        reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
+            `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
+            weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
+        name: name of the loss; `None` for one that is made from the class's name.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
         **kwargs: further arguments of `fn`.
+
+    Call arguments:
+        y_true: targets, a tensor or a nest of tensors.
+        y_pred: predictions, in the same form. What the mask that they carry leaves out does not
+            count.
+        sample_weight: factors of the losses, `(batch,)` or the losses' shape; `None` for 1.
+
+    Output shape: A scalar; without reduction the shape of what `call` returns.
+
+    Raises:
+        ValueError: if `reduction` or `dtype` is unknown, or if the weights do not fit the losses.
+
+    Example:
+        >>> def fourth_power(y_true, y_pred):
+        ...     return tf.reduce_mean((y_pred - y_true) ** 4, axis=-1)
+        >>> float(LossFunctionWrapper(fourth_power)([[0.0], [0.0]], [[1.0], [2.0]]))
+        8.5
     """
 
     def __init__(
@@ -34,7 +54,7 @@ class LossFunctionWrapper(Loss):
         self._fn_kwargs = kwargs
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """One loss per sample, from `fn`."""
+        """Returns one loss per sample, from `fn`."""
         tree.assert_same_structure(y_true, y_pred)
         pairs = [
             squeeze_or_expand_to_same_rank(*pair)
@@ -45,7 +65,7 @@ class LossFunctionWrapper(Loss):
         return self.fn(y_true, y_pred, **self._fn_kwargs)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, the function by its name."""
+        """Returns the constructor's arguments, the function by its name."""
         return {
             **super().get_config(),
             "fn": serialization.serialize_keras_object(self.fn),
@@ -54,7 +74,7 @@ class LossFunctionWrapper(Loss):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """A loss from what `get_config()` gave."""
+        """Returns a loss from what `get_config()` gave."""
         config = dict(config)
         if "fn" in config:
             config["fn"] = serialization.deserialize_keras_object(config["fn"], kind="losses")
@@ -72,7 +92,7 @@ class FunctionLoss(LossFunctionWrapper):
         vars(self).update(self._fn_kwargs)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         config = super().get_config()
         del config["fn"]
         return config

@@ -19,12 +19,15 @@ def accuracy(y_true: Any, y_pred: Any) -> Any:
 
 
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
-    """1 where a prediction above `threshold` (or not) goes with a target of 1 (or 0), else 0.
+    """Returns 1 where a prediction lies on the side of a threshold that its target says, else 0.
 
     Args:
-        y_true: targets, 0 or 1.
-        y_pred: predictions, of the same shape up to a last axis of size 1.
-        threshold: predictions above it count as 1.
+        y_true: targets 0 and 1.
+        y_pred: probabilities or scores, of the same shape up to a last axis of size 1.
+        threshold: predictions above it count as 1, the others as 0. Default: `0.5`.
+
+    Returns:
+        Floats of the shape of `y_pred`.
 
     Example:
         >>> binary_accuracy([[1], [1], [0], [0]], [[1.0], [0.4], [0.6], [0.0]]).numpy().ravel()
@@ -40,14 +43,18 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
 
 
 def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
-    """1 where the largest prediction stands at the largest target, else 0.
+    """Returns 1 where the largest prediction is that of the right class, else 0; for one-hot targets.
 
     Args:
-        y_true: one-hot targets, shape `(..., classes)`.
-        y_pred: scores or probabilities, shape `(..., classes)`.
+        y_true: one-hot targets, `(..., classes)`.
+        y_pred: probabilities or scores, `(..., classes)`.
 
     Returns:
-        Shape `(...)`.
+        Floats of shape `(...)`.
+
+    Example:
+        >>> categorical_accuracy([[0, 1], [0, 1]], [[0.2, 0.8], [0.6, 0.4]]).numpy()
+        array([1., 0.], dtype=float32)
     """
     target = tf.argmax(y_true, axis=-1)
     y_pred = tf.convert_to_tensor(y_pred)
@@ -58,14 +65,18 @@ def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
 
 
 def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
-    """1 where the largest prediction stands at the target class, else 0.
+    """Returns 1 where the largest prediction is that of the right class, else 0; for class ids.
 
     Args:
-        y_true: class indices, shape `(...)` or `(..., 1)`.
-        y_pred: scores or probabilities, shape `(..., classes)`.
+        y_true: class ids, `(...)` or `(..., 1)`.
+        y_pred: probabilities or scores, `(..., classes)`.
 
     Returns:
-        Shape `(...)`.
+        Floats of shape `(...)`.
+
+    Example:
+        >>> sparse_categorical_accuracy([1, 1], [[0.2, 0.8], [0.6, 0.4]]).numpy()
+        array([1., 0.], dtype=float32)
     """
     y_true, y_pred = tf.convert_to_tensor(y_true), tf.convert_to_tensor(y_pred)
     if y_true.shape.rank == y_pred.shape.rank and y_true.shape[-1] == 1:
@@ -80,15 +91,19 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
 
 
 def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
-    """1 where the largest target stands among the `k` largest predictions, else 0.
+    """Returns 1 where the class is among the `k` largest predictions, else 0; for one-hot targets.
 
     Args:
-        y_true: one-hot targets, shape `(..., classes)`.
-        y_pred: scores or probabilities, shape `(..., classes)`.
-        k: how many predictions count.
+        y_true: one-hot targets, `(..., classes)`.
+        y_pred: probabilities or scores, `(..., classes)`.
+        k: number of predictions that count. Default: `5`.
 
     Returns:
-        Shape `(...)`.
+        Floats of shape `(...)`.
+
+    Example:
+        >>> top_k_categorical_accuracy([[0, 0, 1]], [[0.1, 0.6, 0.3]], k=2).numpy()
+        array([1.], dtype=float32)
     """
     return sparse_top_k_categorical_accuracy(tf.argmax(y_true, axis=-1), y_pred, k)
 
@@ -96,17 +111,21 @@ def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
 def sparse_top_k_categorical_accuracy(
     y_true: Any, y_pred: Any, k: int = 5, from_sorted_ids: bool = False
 ) -> Any:
-    """1 where the target class stands among the `k` largest predictions, else 0.
+    """Returns 1 where the class is among the `k` largest predictions, else 0; for class ids.
 
     Args:
-        y_true: class indices, shape `(...)`.
-        y_pred: scores or probabilities, shape `(..., classes)`; with `from_sorted_ids` class
-            indices, best first.
-        k: how many predictions count.
-        from_sorted_ids: whether `y_pred` holds sorted class indices.
+        y_true: class ids, `(...)`.
+        y_pred: probabilities or scores, `(..., classes)`; with `from_sorted_ids`, class ids, best
+            first.
+        k: number of predictions that count. Default: `5`.
+        from_sorted_ids: whether `y_pred` holds sorted class ids. Default: `False`.
 
     Returns:
-        Shape of `y_true`.
+        Floats of the shape of `y_true`.
+
+    Example:
+        >>> sparse_top_k_categorical_accuracy([2], [[0.1, 0.6, 0.3]], k=2).numpy()
+        array([1.], dtype=float32)
     """
     y_pred = tf.convert_to_tensor(y_pred)
     y_pred = tf.reshape(y_pred, [-1, y_pred.shape[-1]])
@@ -120,14 +139,24 @@ def sparse_top_k_categorical_accuracy(
 
 
 class Accuracy(FunctionMetric):
-    """How often predictions equal targets.
+    """The share of predictions that equal their targets.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"accuracy"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets, `(batch, ...)`.
+        y_pred: predictions, `(batch, ...)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
 
     Example:
         >>> float(Accuracy()([1, 2, 3, 4], [0, 2, 3, 4]))
+        0.75
+        >>> float(Accuracy()([1, 2], [0, 2], sample_weight=[1, 3]))
         0.75
     """
 
@@ -138,12 +167,20 @@ class Accuracy(FunctionMetric):
 
 
 class BinaryAccuracy(FunctionMetric):
-    """How often predictions above or below a threshold agree with targets of 1 or 0.
+    """The share of predictions that lie on the side of a threshold that their targets, 0 or 1, say.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
-        threshold: predictions above it count as 1.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"binary_accuracy"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+        threshold: predictions above it count as 1, the others as 0. Default: `0.5`.
+
+    Call arguments:
+        y_true: targets 0 and 1, `(batch, ...)`.
+        y_pred: probabilities or scores, `(batch, ...)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
 
     Example:
         >>> float(BinaryAccuracy()([[1], [1], [0], [0]], [[0.98], [1.0], [0.0], [0.6]]))
@@ -160,14 +197,23 @@ class BinaryAccuracy(FunctionMetric):
 
 
 class CategoricalAccuracy(FunctionMetric):
-    """How often the largest prediction stands at the class of a one-hot target.
+    """The share of samples whose largest prediction is that of the right class, for one-hot targets.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"categorical_accuracy"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: one-hot targets, `(batch, ..., classes)`.
+        y_pred: probabilities or scores, `(batch, ..., classes)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
 
     Example:
-        >>> float(CategoricalAccuracy()([[0, 0, 1], [0, 1, 0]], [[0.1, 0.9, 0.8], [0.05, 0.95, 0]]))
+        >>> metric = CategoricalAccuracy()
+        >>> float(metric([[0, 0, 1], [0, 1, 0]], [[0.1, 0.9, 0.8], [0.05, 0.95, 0]]))
         0.5
     """
 
@@ -178,11 +224,19 @@ class CategoricalAccuracy(FunctionMetric):
 
 
 class SparseCategoricalAccuracy(FunctionMetric):
-    """How often the largest prediction stands at the class that the target names.
+    """The share of samples whose largest prediction is that of the right class, for class ids.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"sparse_categorical_accuracy"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: class ids, `(batch, ...)` or `(batch, ..., 1)`.
+        y_pred: probabilities or scores, `(batch, ..., classes)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
 
     Example:
         >>> float(SparseCategoricalAccuracy()([2, 1], [[0.1, 0.6, 0.3], [0.05, 0.95, 0]]))
@@ -196,12 +250,25 @@ class SparseCategoricalAccuracy(FunctionMetric):
 
 
 class TopKCategoricalAccuracy(FunctionMetric):
-    """How often the class of a one-hot target is among the `k` largest predictions.
+    """The share of samples whose class is among the `k` largest predictions, for one-hot targets.
 
     Args:
-        k: how many predictions count.
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
+        k: number of predictions that count. Default: `5`.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"top_k_categorical_accuracy"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: one-hot targets, `(batch, ..., classes)`.
+        y_pred: probabilities or scores, `(batch, ..., classes)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
+
+    Example:
+        >>> metric = TopKCategoricalAccuracy(k=2)
+        >>> float(metric([[0, 0, 1], [0, 1, 0]], [[0.1, 0.6, 0.3], [0.4, 0.1, 0.5]]))
+        0.5
     """
 
     _direction = "up"
@@ -214,13 +281,27 @@ class TopKCategoricalAccuracy(FunctionMetric):
 
 
 class SparseTopKCategoricalAccuracy(FunctionMetric):
-    """How often the class that the target names is among the `k` largest predictions.
+    """The share of samples whose class is among the `k` largest predictions, for class ids.
 
     Args:
-        k: how many predictions count.
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
-        from_sorted_ids: whether predictions are class indices, best first, and no scores.
+        k: number of predictions that count. Default: `5`.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"sparse_top_k_categorical_accuracy"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+        from_sorted_ids: whether predictions are class ids, best first, and not scores. Default:
+            `False`.
+
+    Call arguments:
+        y_true: class ids, `(batch, ...)` or `(batch, ..., 1)`.
+        y_pred: probabilities or scores, `(batch, ..., classes)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
+
+    Example:
+        >>> metric = SparseTopKCategoricalAccuracy(k=2)
+        >>> float(metric([2, 1], [[0.1, 0.6, 0.3], [0.4, 0.1, 0.5]]))
+        0.5
     """
 
     _direction = "up"

@@ -22,32 +22,44 @@ _SUMMATION_METHODS = ("interpolation", "majoring", "minoring")
 
 
 class AUC(Metric):
-    """Area under a curve, from counts at thresholds.
+    """The area under the ROC or the precision-recall curve, from counts at several thresholds.
 
     The ROC curve shows the rate of true positives over that of false ones, the PR curve precision
     over recall. More thresholds give a finer curve.
 
     Args:
-        num_thresholds: how many thresholds from 0 to 1, at equal distances.
-        curve: `"ROC"`, `"PR"` or `"PRGAIN"`.
-        summation_method: height of a piece of the curve: `"interpolation"` (in the middle for ROC,
-            Davis and Goadrich's for PR), `"majoring"` (the higher end) or `"minoring"` (the lower).
-        name: label in logs.
-        dtype: dtype of the metric; the default float type unless given.
-        thresholds: the thresholds themselves, without 0 and 1, which are added.
-        multi_label: whether to compute one area for each label, and give their mean.
-        num_labels: number of labels; taken from the first batch unless given.
-        label_weights: weight of each label: in the mean of areas with `multi_label`, in the counts
-            otherwise.
-        from_logits: whether predictions are logits and no probabilities.
+        num_thresholds: number of thresholds from 0 to 1, at equal distances, at least 2. Default:
+            `200`.
+        curve: `"ROC"`, `"PR"`, or `"PRGAIN"` for gains of precision and recall. Default: `"ROC"`.
+        summation_method: height of a piece of the curve: `"interpolation"` (the mean of both ends
+            for ROC, Davis and Goadrich's integral for PR), `"majoring"` (the higher end) or
+            `"minoring"` (the lower end). Default: `"interpolation"`.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+        thresholds: list of the thresholds, without 0 and 1, which are added; `None` for
+            `num_thresholds` at equal distances.
+        multi_label: whether an area is computed for each label, whose mean is the result. Default:
+            `False`.
+        num_labels: number of labels with `multi_label`; `None` for that of the first batch.
+        label_weights: list of a weight for each label: in the mean of areas with `multi_label`, in
+            the counts otherwise. `None` for 1.
+        from_logits: whether predictions are logits, and not probabilities. Default: `False`.
+
+    Call arguments:
+        y_true: targets 0 and 1, `(batch, ...)`; with `multi_label`, `(batch, labels)`.
+        y_pred: predictions from 0 to 1, or logits, of the same shape.
+        sample_weight: weights of samples or entries; `None` for 1.
+
+    Output shape: A scalar.
 
     Raises:
-        ValueError: for an unknown curve or summation method, for less than two thresholds, and for
-            `num_labels` without `multi_label`.
+        ValueError: if `curve` or `summation_method` is unknown, if there are fewer than two
+            thresholds, or if `num_labels` is given without `multi_label`.
 
     Reference:
-        Davis and Goadrich (2006), The relationship between precision-recall and ROC curves.
-        Flach and Kull (2015), Precision-recall-gain curves: PR analysis done right.
+        Davis & Goadrich, "The relationship between precision-recall and ROC curves", 2006; Flach &
+            Kull, "Precision-recall-gain curves: PR analysis done right", 2015.
 
     Example:
         >>> float(AUC(num_thresholds=3)([0, 0, 1, 1], [0, 0.5, 0.3, 0.9]))
@@ -140,7 +152,7 @@ class AUC(Metric):
             getattr(self, name).assign_add(count)
 
     def result(self) -> Any:
-        """The area so far."""
+        """Returns the area so far."""
         counts = ConfusionCounts(*(tf.identity(getattr(self, k)) for k in ConfusionCounts._fields))
         if self.curve == "PR" and self.summation_method == "interpolation":
             pieces = _interpolated_pr_pieces(counts)
@@ -162,7 +174,7 @@ class AUC(Metric):
         return (tf.minimum if self.summation_method == "minoring" else tf.maximum)(left, right)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         weights = self.label_weights
         arguments = {
             "num_thresholds": self.num_thresholds,

@@ -14,15 +14,22 @@ from tfkit.variables import lent, make_variable
 
 
 class Metric(tf.Module):
-    """Base class of metrics.
+    """The base of metrics: variables that are updated batch by batch, and a result from them.
 
     A subclass makes its state in `__init__` with `add_variable()`, adds a batch to it in
     `update_state()`, and computes a scalar, or a dict of scalars, from it in `result()`. Both run
-    inside compiled programs, so they are written with TensorFlow's functions.
+    inside compiled programs, so they are written with TensorFlow's functions. `reset_state()` sets
+    the state to zero, as `fit` does at the start of an epoch.
 
     Args:
-        dtype: dtype of the computation; the default float type unless given.
-        name: label in logs and progress bars; made from the name of the class unless given.
+        dtype: dtype to compute in; `None` for `tfkit.config.floatx()`.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+
+    Call arguments:
+        *args, **kwargs: arguments of `update_state()`; the call returns `result()`.
+
+    Output shape: What `result()` returns: a scalar, or a dict of scalars.
 
     Example:
         >>> class BiggestError(Metric):
@@ -82,7 +89,7 @@ class Metric(tf.Module):
             dtype: the default float type unless given.
             aggregation: how the values of several replicas become one: `"sum"`, `"mean"`,
                 `"only_first_replica"` or `"none"`.
-            name: a label.
+            name: name of the variable.
 
         Returns:
             A `tf.Variable`.
@@ -107,7 +114,7 @@ class Metric(tf.Module):
         dtype: Any = None,
         name: str | None = None,
     ) -> Any:
-        """`add_variable()` with a scalar as the default shape."""
+        """Makes a state variable as `add_variable()` does, a scalar unless `shape` is given."""
         return self.add_variable(shape=shape, initializer=initializer, dtype=dtype, name=name)
 
     @property
@@ -127,7 +134,7 @@ class Metric(tf.Module):
         raise NotImplementedError(f"{type(self).__name__} must define `update_state()`.")
 
     def result(self) -> Any:
-        """The value so far: a scalar or a dict of scalars."""
+        """Returns the value so far: a scalar or a dict of scalars."""
         raise NotImplementedError(f"{type(self).__name__} must define `result()`.")
 
     def reset_state(self) -> None:
@@ -136,7 +143,7 @@ class Metric(tf.Module):
             variable.assign(tf.zeros_like(variable))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Adds a batch to the state and gives the value so far."""
+        """Adds a batch to the state and returns the value so far."""
         self._check_super_called()
         self.update_state(*args, **kwargs)
         return self.result()
@@ -144,7 +151,7 @@ class Metric(tf.Module):
     def stateless_update_state(
         self, metric_variables: Sequence[Any], *args: Any, **kwargs: Any
     ) -> list[Any]:
-        """What the state would be after an update that starts from `metric_variables`.
+        """Returns what the state would be after an update that starts from `metric_variables`.
 
         Args:
             metric_variables: values for `variables`, one each.
@@ -159,7 +166,7 @@ class Metric(tf.Module):
             return self._values()
 
     def stateless_result(self, metric_variables: Sequence[Any]) -> Any:
-        """The result that belongs to the state `metric_variables`.
+        """Returns the result that belongs to the state `metric_variables`.
 
         Raises:
             ValueError: for another number of values than there are variables.
@@ -168,18 +175,18 @@ class Metric(tf.Module):
             return tf.nest.map_structure(tf.identity, self.result())
 
     def stateless_reset_state(self) -> list[Any]:
-        """The state as `reset_state()` would leave it."""
+        """Returns the state as `reset_state()` would leave it."""
         with self._state(self.variables):
             self.reset_state()
             return self._values()
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"name": self.name, "dtype": self.dtype}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """A metric with the arguments in `config`."""
+        """Returns a metric with the arguments in `config`."""
         return cls(**config)
 
     def _values(self) -> list[Any]:

@@ -153,7 +153,7 @@ def _keep_top_k(y_pred: Any, k: int) -> Any:
 
 
 def evenly_spaced(thresholds: Thresholds) -> bool:
-    """Whether `thresholds` go from 0 to 1 at equal distances (up to the fuzz factor)."""
+    """Returns whether `thresholds` go from 0 to 1 at equal distances (up to the fuzz factor)."""
     size = len(thresholds)
     if size < 2:
         return False
@@ -164,7 +164,7 @@ _MOST_THRESHOLDS = 1_000_000  # Beyond, a float32 cannot tell one from the next.
 
 
 def even_thresholds(num_thresholds: int) -> np.ndarray:
-    """`num_thresholds` numbers from 0 to 1 at equal distances; 0.5 where there is only one.
+    """Returns `num_thresholds` numbers from 0 to 1 at equal distances; 0.5 where there is only one.
 
     Raises:
         ValueError: for less than one.
@@ -183,7 +183,7 @@ def even_thresholds(num_thresholds: int) -> np.ndarray:
 
 
 def checked_thresholds(thresholds: Any, default: float = 0.5) -> list[float]:
-    """`thresholds` as a list.
+    """Returns `thresholds` as a list.
 
     Raises:
         ValueError: for one that does not lie between 0 and 1.
@@ -214,21 +214,34 @@ class _DecisionCount(Metric):
         self.accumulator.assign_add(getattr(counts, self._counted))
 
     def result(self) -> Any:
-        """The count: a scalar for one threshold, else one for each."""
+        """Returns the count: a scalar for one threshold, else one for each."""
         return self.accumulator[0] if len(self.thresholds) == 1 else tf.identity(self.accumulator)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"thresholds": self.init_thresholds, **super().get_config()}
 
 
 class TruePositives(_DecisionCount):
-    """The weighted number of predictions above a threshold whose targets are positive.
+    """The weighted number of positive predictions whose targets are positive.
 
     Args:
-        thresholds: number or list of numbers from 0 to 1; 0.5 unless given.
-        name: label in logs.
-        dtype: dtype of the metric; the default float type unless given.
+        thresholds: number from 0 to 1, or list of such numbers; predictions above a threshold are
+            positive. `None` for 0.5.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets; all but 0 are positive.
+        y_pred: predictions from 0 to 1, of the same shape.
+        sample_weight: weights of samples or entries; `None` for 1.
+
+    Output shape: A scalar; with a list of thresholds, `(thresholds,)`.
+
+    Raises:
+        ValueError: if a threshold is not between 0 and 1, or if targets and predictions differ in
+            shape.
 
     Example:
         >>> float(TruePositives()([0, 1, 1, 1], [1, 0, 1, 1]))
@@ -239,36 +252,87 @@ class TruePositives(_DecisionCount):
 
 
 class TrueNegatives(_DecisionCount):
-    """The weighted number of predictions not above a threshold whose targets are negative.
+    """The weighted number of negative predictions whose targets are negative.
 
     Args:
-        thresholds: number or list of numbers from 0 to 1; 0.5 unless given.
-        name: label in logs.
-        dtype: dtype of the metric; the default float type unless given.
+        thresholds: number from 0 to 1, or list of such numbers; predictions above a threshold are
+            positive. `None` for 0.5.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets; all but 0 are positive.
+        y_pred: predictions from 0 to 1, of the same shape.
+        sample_weight: weights of samples or entries; `None` for 1.
+
+    Output shape: A scalar; with a list of thresholds, `(thresholds,)`.
+
+    Raises:
+        ValueError: if a threshold is not between 0 and 1, or if targets and predictions differ in
+            shape.
+
+    Example:
+        >>> float(TrueNegatives()([0, 1, 0, 0], [1, 0, 0, 0]))
+        2.0
     """
 
     _counted = "true_negatives"
 
 
 class FalsePositives(_DecisionCount):
-    """The weighted number of predictions above a threshold whose targets are negative.
+    """The weighted number of positive predictions whose targets are negative.
 
     Args:
-        thresholds: number or list of numbers from 0 to 1; 0.5 unless given.
-        name: label in logs.
-        dtype: dtype of the metric; the default float type unless given.
+        thresholds: number from 0 to 1, or list of such numbers; predictions above a threshold are
+            positive. `None` for 0.5.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets; all but 0 are positive.
+        y_pred: predictions from 0 to 1, of the same shape.
+        sample_weight: weights of samples or entries; `None` for 1.
+
+    Output shape: A scalar; with a list of thresholds, `(thresholds,)`.
+
+    Raises:
+        ValueError: if a threshold is not between 0 and 1, or if targets and predictions differ in
+            shape.
+
+    Example:
+        >>> float(FalsePositives(thresholds=[0.2, 0.6])([0, 0, 1], [0.5, 0.7, 0.9])[0])
+        2.0
     """
 
     _counted = "false_positives"
 
 
 class FalseNegatives(_DecisionCount):
-    """The weighted number of predictions not above a threshold whose targets are positive.
+    """The weighted number of negative predictions whose targets are positive.
 
     Args:
-        thresholds: number or list of numbers from 0 to 1; 0.5 unless given.
-        name: label in logs.
-        dtype: dtype of the metric; the default float type unless given.
+        thresholds: number from 0 to 1, or list of such numbers; predictions above a threshold are
+            positive. `None` for 0.5.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets; all but 0 are positive.
+        y_pred: predictions from 0 to 1, of the same shape.
+        sample_weight: weights of samples or entries; `None` for 1.
+
+    Output shape: A scalar; with a list of thresholds, `(thresholds,)`.
+
+    Raises:
+        ValueError: if a threshold is not between 0 and 1, or if targets and predictions differ in
+            shape.
+
+    Example:
+        >>> float(FalseNegatives()([0, 1, 1, 1], [0, 1, 0, 0]))
+        2.0
     """
 
     _counted = "false_negatives"
@@ -312,13 +376,13 @@ class _PrecisionOrRecall(Metric):
         getattr(self, self._other).assign_add(getattr(counts, self._other))
 
     def result(self) -> Any:
-        """The fraction: a scalar for one threshold, else one for each."""
+        """Returns the fraction: a scalar for one threshold, else one for each."""
         total = self.true_positives + getattr(self, self._other)
         fraction = tf.math.divide_no_nan(self.true_positives, total)
         return fraction[0] if len(self.thresholds) == 1 else fraction
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             "thresholds": self.init_thresholds,
             "top_k": self.top_k,
@@ -328,44 +392,68 @@ class _PrecisionOrRecall(Metric):
 
 
 class Precision(_PrecisionOrRecall):
-    """Which part of the positive predictions is right.
+    """The share of positive predictions that are right: `TP / (TP + FP)`.
+
+    It is 0 as long as there are no positive predictions.
 
     Args:
-        thresholds: number or list of numbers from 0 to 1; predictions above count as positive. 0.5
-            unless given, or none where `top_k` is given.
-        top_k: only the `top_k` largest predictions of a sample count as positive.
-        class_id: the only class that counts; all of them unless given.
-        name: label in logs.
-        dtype: dtype of the metric; the default float type unless given.
+        thresholds: number from 0 to 1, or list of such numbers; predictions above a threshold are
+            positive. `None` for 0.5, or with `top_k` for no threshold.
+        top_k: number of largest predictions of a sample that can be positive; `None` for all.
+        class_id: index of the only class, on the last axis, that counts; `None` for all.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets; all but 0 are positive.
+        y_pred: predictions from 0 to 1, of the same shape.
+        sample_weight: weights of samples or entries; `None` for 1.
+
+    Output shape: A scalar; with a list of thresholds, `(thresholds,)`.
 
     Raises:
-        ValueError: for a threshold outside of 0 to 1.
+        ValueError: if a threshold is not between 0 and 1, if targets and predictions differ in
+            shape, or if `class_id` is given for predictions without an axis of classes.
 
     Example:
-        >>> float(Precision()([0, 1, 1, 1], [1, 0, 1, 1], sample_weight=[0, 0, 1, 0]))
-        1.0
+        >>> metric = Precision()
+        >>> round(float(metric([0, 1, 1, 1], [1, 0, 1, 1])), 3)
+        0.667
     """
 
     _other = "false_positives"
 
 
 class Recall(_PrecisionOrRecall):
-    """Which part of the positive targets is found.
+    """The share of positive targets that are found: `TP / (TP + FN)`.
+
+    It is 0 as long as there are no positive targets.
 
     Args:
-        thresholds: number or list of numbers from 0 to 1; predictions above count as positive. 0.5
-            unless given, or none where `top_k` is given.
-        top_k: only the `top_k` largest predictions of a sample count as positive.
-        class_id: the only class that counts; all of them unless given.
-        name: label in logs.
-        dtype: dtype of the metric; the default float type unless given.
+        thresholds: number from 0 to 1, or list of such numbers; predictions above a threshold are
+            positive. `None` for 0.5, or with `top_k` for no threshold.
+        top_k: number of largest predictions of a sample that can be positive; `None` for all.
+        class_id: index of the only class, on the last axis, that counts; `None` for all.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets; all but 0 are positive.
+        y_pred: predictions from 0 to 1, of the same shape.
+        sample_weight: weights of samples or entries; `None` for 1.
+
+    Output shape: A scalar; with a list of thresholds, `(thresholds,)`.
 
     Raises:
-        ValueError: for a threshold outside of 0 to 1.
+        ValueError: if a threshold is not between 0 and 1, if targets and predictions differ in
+            shape, or if `class_id` is given for predictions without an axis of classes.
 
     Example:
-        >>> float(Recall()([0, 1, 1, 1], [1, 0, 1, 1], sample_weight=[0, 0, 1, 0]))
-        1.0
+        >>> metric = Recall()
+        >>> round(float(metric([0, 1, 1, 1], [1, 0, 1, 1])), 3)
+        0.667
     """
 
     _other = "false_negatives"

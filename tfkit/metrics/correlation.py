@@ -12,18 +12,22 @@ from tfkit.metrics.reduction import FunctionMetric
 
 
 def pearson_correlation(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
-    """Pearson's correlation coefficient, from -1 to 1.
+    """Returns Pearson's correlation coefficient, from -1 to 1.
 
     Args:
         y_true: targets.
         y_pred: predictions, of the same shape.
-        axis: the axis along which they are correlated.
+        axis: integer, the axis along which they are correlated. Default: `-1`.
 
     Returns:
-        The shape without `axis`.
+        Coefficients, of the shape without `axis`.
 
     Reference:
-        Pearson (1895), Notes on regression and inheritance in the case of two parents.
+        Pearson, "Notes on regression and inheritance in the case of two parents", 1895.
+
+    Example:
+        >>> pearson_correlation([[0.0, 1.0, 2.0]], [[7.0, 5.0, 3.0]]).numpy().round(3)
+        array([-1.], dtype=float32)
     """
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     return tf.reduce_mean(_standardize(y_true, axis) * _standardize(y_pred, axis), axis=axis)
@@ -35,18 +39,24 @@ def _standardize(x: Any, axis: int) -> Any:
 
 
 def concordance_correlation(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
-    """Lin's concordance correlation coefficient, from -1 to 1: agreement with `y_true = y_pred`.
+    """Returns Lin's concordance correlation coefficient, from -1 to 1.
+
+    It is 1 where predictions equal targets, and lower where they are merely correlated.
 
     Args:
         y_true: targets.
         y_pred: predictions, of the same shape.
-        axis: the axis along which they are compared.
+        axis: integer, the axis along which they are compared. Default: `-1`.
 
     Returns:
-        The shape without `axis`.
+        Coefficients, of the shape without `axis`.
 
     Reference:
-        Lin (1989), A concordance correlation coefficient to evaluate reproducibility.
+        Lin, "A concordance correlation coefficient to evaluate reproducibility", 1989.
+
+    Example:
+        >>> concordance_correlation([[0.0, 1.0, 2.0]], [[0.0, 1.0, 2.0]]).numpy().round(3)
+        array([1.], dtype=float32)
     """
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     mean_true = tf.reduce_mean(y_true, axis=axis, keepdims=True)
@@ -62,12 +72,30 @@ def concordance_correlation(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
 
 
 class PearsonCorrelation(FunctionMetric):
-    """Mean of Pearson's correlation coefficient.
+    """The mean of Pearson's correlation coefficient, from -1 to 1, over all samples.
+
+    It is the covariance of targets and predictions along an axis, divided by their standard
+    deviations.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
-        axis: the axis along which targets and predictions are correlated.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"pearson_correlation"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+        axis: integer, the axis along which targets and predictions are correlated. Default: `-1`.
+
+    Call arguments:
+        y_true: targets, `(batch, ..., d)`.
+        y_pred: predictions, `(batch, ..., d)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
+
+    Reference:
+        Pearson, "Notes on regression and inheritance in the case of two parents", 1895.
+
+    Example:
+        >>> round(float(PearsonCorrelation()([[0.0, 1.0, 2.0]], [[3.0, 5.0, 7.0]])), 3)
+        1.0
     """
 
     _direction = "up"
@@ -80,12 +108,30 @@ class PearsonCorrelation(FunctionMetric):
 
 
 class ConcordanceCorrelation(FunctionMetric):
-    """Mean of Lin's concordance correlation coefficient.
+    """The mean of Lin's concordance correlation coefficient, from -1 to 1, over all samples.
+
+    It is 1 where predictions equal targets, and lower where they are merely correlated:
+    `2 * covariance / (variance_true + variance_pred + (mean_true - mean_pred)**2)`.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
-        axis: the axis along which targets and predictions are compared.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"concordance_correlation"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+        axis: integer, the axis along which targets and predictions are compared. Default: `-1`.
+
+    Call arguments:
+        y_true: targets, `(batch, ..., d)`.
+        y_pred: predictions, `(batch, ..., d)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
+
+    Reference:
+        Lin, "A concordance correlation coefficient to evaluate reproducibility", 1989.
+
+    Example:
+        >>> round(float(ConcordanceCorrelation()([[0.0, 1.0, 2.0]], [[0.0, 1.0, 2.0]])), 3)
+        1.0
     """
 
     _direction = "up"

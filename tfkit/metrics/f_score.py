@@ -13,19 +13,33 @@ _AVERAGES = (None, "micro", "macro", "weighted")
 
 
 class FBetaScore(Metric):
-    """`(1 + beta**2) * precision * recall / (beta**2 * precision + recall)`.
+    """A mean of precision and recall: `(1 + b**2) * precision * recall / (b**2 * precision + recall)`.
 
     Args:
-        average: `None` gives a score for each class, `"macro"` their mean, `"weighted"` their mean
-            weighted by how often each class is a target, `"micro"` one score of all decisions.
-        beta: how many times recall weighs as much as precision.
-        threshold: predictions above it are positive; unless given, the largest of each sample is.
-        name: label in logs.
-        dtype: dtype of the metric; the default float type unless given.
+        average: `None` for a score for each class, `"macro"` for their mean, `"weighted"` for their
+            mean weighted by the classes' numbers of targets, `"micro"` for one score of all
+            decisions together.
+        beta: the `b` of the formula, a float above 0: how many times as much as precision recall
+            weighs. Default: `1.0`.
+        threshold: number above 0 and at most 1; predictions above it are positive. `None`: the
+            largest prediction of each sample is positive.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"fbeta_score"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets 0 and 1, `(batch, classes)`.
+        y_pred: predictions, `(batch, classes)`.
+        sample_weight: weights of the samples, `(batch,)`; `None` for 1.
+
+    Output shape: A scalar; with `average=None`, `(classes,)`.
 
     Raises:
-        ValueError: for arguments out of range, and for data that are not of shape
-            `(samples, classes)` with a known number of classes.
+        ValueError: if an argument is out of range, or if the data are not of shape
+            `(batch, classes)` with a known number of classes.
+
+    Reference:
+        van Rijsbergen, "Information retrieval", 1979.
 
     Example:
         >>> metric = FBetaScore(beta=2.0, threshold=0.5)
@@ -104,7 +118,7 @@ class FBetaScore(Metric):
         self.intermediate_weights.assign_add(weighted_sum(y_true))
 
     def result(self) -> Any:
-        """The score so far: one for each class with `average=None`, else a scalar."""
+        """Returns the score so far: one for each class with `average=None`, else a scalar."""
         epsilon = settings.epsilon()
         precision = self.true_positives / (self.true_positives + self.false_positives + epsilon)
         recall = self.true_positives / (self.true_positives + self.false_negatives + epsilon)
@@ -118,7 +132,7 @@ class FBetaScore(Metric):
         return score if self.average is None else tf.reduce_mean(score)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             **super().get_config(),
             "average": self.average,
@@ -128,18 +142,37 @@ class FBetaScore(Metric):
 
 
 class F1Score(FBetaScore):
-    """`2 * precision * recall / (precision + recall)`.
+    """The harmonic mean of precision and recall: `2 * precision * recall / (precision + recall)`.
 
     Args:
-        average: `None` gives a score for each class, `"macro"` their mean, `"weighted"` their mean
-            weighted by how often each class is a target, `"micro"` one score of all decisions.
-        threshold: predictions above it are positive; unless given, the largest of each sample is.
-        name: label in logs.
-        dtype: dtype of the metric; the default float type unless given.
+        average: `None` for a score for each class, `"macro"` for their mean, `"weighted"` for their
+            mean weighted by the classes' numbers of targets, `"micro"` for one score of all
+            decisions together.
+        threshold: number above 0 and at most 1; predictions above it are positive. `None`: the
+            largest prediction of each sample is positive.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"f1_score"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets 0 and 1, `(batch, classes)`.
+        y_pred: predictions, `(batch, classes)`.
+        sample_weight: weights of the samples, `(batch,)`; `None` for 1.
+
+    Output shape: A scalar; with `average=None`, `(classes,)`.
 
     Raises:
-        ValueError: for arguments out of range, and for data that are not of shape
-            `(samples, classes)` with a known number of classes.
+        ValueError: if an argument is out of range, or if the data are not of shape
+            `(batch, classes)` with a known number of classes.
+
+    Reference:
+        van Rijsbergen, "Information retrieval", 1979.
+
+    Example:
+        >>> metric = F1Score(threshold=0.5)
+        >>> y_true = [[1, 1, 1], [1, 0, 0], [1, 1, 0]]
+        >>> metric(y_true, [[0.2, 0.6, 0.7], [0.2, 0.6, 0.6], [0.6, 0.8, 0.0]]).numpy().round(3)
+        array([0.5  , 0.8  , 0.667], dtype=float32)
     """
 
     def __init__(
@@ -152,7 +185,7 @@ class F1Score(FBetaScore):
         super().__init__(average=average, beta=1.0, threshold=threshold, name=name, dtype=dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         arguments = super().get_config()
         del arguments["beta"]
         return arguments

@@ -8,7 +8,7 @@ from tfkit import serialization
 
 
 def get(identifier: Any) -> Any:
-    """The metric, or the metric function, that an identifier stands for.
+    """Returns the metric, or the metric function, that an identifier stands for.
 
     Args:
         identifier: a name such as `"mse"` or `"AUC"`, a configuration, a class, a function, a
@@ -25,12 +25,12 @@ def get(identifier: Any) -> Any:
 
 
 def serialize(metric: Any) -> Any:
-    """The configuration of a metric, or the name of a metric function, as data."""
+    """Returns the configuration of a metric, or the name of a metric function, as data."""
     return serialization.serialize_keras_object(metric)
 
 
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """The metric or function that a configuration describes: the inverse of `serialize()`.
+    """Returns the metric or function that a configuration describes: the inverse of `serialize()`.
 
     Args:
         config: a configuration.

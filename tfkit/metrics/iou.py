@@ -14,20 +14,33 @@ from tfkit.metrics.base import Metric
 
 
 class IoU(Metric):
-    """Mean over some classes of `TP / (TP + FP + FN)`.
+    """Intersection over union, `TP / (TP + FP + FN)`, as a mean over some classes.
+
+    It is computed from a confusion matrix of all entries.
 
     Args:
-        num_classes: number of classes; entries with other class indices do not count.
-        target_class_ids: the classes to average over; those that never occur are left out.
-        name: label in logs.
-        dtype: dtype of the counts, `"int64"` unless given; weights are cast to it.
-        ignore_class: class of targets that do not count, such as -1 or 255.
-        sparse_y_true: whether targets are class indices; else they are one-hot.
-        sparse_y_pred: whether predictions are class indices; else they are scores.
-        axis: the axis of the classes, where there is one.
+        num_classes: positive integer, the number of classes; entries with other class ids do not
+            count.
+        target_class_ids: list of the class ids to average over; classes that never occur are left
+            out.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: dtype of the counts, to which weights are cast; `None` for `"int64"`.
+        ignore_class: class id of targets that do not count, such as -1 or 255; `None` for none.
+        sparse_y_true: whether targets are class ids, and not one-hot. Default: `True`.
+        sparse_y_pred: whether predictions are class ids, and not scores of the classes. Default:
+            `True`.
+        axis: integer, the axis of the classes of data that are not class ids. Default: `-1`.
+
+    Call arguments:
+        y_true: class ids, `(batch, ...)`, or one-hot targets with an axis of classes.
+        y_pred: class ids, `(batch, ...)`, or scores with an axis of classes.
+        sample_weight: weights of the entries, `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
 
     Raises:
-        ValueError: for a target class that is not below `num_classes`.
+        ValueError: if a target class id is not below `num_classes`.
 
     Example:
         >>> metric = IoU(num_classes=2, target_class_ids=[0])
@@ -94,7 +107,7 @@ class IoU(Metric):
         self.total_cm.assign_add(tf.reshape(matrix, [size, size]))
 
     def result(self) -> Any:
-        """The mean so far, over those target classes that occurred."""
+        """Returns the mean so far, over those target classes that occurred."""
         matrix = tf.cast(self.total_cm, tf.float32)
         intersection = tf.linalg.diag_part(matrix)
         union = tf.reduce_sum(matrix, axis=0) + tf.reduce_sum(matrix, axis=1) - intersection
@@ -106,7 +119,7 @@ class IoU(Metric):
         return tf.reduce_sum(iou) / (num_occurring + settings.epsilon())
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             **super().get_config(),
             "num_classes": self.num_classes,
@@ -119,13 +132,24 @@ class IoU(Metric):
 
 
 class BinaryIoU(IoU):
-    """Mean intersection over union of the two classes that a threshold tells apart.
+    """Intersection over union of the classes 0 and 1 that a threshold makes of predictions.
 
     Args:
-        target_class_ids: the classes to average over, of 0 and 1.
-        threshold: predictions not below it are of class 1.
-        name: label in logs.
-        dtype: dtype of the counts, `"int64"` unless given; weights are cast to it.
+        target_class_ids: list of the classes to average over, of 0 and 1. Default: `(0, 1)`.
+        threshold: predictions of at least this value are of class 1. Default: `0.5`.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: dtype of the counts, to which weights are cast; `None` for `"int64"`.
+
+    Call arguments:
+        y_true: targets 0 and 1, `(batch, ...)`.
+        y_pred: predictions, `(batch, ...)`.
+        sample_weight: weights of the entries, `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
+
+    Raises:
+        ValueError: if a target class id is not below `num_classes`.
 
     Example:
         >>> metric = BinaryIoU(target_class_ids=[0, 1], threshold=0.3)
@@ -149,7 +173,7 @@ class BinaryIoU(IoU):
         super().update_state(y_true, y_pred, sample_weight)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             "target_class_ids": list(self.target_class_ids),
             "threshold": self.threshold,
@@ -159,16 +183,33 @@ class BinaryIoU(IoU):
 
 
 class MeanIoU(IoU):
-    """Mean intersection over union of all classes.
+    """Intersection over union, `TP / (TP + FP + FN)`, as a mean over all classes that occur.
+
+    It is computed from a confusion matrix of all entries.
 
     Args:
-        num_classes: number of classes; entries with other class indices do not count.
-        name: label in logs.
-        dtype: dtype of the counts, `"int64"` unless given; weights are cast to it.
-        ignore_class: class of targets that do not count, such as -1 or 255.
-        sparse_y_true: whether targets are class indices; else they are one-hot.
-        sparse_y_pred: whether predictions are class indices; else they are scores.
-        axis: the axis of the classes, where there is one.
+        num_classes: positive integer, the number of classes; entries with other class ids do not
+            count.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: dtype of the counts, to which weights are cast; `None` for `"int64"`.
+        ignore_class: class id of targets that do not count, such as -1 or 255; `None` for none.
+        sparse_y_true: whether targets are class ids, and not one-hot. Default: `True`.
+        sparse_y_pred: whether predictions are class ids, and not scores of the classes. Default:
+            `True`.
+        axis: integer, the axis of the classes of data that are not class ids. Default: `-1`.
+
+    Call arguments:
+        y_true: class ids, `(batch, ...)`, or one-hot targets with an axis of classes.
+        y_pred: class ids, `(batch, ...)`, or scores with an axis of classes.
+        sample_weight: weights of the entries, `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
+
+    Example:
+        >>> metric = MeanIoU(num_classes=2)
+        >>> round(float(metric([0, 0, 1, 1], [0, 1, 0, 1])), 3)
+        0.333
     """
 
     def __init__(
@@ -193,23 +234,43 @@ class MeanIoU(IoU):
         )
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         arguments = super().get_config()
         del arguments["target_class_ids"]
         return arguments
 
 
 class OneHotIoU(IoU):
-    """Mean over some classes of intersection over union, for one-hot targets.
+    """Intersection over union as a mean over some classes, for one-hot targets.
 
     Args:
-        num_classes: number of classes.
-        target_class_ids: the classes to average over; those that never occur are left out.
-        name: label in logs.
-        dtype: dtype of the counts, `"int64"` unless given; weights are cast to it.
-        ignore_class: class of targets that do not count.
-        sparse_y_pred: whether predictions are class indices; else they are scores.
-        axis: the axis of the classes.
+        num_classes: positive integer, the number of classes; entries with other class ids do not
+            count.
+        target_class_ids: list of the class ids to average over; classes that never occur are left
+            out.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: dtype of the counts, to which weights are cast; `None` for `"int64"`.
+        ignore_class: class id of targets that do not count, such as -1 or 255; `None` for none.
+        sparse_y_pred: whether predictions are class ids, and not scores of the classes. Default:
+            `False`.
+        axis: integer, the axis of the classes of data that are not class ids. Default: `-1`.
+
+    Call arguments:
+        y_true: one-hot targets, `(batch, ..., classes)`.
+        y_pred: scores, `(batch, ..., classes)`; with `sparse_y_pred` class ids, `(batch, ...)`.
+        sample_weight: weights of the entries, `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
+
+    Raises:
+        ValueError: if a target class id is not below `num_classes`.
+
+    Example:
+        >>> metric = OneHotIoU(num_classes=2, target_class_ids=[0])
+        >>> y_true = [[1, 0], [1, 0], [0, 1], [0, 1]]
+        >>> round(float(metric(y_true, [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.4, 0.6]])), 3)
+        0.333
     """
 
     def __init__(
@@ -234,22 +295,38 @@ class OneHotIoU(IoU):
         )
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         arguments = super().get_config()
         del arguments["sparse_y_true"]
         return arguments
 
 
 class OneHotMeanIoU(MeanIoU):
-    """Mean intersection over union of all classes, for one-hot targets.
+    """Intersection over union as a mean over all classes that occur, for one-hot targets.
 
     Args:
-        num_classes: number of classes.
-        name: label in logs.
-        dtype: dtype of the counts, `"int64"` unless given; weights are cast to it.
-        ignore_class: class of targets that do not count.
-        sparse_y_pred: whether predictions are class indices; else they are scores.
-        axis: the axis of the classes.
+        num_classes: positive integer, the number of classes; entries with other class ids do not
+            count.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: dtype of the counts, to which weights are cast; `None` for `"int64"`.
+        ignore_class: class id of targets that do not count, such as -1 or 255; `None` for none.
+        sparse_y_pred: whether predictions are class ids, and not scores of the classes. Default:
+            `False`.
+        axis: integer, the axis of the classes of data that are not class ids. Default: `-1`.
+
+    Call arguments:
+        y_true: one-hot targets, `(batch, ..., classes)`.
+        y_pred: scores, `(batch, ..., classes)`; with `sparse_y_pred` class ids, `(batch, ...)`.
+        sample_weight: weights of the entries, `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
+
+    Example:
+        >>> metric = OneHotMeanIoU(num_classes=2)
+        >>> y_true = [[1, 0], [1, 0], [0, 1], [0, 1]]
+        >>> round(float(metric(y_true, [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.4, 0.6]])), 3)
+        0.333
     """
 
     def __init__(
@@ -272,7 +349,7 @@ class OneHotMeanIoU(MeanIoU):
         )
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         arguments = super().get_config()
         del arguments["sparse_y_true"]
         return arguments

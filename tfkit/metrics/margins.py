@@ -9,11 +9,23 @@ from tfkit.metrics.reduction import FunctionMetric
 
 
 class Hinge(FunctionMetric):
-    """Mean of `max(1 - y_true * y_pred, 0)`, for targets of -1 and 1 (0 and 1 are converted).
+    """The mean of `max(1 - y_true * y_pred, 0)`, for labels -1 and 1, or 0 and 1.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"hinge"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: labels -1 and 1, or 0 and 1, `(batch, ..., d)`.
+        y_pred: scores, `(batch, ..., d)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
+
+    Example:
+        >>> float(Hinge()([[1.0, -1.0]], [[0.5, 0.5]]))
+        1.0
     """
 
     _direction = "down"
@@ -23,11 +35,23 @@ class Hinge(FunctionMetric):
 
 
 class SquaredHinge(FunctionMetric):
-    """Mean of `max(1 - y_true * y_pred, 0)**2`, for targets of -1 and 1 (0 and 1 are converted).
+    """The mean of `max(1 - y_true * y_pred, 0) ** 2`, for labels -1 and 1, or 0 and 1.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"squared_hinge"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: labels -1 and 1, or 0 and 1, `(batch, ..., d)`.
+        y_pred: scores, `(batch, ..., d)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
+
+    Example:
+        >>> float(SquaredHinge()([[1.0, -1.0]], [[0.5, 0.5]]))
+        1.25
     """
 
     _direction = "down"
@@ -37,11 +61,23 @@ class SquaredHinge(FunctionMetric):
 
 
 class CategoricalHinge(FunctionMetric):
-    """Mean of `max(1 + best wrong score - right score, 0)`, for one-hot targets.
+    """The mean of `max(1 + best wrong score - right score, 0)`, for one-hot labels.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"categorical_hinge"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: one-hot targets, `(batch, ..., classes)`.
+        y_pred: scores, `(batch, ..., classes)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
+
+    Example:
+        >>> float(CategoricalHinge()([[0.0, 1.0, 0.0]], [[0.5, 1.0, 0.25]]))
+        0.5
     """
 
     _direction = "down"

@@ -56,7 +56,7 @@ class _OperatingPoint(Metric):
             getattr(self, name).assign_add(getattr(counts, name))
 
     def result(self) -> Any:
-        """The best value so far; 0 where no threshold keeps the level."""
+        """Returns the best value so far; 0 where no threshold keeps the level."""
         kept = self._rate(self._constrained) >= self.level
         return tf.reduce_max(tf.where(kept, self._rate(self._maximized), 0.0))
 
@@ -65,7 +65,7 @@ class _OperatingPoint(Metric):
         return tf.math.divide_no_nan(right, right + wrong)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             "num_thresholds": self.num_thresholds,
             self._constrained: self.level,
@@ -75,17 +75,28 @@ class _OperatingPoint(Metric):
 
 
 class SensitivityAtSpecificity(_OperatingPoint):
-    """The best sensitivity (part of positives found) where specificity is at least a level.
+    """The best sensitivity, `TP / (TP + FN)`, of all thresholds with at least a given specificity.
+
+    Specificity is `TN / (TN + FP)`. The result is 0 if no threshold reaches the level.
 
     Args:
-        specificity: the level, from 0 to 1: part of negatives that must be told apart.
-        num_thresholds: how many thresholds are tried.
-        class_id: the only class that counts; all of them unless given.
-        name: label in logs.
-        dtype: dtype of the metric; the default float type unless given.
+        specificity: the level that a threshold must reach, from 0 to 1.
+        num_thresholds: number of thresholds from 0 to 1 that are tried, at equal distances.
+            Default: `200`.
+        class_id: index of the only class, on the last axis, that counts; `None` for all.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets; all but 0 are positive.
+        y_pred: predictions from 0 to 1, of the same shape.
+        sample_weight: weights of samples or entries; `None` for 1.
+
+    Output shape: A scalar.
 
     Raises:
-        ValueError: for a level outside of 0 to 1 and for less than one threshold.
+        ValueError: if the level is not between 0 and 1, or if there is not at least one threshold.
 
     Example:
         >>> metric = SensitivityAtSpecificity(0.5)
@@ -108,17 +119,33 @@ class SensitivityAtSpecificity(_OperatingPoint):
 
 
 class SpecificityAtSensitivity(_OperatingPoint):
-    """The best specificity (part of negatives told apart) where sensitivity is at least a level.
+    """The best specificity, `TN / (TN + FP)`, of all thresholds with at least a given sensitivity.
+
+    Sensitivity is `TP / (TP + FN)`. The result is 0 if no threshold reaches the level.
 
     Args:
-        sensitivity: the level, from 0 to 1: part of positives that must be found.
-        num_thresholds: how many thresholds are tried.
-        class_id: the only class that counts; all of them unless given.
-        name: label in logs.
-        dtype: dtype of the metric; the default float type unless given.
+        sensitivity: the level that a threshold must reach, from 0 to 1.
+        num_thresholds: number of thresholds from 0 to 1 that are tried, at equal distances.
+            Default: `200`.
+        class_id: index of the only class, on the last axis, that counts; `None` for all.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets; all but 0 are positive.
+        y_pred: predictions from 0 to 1, of the same shape.
+        sample_weight: weights of samples or entries; `None` for 1.
+
+    Output shape: A scalar.
 
     Raises:
-        ValueError: for a level outside of 0 to 1 and for less than one threshold.
+        ValueError: if the level is not between 0 and 1, or if there is not at least one threshold.
+
+    Example:
+        >>> metric = SpecificityAtSensitivity(0.5)
+        >>> round(float(metric([0, 0, 0, 1, 1], [0, 0.3, 0.8, 0.3, 0.8])), 3)
+        0.667
     """
 
     _maximized, _constrained = "specificity", "sensitivity"
@@ -136,17 +163,33 @@ class SpecificityAtSensitivity(_OperatingPoint):
 
 
 class PrecisionAtRecall(_OperatingPoint):
-    """The best precision (part of positive predictions that is right) where recall keeps a level.
+    """The best precision, `TP / (TP + FP)`, of all thresholds with at least a given recall.
+
+    Recall is `TP / (TP + FN)`. The result is 0 if no threshold reaches the level.
 
     Args:
-        recall: the level, from 0 to 1: part of positives that must be found.
-        num_thresholds: how many thresholds are tried.
-        class_id: the only class that counts; all of them unless given.
-        name: label in logs.
-        dtype: dtype of the metric; the default float type unless given.
+        recall: the level that a threshold must reach, from 0 to 1.
+        num_thresholds: number of thresholds from 0 to 1 that are tried, at equal distances.
+            Default: `200`.
+        class_id: index of the only class, on the last axis, that counts; `None` for all.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets; all but 0 are positive.
+        y_pred: predictions from 0 to 1, of the same shape.
+        sample_weight: weights of samples or entries; `None` for 1.
+
+    Output shape: A scalar.
 
     Raises:
-        ValueError: for a level outside of 0 to 1 and for less than one threshold.
+        ValueError: if the level is not between 0 and 1, or if there is not at least one threshold.
+
+    Example:
+        >>> metric = PrecisionAtRecall(0.5)
+        >>> float(metric([0, 0, 0, 1, 1], [0, 0.3, 0.8, 0.3, 0.8]))
+        0.5
     """
 
     _maximized, _constrained = "precision", "recall"
@@ -164,17 +207,33 @@ class PrecisionAtRecall(_OperatingPoint):
 
 
 class RecallAtPrecision(_OperatingPoint):
-    """The best recall (part of positives found) where precision is at least a level.
+    """The best recall, `TP / (TP + FN)`, of all thresholds with at least a given precision.
+
+    Precision is `TP / (TP + FP)`. The result is 0 if no threshold reaches the level.
 
     Args:
-        precision: the level, from 0 to 1: part of positive predictions that must be right.
-        num_thresholds: how many thresholds are tried.
-        class_id: the only class that counts; all of them unless given.
-        name: label in logs.
-        dtype: dtype of the metric; the default float type unless given.
+        precision: the level that a threshold must reach, from 0 to 1.
+        num_thresholds: number of thresholds from 0 to 1 that are tried, at equal distances.
+            Default: `200`.
+        class_id: index of the only class, on the last axis, that counts; `None` for all.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets; all but 0 are positive.
+        y_pred: predictions from 0 to 1, of the same shape.
+        sample_weight: weights of samples or entries; `None` for 1.
+
+    Output shape: A scalar.
 
     Raises:
-        ValueError: for a level outside of 0 to 1 and for less than one threshold.
+        ValueError: if the level is not between 0 and 1, or if there is not at least one threshold.
+
+    Example:
+        >>> metric = RecallAtPrecision(0.8)
+        >>> float(metric([0, 0, 1, 1], [0, 0.5, 0.3, 0.9]))
+        0.5
     """
 
     _maximized, _constrained = "recall", "precision"

@@ -14,18 +14,30 @@ _AGGREGATIONS = (None, "uniform_average", "variance_weighted_average")
 
 
 class R2Score(Metric):
-    """`1 - sum((y_true - y_pred)**2) / sum((y_true - mean(y_true))**2)`: 1 is perfect.
+    """The coefficient of determination: `1 - sum((y_true - y_pred)**2) / sum((y_true - mean)**2)`.
+
+    `mean` is that of the targets. 1 is perfect; 0 is as good as a constant prediction of `mean`.
 
     Args:
-        class_aggregation: `None` gives a score for each output, `"uniform_average"` their mean,
-            `"variance_weighted_average"` their mean weighted by the variance of the targets.
-        num_regressors: number of independent variables; if not 0 the score is adjusted for it.
-        name: label in logs.
-        dtype: dtype of the metric; the default float type unless given.
+        class_aggregation: `None` for a score for each output, `"uniform_average"` for their mean,
+            `"variance_weighted_average"` for their mean weighted by the variance of the targets.
+            Default: `"uniform_average"`.
+        num_regressors: number of independent variables, for which the score is adjusted; 0 for no
+            adjustment. Default: `0`.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"r2_score"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets, `(batch, outputs)`.
+        y_pred: predictions, `(batch, outputs)`.
+        sample_weight: weights, `(batch,)` or `(batch, outputs)`; `None` for 1.
+
+    Output shape: A scalar; with `class_aggregation=None`, `(outputs,)`.
 
     Raises:
-        ValueError: for arguments out of range, and for data that are not of shape
-            `(samples, outputs)` with a known number of outputs.
+        ValueError: if an argument is out of range, or if the data are not of shape
+            `(batch, outputs)` with a known number of outputs.
 
     Example:
         >>> round(float(R2Score()([[1.0], [4.0], [3.0]], [[2.0], [4.0], [4.0]])), 3)
@@ -92,7 +104,7 @@ class R2Score(Metric):
         self.num_samples.assign_add(tf.cast(tf.size(y_true), self.num_samples.dtype))
 
     def result(self) -> Any:
-        """The score so far: one for each output with `class_aggregation=None`, else a scalar."""
+        """Returns the score so far: one for each output with `class_aggregation=None`, else a scalar."""
         mean = self.sum / self.count
         total = self.squared_sum - self.sum * mean
         score = 1 - self.total_mse / total
@@ -117,7 +129,7 @@ class R2Score(Metric):
         return tf.where(freedom > 0, adjusted, score)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             **super().get_config(),
             "class_aggregation": self.class_aggregation,

@@ -31,7 +31,7 @@ def mask_weights(sample_weight: Any, mask: Any, dtype: str) -> Any:
 def reduce_to_samples(
     values: Any, sample_weight: Any, reduce: Callable[..., Any], dtype: str
 ) -> tuple[Any, Any]:
-    """One weighted value, and one weight, for each sample.
+    """Returns one weighted value, and one weight, for each sample.
 
     Args:
         values: shape `(batch, ...)`.
@@ -63,8 +63,15 @@ class Sum(Metric):
     """The weighted sum of all values.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the sum; the default float type unless given.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"sum"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        values: numbers of any shape.
+        sample_weight: weights of the values, or of their first axes; `None` for 1.
+
+    Output shape: A scalar.
 
     Example:
         >>> float(Sum()([1, 3, 5, 7], sample_weight=[1, 1, 0, 0]))
@@ -81,19 +88,28 @@ class Sum(Metric):
         self.total.assign_add(tf.reduce_sum(values))
 
     def result(self) -> Any:
-        """The sum so far."""
+        """Returns the sum so far."""
         return tf.identity(self.total)
 
 
 class Mean(Metric):
-    """The weighted mean of all values; 0 before the first.
+    """The weighted mean of all values; 0 before the first one.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"mean"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        values: numbers of any shape.
+        sample_weight: weights of the values, or of their first axes; `None` for 1.
+
+    Output shape: A scalar.
 
     Example:
-        >>> float(Mean()([1, 3, 5, 7], sample_weight=[1, 1, 0, 0]))
+        >>> metric = Mean()
+        >>> metric.update_state([1, 3, 5, 7], sample_weight=[1, 1, 0, 0])
+        >>> float(metric.result())
         2.0
     """
 
@@ -110,7 +126,7 @@ class Mean(Metric):
         self.count.assign_add(tf.cast(count, self.dtype))
 
     def result(self) -> Any:
-        """The mean so far."""
+        """Returns the mean so far."""
         return tf.math.divide_no_nan(self.total, self.count)
 
 
@@ -118,10 +134,18 @@ class MeanMetricWrapper(Mean):
     """The mean of `fn(y_true, y_pred)` over all samples; masked entries of `y_pred` do not count.
 
     Args:
-        fn: function `(y_true, y_pred, **kwargs)` that gives a value for each sample.
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
+        fn: function `(y_true, y_pred, **kwargs)` that returns a value for each sample.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
         **kwargs: further arguments of `fn`.
+
+    Call arguments:
+        y_true: targets, `(batch, ..., d)`.
+        y_pred: predictions, `(batch, ..., d)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
 
     Example:
         >>> def squared_difference(y_true, y_pred):
@@ -149,13 +173,13 @@ class MeanMetricWrapper(Mean):
         super().update_state(values, sample_weight=weights)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, the function among them."""
+        """Returns the constructor's arguments, the function among them."""
         arguments = {"fn": self._fn, **self._fn_kwargs}
         return {**super().get_config(), **serialization.serialize_keras_object(arguments)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """A metric with the arguments in `config`."""
+        """Returns a metric with the arguments in `config`."""
         return cls(**serialization.deserialize_keras_object(config))
 
 
@@ -163,5 +187,5 @@ class FunctionMetric(MeanMetricWrapper):
     """The mean of a function that the class itself fixes; only its arguments are configuration."""
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"name": self.name, "dtype": self.dtype, **self._fn_kwargs}

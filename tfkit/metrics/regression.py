@@ -19,14 +19,24 @@ from tfkit.metrics.reduction import FunctionMetric, Mean
 
 
 class MeanSquaredError(FunctionMetric):
-    """Mean of `(y_true - y_pred)**2`.
+    """The mean of squared errors, `(y_true - y_pred) ** 2`, over all samples and entries.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"mean_squared_error"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets, `(batch, ..., d)`.
+        y_pred: predictions, `(batch, ..., d)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
 
     Example:
-        >>> float(MeanSquaredError()([[0.0, 1.0], [0.0, 0.0]], [[1.0, 1.0], [0.0, 0.0]]))
+        >>> metric = MeanSquaredError()
+        >>> metric.update_state([[0.0, 1.0], [0.0, 0.0]], [[1.0, 1.0], [0.0, 0.0]])
+        >>> float(metric.result())
         0.25
     """
 
@@ -37,11 +47,19 @@ class MeanSquaredError(FunctionMetric):
 
 
 class RootMeanSquaredError(Mean):
-    """Square root of the mean of `(y_true - y_pred)**2`.
+    """The square root of the mean of `(y_true - y_pred) ** 2` over all samples and entries.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"root_mean_squared_error"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets, `(batch, ..., d)`.
+        y_pred: predictions, `(batch, ..., d)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
 
     Example:
         >>> float(RootMeanSquaredError()([[0.0, 1.0], [0.0, 0.0]], [[1.0, 1.0], [0.0, 0.0]]))
@@ -63,16 +81,28 @@ class RootMeanSquaredError(Mean):
         super().update_state(tf.square(y_pred - y_true), sample_weight=sample_weight)
 
     def result(self) -> Any:
-        """The error so far."""
+        """Returns the error so far."""
         return tf.sqrt(super().result())
 
 
 class MeanAbsoluteError(FunctionMetric):
-    """Mean of `|y_true - y_pred|`.
+    """The mean of absolute errors, `abs(y_true - y_pred)`, over all samples and entries.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"mean_absolute_error"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets, `(batch, ..., d)`.
+        y_pred: predictions, `(batch, ..., d)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
+
+    Example:
+        >>> float(MeanAbsoluteError()([[0.0, 1.0], [0.0, 0.0]], [[1.0, 1.0], [3.0, 0.0]]))
+        1.0
     """
 
     _direction = "down"
@@ -82,11 +112,25 @@ class MeanAbsoluteError(FunctionMetric):
 
 
 class MeanAbsolutePercentageError(FunctionMetric):
-    """Mean of `100 |y_true - y_pred| / |y_true|`.
+    """The mean of absolute errors in percent: `100 * abs(y_true - y_pred) / abs(y_true)`.
+
+    Targets nearer to 0 than `tfkit.config.epsilon()` are divided by this instead.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"mean_absolute_percentage_error"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets, `(batch, ..., d)`.
+        y_pred: predictions, `(batch, ..., d)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
+
+    Example:
+        >>> float(MeanAbsolutePercentageError()([[2.0, 4.0]], [[3.0, 4.0]]))
+        25.0
     """
 
     _direction = "down"
@@ -98,11 +142,24 @@ class MeanAbsolutePercentageError(FunctionMetric):
 
 
 class MeanSquaredLogarithmicError(FunctionMetric):
-    """Mean of `(log(y_true + 1) - log(y_pred + 1))**2`.
+    """The mean of `(log(y_true + 1) - log(y_pred + 1)) ** 2`. Negative numbers count as 0.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"mean_squared_logarithmic_error"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets, `(batch, ..., d)`.
+        y_pred: predictions, `(batch, ..., d)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
+
+    Example:
+        >>> metric = MeanSquaredLogarithmicError()
+        >>> round(float(metric([[0.0, 1.0]], [[1.0, 1.0]])), 4)
+        0.2402
     """
 
     _direction = "down"
@@ -114,11 +171,25 @@ class MeanSquaredLogarithmicError(FunctionMetric):
 
 
 class LogCoshError(FunctionMetric):
-    """Mean of `log(cosh(y_pred - y_true))`.
+    """The mean of `log(cosh(y_pred - y_true))` over all samples and entries.
+
+    It is about `e**2 / 2` for small errors `e` and about `abs(e) - log(2)` for large ones.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"logcosh"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets, `(batch, ..., d)`.
+        y_pred: predictions, `(batch, ..., d)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
+
+    Example:
+        >>> round(float(LogCoshError()([[0.0, 0.0]], [[0.0, 1.0]])), 4)
+        0.2169
     """
 
     _direction = "down"
@@ -148,12 +219,27 @@ def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
 
 
 class CosineSimilarity(FunctionMetric):
-    """Mean cosine of the angle between targets and predictions.
+    """The mean cosine of the angle between targets and predictions.
+
+    It is 1 for equal directions, 0 for orthogonal and -1 for opposite ones. The loss of the same
+    name has the opposite sign.
 
     Args:
-        name: label in logs.
-        dtype: dtype of the mean; the default float type unless given.
-        axis: the axis along which the vectors lie.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"cosine_similarity"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+        axis: integer, the axis of the vectors. Default: `-1`.
+
+    Call arguments:
+        y_true: targets, `(batch, ..., d)`.
+        y_pred: predictions, `(batch, ..., d)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
+
+    Example:
+        >>> float(CosineSimilarity()([[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [3.0, 0.0]]))
+        0.5
     """
 
     _direction = "up"

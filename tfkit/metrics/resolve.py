@@ -14,7 +14,7 @@ from tfkit.names import to_snake_case
 
 
 def is_binary_or_sparse_categorical(y_true: Any, y_pred: Any) -> tuple[bool, bool]:
-    """What shapes say of a classification: whether it is binary, and whether targets are indices.
+    """Returns what shapes say of a classification: whether it is binary, and whether targets are indices.
 
     Args:
         y_true: targets, or their shape.
@@ -28,7 +28,7 @@ def is_binary_or_sparse_categorical(y_true: Any, y_pred: Any) -> tuple[bool, boo
 
 
 def metric_for(identifier: Any, y_true: Any, y_pred: Any, name: str | None = None) -> Metric:
-    """The metric that `compile(metrics=[identifier])` means for data of these shapes.
+    """Returns the metric that `compile(metrics=[identifier])` means for data of these shapes.
 
     Args:
         identifier: a metric, a class, a function `(y_true, y_pred)`, a configuration or a name;

@@ -17,18 +17,31 @@ def clone_model(
     call_function: Callable[..., Any] | None = None,
     recursive: bool = False,
 ) -> Any:
-    """A model of the same structure, with new layers and newly drawn weights.
+    """Returns a model of the same structure, with new layers and newly drawn weights.
 
     Args:
         model: a functional or Sequential model; any other is made again from its configuration.
-        input_tensors: symbolic tensors to use as inputs instead of new ones.
-        clone_function: function of a layer that gives the one to use in its place.
-        call_function: makes each call of a functional model anew: `call_function(layer, *args, **kwargs)`
-            gives the output.
-        recursive: whether `clone_function` is applied to the layers of nested models too.
+        input_tensors: symbolic tensors to use as inputs; `None` for new ones.
+        clone_function: function of a layer that returns the layer to use in its place; `None` for
+            one with the same configuration.
+        call_function: function `(layer, *args, **kwargs)` that makes each call of a functional
+            model and returns the output; `None` for a call of the layer.
+        recursive: whether `clone_function` is applied to the layers of nested models, too. Default:
+            `False`.
+
+    Returns:
+        A model of the kind of `model`.
 
     Raises:
-        ValueError: for arguments that do not apply to the kind of model.
+        ValueError: if an argument does not apply to the kind of model.
+
+    Example:
+        >>> model = tfkit.Sequential([tfkit.Input(shape=(3,)), tfkit.layers.Dense(2)])
+        >>> clone = clone_model(model)
+        >>> clone.layers[0].kernel is model.layers[0].kernel
+        False
+        >>> clone.count_params() == model.count_params()
+        True
     """
     if call_function is not None and (isinstance(model, Sequential) or model._graph is None):
         raise ValueError(

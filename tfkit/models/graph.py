@@ -43,7 +43,7 @@ class Graph:
         _check_names(self.layers)
 
     def run(self, inputs: Any) -> Any:
-        """The outputs for these inputs, which have the form of `self.inputs`."""
+        """Returns the outputs for these inputs, which have the form of `self.inputs`."""
         values = dict(zip(map(id, self.flat_inputs), tf.nest.flatten(inputs), strict=True))
 
         def fill(leaf: Any) -> Any:
@@ -63,7 +63,7 @@ class Graph:
         values: dict[int, Any],
         call: Callable[..., Any] = lambda operation, *args, **kwargs: operation(*args, **kwargs),
     ) -> tuple[Any, Any]:
-        """The same calls with other layers: the symbolic inputs and outputs of the copy.
+        """Returns the same calls with other layers: the symbolic inputs and outputs of the copy.
 
         Args:
             copies: the layer to call instead, by id of the layer.
@@ -89,7 +89,7 @@ class Graph:
 
 
 def graph_between(inputs: Any, outputs: Any) -> Graph:
-    """The graph from `inputs` to `outputs`.
+    """Returns the graph from `inputs` to `outputs`.
 
     An input that a layer has computed is replaced by a new `Input`: that layer is no part of the graph.
     """

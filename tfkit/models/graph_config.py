@@ -14,7 +14,7 @@ from tfkit.symbolic import KerasTensor, Node, any_symbolic
 
 
 def graph_to_config(graph: Graph) -> dict[str, Any]:
-    """The layers of a graph, with each call's arguments, in order; tensors are named by their call.
+    """Returns the layers of a graph, with each call's arguments, in order; tensors are named by their call.
 
     Raises:
         TypeError: for a call of a function that is neither one of tfkit's ops nor registered.
@@ -46,7 +46,7 @@ def graph_to_config(graph: Graph) -> dict[str, Any]:
 
 
 def operation_names(graph: Graph) -> dict[int, str]:
-    """A name for each node's operation: a layer's own; a function's, numbered within the model."""
+    """Returns a name for each node's operation: a layer's own; a function's, numbered within the model."""
     names: dict[int, str] = {}
     taken = {layer.name for layer in graph.layers}
     for node in graph.nodes:
@@ -104,7 +104,7 @@ def _map(structure: Any, function: Any) -> Any:
 def graph_from_config(
     config: dict[str, Any], layers: dict[str, Any] | None = None
 ) -> tuple[Any, Any]:
-    """The symbolic inputs and outputs of the graph that a configuration describes.
+    """Returns the symbolic inputs and outputs of the graph that a configuration describes.
 
     Args:
         config: what `graph_to_config` gave.
@@ -152,7 +152,7 @@ def graph_from_config(
 
 
 def _result(operation: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """What a call gives: symbolic tensors, for nothing is computed while a graph is read."""
+    """Returns the results of a call: symbolic tensors, for nothing is computed while a graph is read."""
     if any_symbolic(args, kwargs):
         return operation(*args, **kwargs)
     if args or kwargs or not isinstance(operation, Layer):

@@ -35,21 +35,32 @@ from tfkit.training.trainer import Trainer
 class Model(Trainer, Layer):
     """A layer with training, evaluation, prediction, saving and export.
 
-    Subclass it, with layers made in `__init__` and used in `call`; or describe it by symbolic inputs and
-    outputs, as `Model(inputs, outputs)`, which gives a `Functional` model.
+    There are three ways to make one. A subclass makes layers in `__init__` and uses them in `call`.
+    `Model(inputs, outputs)` takes symbolic tensors and returns a functional model, which calls the
+    layers between them. `Sequential` takes a list of layers. Before `fit` and `evaluate`, `compile`
+    sets the optimizer, the loss and the metrics.
 
     Args:
-        inputs: symbolic tensor, or nest of them.
-        outputs: symbolic tensor computed from `inputs`, or nest of them.
-        trainable: whether training changes the weights.
-        dtype: dtype or dtype policy.
-        name: a label.
+        inputs: symbolic tensor of `Input`, or a nest of them; for a functional model.
+        outputs: symbolic tensor that is computed from `inputs`, or a nest of them; for a functional
+            model.
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
+
+    Input shape: That of `inputs`, or what `call` takes.
+
+    Output shape: That of `outputs`, or what `call` returns.
 
     Example:
         >>> x = tfkit.Input(shape=(4,))
         >>> model = Model(x, tf.nn.relu(x))
         >>> model(tf.constant([[-1.0, 0.0, 1.0, 2.0]])).numpy()
         array([[0., 0., 1., 2.]], dtype=float32)
+        >>> class Doubled(Model):
+        ...     def call(self, inputs):
+        ...         return 2 * inputs
+        >>> Doubled()(tf.constant([1.0, 2.0])).numpy()
+        array([2., 4.], dtype=float32)
     """
 
     _graph: Graph | None = None
@@ -168,7 +179,7 @@ class Model(Trainer, Layer):
         return tracking.sublayers(self)
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
-        """The layer inside of this name, or at this index of `layers`.
+        """Returns the layer inside of this name, or at this index of `layers`.
 
         Raises:
             ValueError: where there is none.
@@ -285,7 +296,7 @@ class Model(Trainer, Layer):
         export(self, filepath, format, verbose, input_signature, **kwargs)
 
     def get_compile_config(self) -> dict[str, Any] | None:
-        """What `compile` was given, as data; `None` before `compile`."""
+        """Returns what `compile` was given, as data; `None` before `compile`."""
         return serialize_keras_object(self._tfkit_settings.arguments()) if self.compiled else None
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
@@ -309,7 +320,7 @@ class Model(Trainer, Layer):
     # --- Configuration ------------------------------------------------------------------------------
 
     def get_config(self) -> dict[str, Any]:
-        """The layers and calls of a functional model; the recorded arguments of any other."""
+        """Returns the layers and calls of a functional model; the recorded arguments of any other."""
         if self._graph is None or type(self).__init__ not in (Model.__init__, Functional.__init__):
             config = super().get_config()
             if type(self).get_config is Model.get_config:
@@ -331,12 +342,37 @@ class Model(Trainer, Layer):
         return model
 
     def to_json(self, **kwargs: Any) -> str:
-        """The configuration as JSON; keyword arguments go to `json.dumps`."""
+        """Returns the configuration as JSON; keyword arguments go to `json.dumps`."""
         return json.dumps(serialize_keras_object(self), **kwargs)
 
 
 class Functional(Model):
-    """A model that is described by its symbolic inputs and outputs."""
+    """A model that is described by its symbolic inputs and outputs; `Model(inputs, outputs)` makes one.
+
+    A call computes the layers between inputs and outputs again. Layers are found in `layers` and by
+    `get_layer()`.
+
+    Args:
+        inputs: symbolic tensor of `Input`, or a nest of them.
+        outputs: symbolic tensor that is computed from `inputs`, or a nest of them.
+        name: name of the model; `None` for one that is made.
+        **kwargs: arguments of every layer, with their defaults: `trainable`, whether training
+            changes the weights (`True`); `dtype`, a dtype or a dtype policy (`None`, the global
+            policy).
+
+    Input shape: That of `inputs`, in the same form.
+
+    Output shape: That of `outputs`, in the same form.
+
+    Raises:
+        ValueError: if `outputs` depend on an `Input` that is not among `inputs`.
+
+    Example:
+        >>> x = tfkit.Input(shape=(4,))
+        >>> model = Functional(x, tfkit.layers.Dense(2)(x))
+        >>> model.output_shape
+        (None, 2)
+    """
 
     def __init__(
         self, inputs: Any = None, outputs: Any = None, name: str | None = None, **kwargs: Any

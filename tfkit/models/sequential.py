@@ -20,14 +20,26 @@ class Sequential(Model):
     """A stack of layers, each of which gets the output of the one before.
 
     Args:
-        layers: the layers; an `Input` first makes the weights at once.
-        trainable: whether training changes the weights.
-        name: a label.
+        layers: list of layers; `None` for an empty stack, to which `add()` adds. With an `Input` as
+            the first one, the weights are made at once, otherwise by the first call.
+        trainable: whether training changes the weights. Default: `True`.
+        name: name of the model; `None` for one that is made.
+        **kwargs: `dtype`, as described in `Layer`.
+
+    Input shape: That of the first layer.
+
+    Output shape: That of the last layer.
+
+    Raises:
+        ValueError: if something in `layers` is not a layer, or if two layers have one name.
 
     Example:
-        >>> model = Sequential([tfkit.Input(shape=(3,))])
-        >>> model.layers
-        []
+        >>> dense = tfkit.layers.Dense(2, activation="relu")
+        >>> model = Sequential([tfkit.Input(shape=(3,)), dense, tfkit.layers.Dense(1)])
+        >>> model.output_shape
+        (None, 1)
+        >>> len(model.weights)
+        4
     """
 
     def __init__(
@@ -106,7 +118,7 @@ class Sequential(Model):
             self._why_untraced = " ".join([str(error), *getattr(error, "__notes__", ())])
 
     def pop(self, rebuild: bool = True) -> Layer:
-        """Takes the topmost layer away and gives it."""
+        """Removes the topmost layer and returns it."""
         del rebuild
         if not self._stack:
             raise IndexError(f"Sequential model '{self.name}' has no layer to take away.")
@@ -178,7 +190,7 @@ class Sequential(Model):
         return self._stack
 
     def get_config(self) -> dict[str, Any]:
-        """The layers from bottom to top."""
+        """Returns the layers from bottom to top."""
         config: dict[str, Any] = {
             "name": self.name,
             "trainable": self.trainable,
@@ -199,7 +211,7 @@ class Sequential(Model):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """A new model with the layers of a configuration."""
+        """Returns a new model with the layers of a configuration."""
         del custom_objects
         model = cls(name=config.get("name"))
         for entry in config["layers"]:

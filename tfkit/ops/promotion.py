@@ -3,7 +3,7 @@
 The rules are those of a lattice: each dtype points at the next wider ones, and operands meet at the
 least dtype above all of them. Python numbers are weak: `int` and `float` stand near the bottom, so
 that `x + 1.0` keeps the dtype of a `float16` tensor. Unlike Keras, `uint64` and `complex128` are
-not narrowed to their 32-bit halves: that would lose values without a word.
+not narrowed to their 32-bit halves: that would lose values silently.
 """
 
 from __future__ import annotations

@@ -47,12 +47,12 @@ register_builtins("optimizers", _CLASSES, aliases=_BY_LOWER_NAME)
 
 
 def serialize(optimizer: Optimizer) -> dict[str, Any]:
-    """The configuration of an optimizer, as data."""
+    """Returns the configuration of an optimizer, as data."""
     return serialize_keras_object(optimizer)
 
 
 def deserialize(config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Optimizer:
-    """The optimizer that a configuration describes; case does not matter in names of tfkit's own.
+    """Returns the optimizer that a configuration describes; case does not matter in names of tfkit's own.
 
     Args:
         config: what `serialize` gave.
@@ -65,7 +65,7 @@ def deserialize(config: dict[str, Any], custom_objects: dict[str, Any] | None = 
 
 
 def get(identifier: Any) -> Optimizer | None:
-    """The optimizer that an identifier stands for.
+    """Returns the optimizer that an identifier stands for.
 
     Args:
         identifier: a name such as `"adam"`, a configuration, an optimizer, or `None`.

@@ -32,16 +32,50 @@ def adadelta(
 
 
 class Adadelta(Optimizer):
-    """Adadelta: no learning rate to choose, in the paper's form with `learning_rate=1.0`.
+    """Adadelta: steps whose size follows from the mean squares of gradients and of earlier steps.
+
+        v = rho * v + (1 - rho) * g**2
+        delta = sqrt(u + epsilon) / sqrt(v + epsilon) * g
+        u = rho * u + (1 - rho) * delta**2
+        w -= learning_rate * delta
+
+    The paper's form, which has no learning rate, is `learning_rate=1.0`.
 
     Args:
-        learning_rate: a float, a schedule, or a function without arguments.
-        rho: decay of the mean squares, in [0, 1).
-        epsilon: added to mean squares before roots are taken.
-        weight_decay: and the arguments after it: see `Optimizer`.
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.001`.
+        rho: decay of the mean squares, from 0 to below 1. Default: `0.95`.
+        epsilon: small number that is added to the mean squares. Default: `1e-07`.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+
+    Raises:
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            or if a number is out of range.
 
     Reference:
-        Zeiler, 2012: https://arxiv.org/abs/1212.5701
+        Zeiler, "ADADELTA: an adaptive learning rate method", 2012.
+
+    Example:
+        >>> w = tf.Variable(1.0)
+        >>> Adadelta(learning_rate=1.0, rho=0.0, epsilon=0.01).apply([2.0 * w], [w])
+        >>> round(float(w), 3)
+        0.9
     """
 
     def __init__(
@@ -101,7 +135,7 @@ class Adadelta(Optimizer):
         variable.assign(new_w)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "rho": self.rho,

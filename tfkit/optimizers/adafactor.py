@@ -18,7 +18,7 @@ def rms(x: Any) -> tf.Tensor:
 
 
 def factored(r: tf.Tensor, c: tf.Tensor) -> tf.Tensor:
-    """The matrices whose means along the last two axes are `r` and `c`."""
+    """Returns the matrices whose means along the last two axes are `r` and `c`."""
     share = r / tf.reduce_mean(r, axis=-1, keepdims=True)
     return share[..., :, tf.newaxis] * c[..., tf.newaxis, :]
 
@@ -37,19 +37,53 @@ def adafactor(
 
 
 class Adafactor(Optimizer):
-    """Adafactor, for models that are large beside the memory.
+    """Adafactor: squared gradients of matrices are kept as means of rows and columns, to save memory.
+
+    Steps are in proportion to the size of a variable:
+    `w -= rho * max(epsilon_2, rms(w)) * u / max(1, rms(u) / clip_threshold)`, with `u` the gradient
+    over the root of its second moment and `rho` the learning rate.
 
     Args:
-        learning_rate: a float, a schedule, or a function without arguments.
-        beta_2_decay: the second moment of step t is kept by `1 - t ** beta_2_decay`.
-        epsilon_1: added to squared gradients.
-        epsilon_2: the least size of a variable that steps are in proportion to.
-        clip_threshold: steps are scaled so that their RMS is at most this.
-        relative_step: whether a constant learning rate is at most `1 / sqrt(t)`.
-        weight_decay: and the arguments after it: see `Optimizer`.
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.001`.
+        beta_2_decay: exponent of the decay of the second moment, which in update `t` is
+            `1 - t**beta_2_decay`. Default: `-0.8`.
+        epsilon_1: small number that is added to squared gradients. Default: `1e-30`.
+        epsilon_2: least size of a variable to which steps are in proportion. Default: `0.001`.
+        clip_threshold: greatest root mean square of a step before it is multiplied by the learning
+            rate. Default: `1.0`.
+        relative_step: without effect, as in Keras: the learning rate is limited to `1 / sqrt(t)` in
+            update `t` either way. Default: `True`.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+
+    Raises:
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            or if a number is out of range.
 
     Reference:
-        Shazeer & Stern, 2018: https://arxiv.org/abs/1804.04235
+        Shazeer & Stern, "Adafactor: adaptive learning rates with sublinear memory cost", 2018.
+
+    Example:
+        >>> w = tf.Variable(tf.ones((2, 2)))
+        >>> Adafactor(learning_rate=0.5).apply([tf.ones((2, 2))], [w])
+        >>> w.numpy().round(3).tolist()
+        [[0.5, 0.5], [0.5, 0.5]]
     """
 
     def __init__(
@@ -138,7 +172,7 @@ class Adafactor(Optimizer):
         variable.assign(adafactor(w, g, new_v, rho, self.epsilon_2, self.clip_threshold))
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "beta_2_decay": self.beta_2_decay,

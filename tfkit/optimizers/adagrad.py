@@ -26,16 +26,47 @@ def adagrad(
 
 
 class Adagrad(Optimizer):
-    """Adagrad: what is often updated moves less and less.
+    """Adagrad: `w -= learning_rate * g / sqrt(v + epsilon)`, with `v` the sum of squared gradients.
+
+    Entries that are updated often so move less and less.
 
     Args:
-        learning_rate: a float, a schedule, or a function without arguments.
-        initial_accumulator_value: what the sums of squares start from, not negative.
-        epsilon: added to the sum before the root is taken.
-        weight_decay: and the arguments after it: see `Optimizer`.
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.001`.
+        initial_accumulator_value: initial value of the sums of squared gradients, not negative.
+            Default: `0.1`.
+        epsilon: small number that is added to the sums. Default: `1e-07`.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+
+    Raises:
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            or if a number is out of range.
 
     Reference:
-        Duchi et al., 2011: https://jmlr.org/papers/v12/duchi11a.html
+        Duchi et al., "Adaptive subgradient methods for online learning and stochastic
+            optimization", 2011.
+
+    Example:
+        >>> w = tf.Variable(1.0)
+        >>> Adagrad(learning_rate=0.1, initial_accumulator_value=0.0).apply([2.0 * w], [w])
+        >>> round(float(w), 5)
+        0.9
     """
 
     def __init__(
@@ -91,7 +122,7 @@ class Adagrad(Optimizer):
         variable.assign(new_w)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "initial_accumulator_value": self.initial_accumulator_value,

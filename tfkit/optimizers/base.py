@@ -36,29 +36,37 @@ class _Untracked:
 
 
 class Optimizer(SlotOwner):
-    """Updates variables by their gradients.
+    """The base of optimizers: updates variables by their gradients.
 
-    To write your own, make its variables in `build`, and change one variable in `update_step`. What
-    is called from there must be TensorFlow operations: the update runs inside compiled programs.
+    A subclass makes its variables in `build(variables)`, and changes one variable in
+    `update_step(gradient, variable, learning_rate)`. What is called from there must be TensorFlow
+    operations, because the update runs inside compiled programs. `apply(gradients, variables)`
+    makes an update.
 
     Args:
-        learning_rate: a float, a `LearningRateSchedule`, or a function without arguments.
-        weight_decay: each step takes `learning_rate * weight_decay` of each variable away from it.
-        clipnorm: each gradient is scaled so that its norm is at most this.
-        clipvalue: each number in a gradient is clipped to `[-clipvalue, clipvalue]`.
-        global_clipnorm: all gradients are scaled so that their norm together is at most this.
-        use_ema: whether to keep an exponential moving average of each variable.
-        ema_momentum: weight of the old average in the new one, in [0, 1].
-        ema_overwrite_frequency: variables are set to their averages each so many steps; never,
-            until `finalize_variable_values()`, if `None`.
-        loss_scale_factor: `scale_loss()` multiplies by this, `apply()` divides by it.
-        gradient_accumulation_steps: gradients of so many calls of `apply()` are averaged to one
-            update.
-        name: a label.
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
 
     Raises:
-        ValueError: for a learning rate that is no float, more than one way of clipping, a number
-            out of its range, and for an argument that is not known.
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            if a number is out of range, or if an argument is unknown.
 
     Example:
         >>> class Halving(Optimizer):
@@ -193,7 +201,7 @@ class Optimizer(SlotOwner):
     # --- One update -------------------------------------------------------------------------------
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, tf.Variable]]) -> tf.Variable:
-        """`apply` for a list of pairs of gradient and variable; gives the iterations."""
+        """Calls `apply` with pairs of gradient and variable; returns `iterations`."""
         grads, variables = zip(*grads_and_vars, strict=True)
         self.apply(grads, variables)
         return self._iterations
@@ -301,7 +309,7 @@ class Optimizer(SlotOwner):
         self._iterations.assign_add(1)
 
     def _accumulate(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
-        """Adds to the accumulators; each so many times updates by their mean and empties them."""
+        """Adds to the accumulators; at each last call updates by their mean and empties them."""
         num_steps = self.gradient_accumulation_steps
         accumulators = [self._accumulators[self._get_variable_index(v)] for v in variables]
         for accumulator, gradient in zip(accumulators, gradients, strict=True):
@@ -450,7 +458,7 @@ class Optimizer(SlotOwner):
     # --- Loss scaling, pure updates, configuration ------------------------------------------------
 
     def scale_loss(self, loss: Any) -> Any:
-        """The loss times `loss_scale_factor`; take gradients of this one."""
+        """Returns the loss times `loss_scale_factor`; take gradients of this one."""
         return loss if self.loss_scale_factor is None else loss * self.loss_scale_factor
 
     def stateless_apply(
@@ -459,7 +467,7 @@ class Optimizer(SlotOwner):
         grads: Sequence[Any],
         trainable_variables: Sequence[Any],
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """`apply` as a function of values: all variables have their old values again afterwards.
+        """Computes `apply` as a function of values: all variables keep theirs.
 
         Args:
             optimizer_variables: a value for each of `variables`.
@@ -475,7 +483,7 @@ class Optimizer(SlotOwner):
         return stateless.apply(self, optimizer_variables, grads, trainable_variables)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data; the learning rate is the present one."""
+        """Returns the constructor's arguments, as data; the learning rate is the present one."""
         rate = self._learning_rate
         is_number = isinstance(rate, tf.Variable)
         return {
@@ -496,7 +504,7 @@ class Optimizer(SlotOwner):
     def from_config(
         cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
     ) -> Optimizer:
-        """The optimizer that `get_config` describes, with fresh state."""
+        """Returns the optimizer that `get_config` describes, with fresh state."""
         rate = config.get("learning_rate")
         if isinstance(rate, dict):
             config = {**config, "learning_rate": deserialize_keras_object(rate, custom_objects)}

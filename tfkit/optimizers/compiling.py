@@ -19,7 +19,7 @@ MIN_NUMBERS = 300_000
 
 
 def pays(gradients: Sequence[Any], variables: Sequence[tf.Variable]) -> bool:
-    """Whether the update should be compiled: many numbers, in a graph, all shapes known."""
+    """Returns whether the update should be compiled: many numbers, in a graph, all shapes known."""
     return (
         tf.inside_function()
         and not tf.distribute.has_strategy()

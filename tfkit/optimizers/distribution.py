@@ -1,4 +1,4 @@
-"""What an optimizer asks of `tf.distribute`; without a strategy each function is a plain call."""
+"""What an optimizer needs of `tf.distribute`; without a strategy each function is a plain call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tensorflow as tf
 
 
 def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
-    """The sum of each gradient over the replicas; each replica gets all the sums."""
+    """Returns the sum of each gradient over the replicas; each replica gets all the sums."""
     if not tf.distribute.has_strategy():
         return list(gradients)
     if tf.distribute.in_cross_replica_context():
@@ -41,14 +41,14 @@ def update(variable: tf.Variable, function: Callable[..., None], *args: Any) -> 
 
 
 def local_value(value: Any) -> Any:
-    """One replica's value of what is the same on all replicas."""
+    """Returns one replica's value of what is the same on all replicas."""
     if tf.distribute.has_strategy():
         return tf.distribute.get_strategy().experimental_local_results(value)[0]
     return value
 
 
 def whole_variable(variable: Any) -> Any:
-    """The variable that `variable` is one replica's copy of; `variable` itself elsewhere."""
+    """Returns the variable that `variable` is one replica's copy of; `variable` itself elsewhere."""
     if isinstance(variable, tf.distribute.DistributedValues) or not tf.distribute.has_strategy():
         return variable
     container = getattr(variable.handle, "_distributed_container", None)

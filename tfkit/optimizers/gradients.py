@@ -15,40 +15,40 @@ import tensorflow as tf
 
 
 def dense(g: Any) -> tf.Tensor:
-    """`g` as a tensor; rows with one index are added up."""
+    """Returns `g` as a tensor; rows with one index are added up."""
     if isinstance(g, tf.IndexedSlices):
         return tf.math.unsorted_segment_sum(g.values, g.indices, g.dense_shape[0])
     return g
 
 
 def map_values(function: Any, g: Any) -> Any:
-    """`function` of a tensor, or of the rows of an `IndexedSlices`."""
+    """Applies `function` to a tensor, or to the rows of an `IndexedSlices`."""
     if isinstance(g, tf.IndexedSlices):
         return tf.IndexedSlices(function(g.values), g.indices, g.dense_shape)
     return function(g)
 
 
 def square(g: Any) -> Any:
-    """The elementwise square."""
+    """Returns the elementwise square."""
     return map_values(tf.square, g)
 
 
 def add(x: tf.Tensor, g: Any) -> tf.Tensor:
-    """`x + g`; only the rows that `g` has are touched."""
+    """Returns `x + g`; only the rows that `g` has are touched."""
     if isinstance(g, tf.IndexedSlices):
         return tf.tensor_scatter_nd_add(x, g.indices[:, tf.newaxis], g.values)
     return x + g
 
 
 def multiply(g: Any, x: tf.Tensor) -> Any:
-    """`g * x`; of `x` only the rows that `g` has count."""
+    """Returns `g * x`; of `x` only the rows that `g` has count."""
     if isinstance(g, tf.IndexedSlices):
         return tf.IndexedSlices(g.values * tf.gather(x, g.indices), g.indices, g.dense_shape)
     return g * x
 
 
 def moving_average(average: tf.Tensor, value: Any, beta: Any) -> tf.Tensor:
-    """`beta * average + (1 - beta) * value`."""
+    """Returns `beta * average + (1 - beta) * value`."""
     if isinstance(value, tf.IndexedSlices):
         return add(beta * average, map_values(lambda rows: (1 - beta) * rows, value))
     average = tf.convert_to_tensor(average)  # A variable is read once.
@@ -56,7 +56,7 @@ def moving_average(average: tf.Tensor, value: Any, beta: Any) -> tf.Tensor:
 
 
 def clip_by_global_norm(gradients: Sequence[Any], clip_norm: float) -> list[Any]:
-    """All gradients scaled so that the norm of all of them together is at most `clip_norm`."""
+    """Returns all gradients scaled so that the norm of all of them together is at most `clip_norm`."""
     values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients]
     norm = tf.sqrt(tf.add_n([tf.cast(tf.reduce_sum(tf.square(x)), tf.float32) for x in values]))
     scale = clip_norm / tf.maximum(norm, clip_norm)

@@ -25,20 +25,50 @@ def lion(
 
 
 class Lion(Optimizer):
-    """Lion: less memory than Adam. Wants a learning rate 3 to 10 times smaller than AdamW's, and a
-    weight decay so much larger.
+    """Lion: steps of one size, in the direction of the sign of the momentum.
+
+        w -= learning_rate * sign(beta_1 * m + (1 - beta_1) * g)
+        m = beta_2 * m + (1 - beta_2) * g
+
+    It keeps one variable per weight, where Adam keeps two. Learning rates are usually 3 to 10 times
+    smaller than those of `AdamW`, and weight decays as many times larger.
 
     Args:
-        learning_rate: a float, a schedule, or a function without arguments.
-        beta_1: share of the momentum in a step, in (0, 1].
-        beta_2: decay of the momentum, in [0, 1).
-        weight_decay: and the arguments after it: see `Optimizer`.
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.001`.
+        beta_1: share of the momentum in the direction of a step, above 0 and at most 1. Default:
+            `0.9`.
+        beta_2: decay of the momentum, from 0 to below 1. Default: `0.99`.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
 
     Raises:
-        ValueError: when `beta_1` is not in (0, 1].
+        ValueError: if `beta_1` is not above 0 and at most 1, if the learning rate is not a float,
+            if more than one way of clipping is given, or if a number is out of range.
 
     Reference:
-        Chen et al., 2023: https://arxiv.org/abs/2302.06675
+        Chen et al., "Symbolic discovery of optimization algorithms", 2023.
+
+    Example:
+        >>> w = tf.Variable([1.0, 1.0])
+        >>> Lion(learning_rate=0.1).apply([tf.constant([0.5, -8.0])], [w])
+        >>> w.numpy()
+        array([0.9, 1.1], dtype=float32)
     """
 
     def __init__(
@@ -97,7 +127,7 @@ class Lion(Optimizer):
         variable.assign(new_w)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "beta_1": self.beta_1,

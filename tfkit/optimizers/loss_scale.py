@@ -28,23 +28,26 @@ _BASE_DEFAULTS = {
 
 
 class LossScaleOptimizer(Optimizer):
-    """Wraps an optimizer: the loss is scaled up by a factor that finds its own size.
+    """An optimizer around another one that scales losses up, so that gradients in 16 bits do not vanish.
 
-    A step whose gradients are not all finite is left out, and the factor is halved. After
-    `dynamic_growth_steps` steps without that it is doubled.
+    Gradients are divided by the same factor before the inner optimizer gets them. An update whose
+    gradients are not all finite is left out, and the factor is halved; after `dynamic_growth_steps`
+    updates without that it is doubled.
 
     Args:
         inner_optimizer: the optimizer that updates; its own `loss_scale_factor` is set to `None`.
-        initial_scale: the first factor. Too high is better than too low: it falls faster than it
-            rises.
-        dynamic_growth_steps: after so many good steps in a row the factor is doubled.
-        name: a label.
+        initial_scale: first factor. Too high is better than too low, since it falls faster than it
+            rises. Default: `32768.0`.
+        dynamic_growth_steps: number of updates in a row after which the factor is doubled. Default:
+            `2000`.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+        **kwargs: `dynamic=True`, and options of `Optimizer` with their default values only.
 
     Raises:
-        ValueError: for options that belong to the inner optimizer.
+        ValueError: if an option is given that belongs to the inner optimizer.
 
     Reference:
-        Micikevicius et al., 2018: Mixed precision training. https://arxiv.org/abs/1710.03740
+        Micikevicius et al., "Mixed precision training", 2018.
 
     Example:
         >>> from tfkit.optimizers.sgd import SGD
@@ -125,7 +128,7 @@ class LossScaleOptimizer(Optimizer):
         super().build(var_list)
 
     def scale_loss(self, loss: Any) -> tf.Tensor:
-        """The loss times the present factor, in float32 at least, which does not overflow."""
+        """Returns the loss times the present factor, in float32 at least, which does not overflow."""
         loss = tf.convert_to_tensor(loss)
         if loss.dtype != tf.float64:
             loss = tf.cast(loss, tf.float32)
@@ -167,7 +170,7 @@ class LossScaleOptimizer(Optimizer):
         tf.cond(distribution.local_value(finite), update, skip)
 
     def check_finite(self, grads: Sequence[Any]) -> tf.Tensor:
-        """Whether all numbers in all gradients are finite, a scalar; `None`s do not count."""
+        """Returns whether all numbers in all gradients are finite, a scalar; `None`s do not count."""
         values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in grads]
         finite = [tf.reduce_all(tf.math.is_finite(x)) for x in values if x is not None]
         return tf.reduce_all(tf.stack(finite))
@@ -177,7 +180,7 @@ class LossScaleOptimizer(Optimizer):
         self.inner_optimizer.finalize_variable_values(var_list)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             "name": self.name,
             "inner_optimizer": serialize_keras_object(self.inner_optimizer),
@@ -189,6 +192,6 @@ class LossScaleOptimizer(Optimizer):
     def from_config(
         cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
     ) -> LossScaleOptimizer:
-        """The optimizer that `get_config` describes, with fresh state."""
+        """Returns the optimizer that `get_config` describes, with fresh state."""
         inner = deserialize_keras_object(config["inner_optimizer"], custom_objects)
         return cls(**{**config, "inner_optimizer": inner})

@@ -54,31 +54,68 @@ def muon(
 
 
 class Muon(Optimizer):
-    """Muon for matrices; AdamW for other variables, embeddings, and layers that are excluded.
+    """Muon for matrices: steps are the momentum, made orthogonal; AdamW for all other variables.
 
-    The last layer of a classifier or a language model belongs into `exclude_layers`.
+    The momentum `m = momentum * m + g` of a matrix is brought near `U @ transpose(V)` of its
+    singular value decomposition `U @ S @ transpose(V)` by Newton-Schulz iterations. Embeddings and
+    excluded layers go to AdamW. The last layer of a classifier or a language model belongs into
+    `exclude_layers`.
 
     Args:
-        learning_rate: a float, a schedule, or a function without arguments.
-        adam_beta_1: decay of the first moment, for the variables that Adam updates.
-        adam_beta_2: decay of the second moment.
-        adam_weight_decay: their weight decay.
-        epsilon: added to the root of the second moment.
-        weight_decay: of the matrices; and the arguments after it: see `Optimizer`.
-        exclude_layers: regular expressions; a variable whose path contains one is left to Adam.
-        exclude_embeddings: whether variables with "embedding" in their path are left to Adam.
-        muon_a: coefficient of the first power in the iteration.
-        muon_b: coefficient of the third power.
-        muon_c: coefficient of the fifth power.
-        adam_lr_ratio: Adam's learning rate is so many times the learning rate.
-        momentum: how much of the momentum is kept, in [0, 1).
-        ns_steps: number of Newton-Schulz iterations.
-        nesterov: whether to look ahead by the momentum.
-        rms_rate: RMS of a step of learning rate 1; `None` leaves steps as the iteration gives them.
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.001`.
+        adam_beta_1: decay of the first moment, for the variables of AdamW, from 0 to below 1.
+            Default: `0.9`.
+        adam_beta_2: decay of the second moment, for the variables of AdamW, from 0 to below 1.
+            Default: `0.999`.
+        adam_weight_decay: weight decay of the variables of AdamW; `None` for no decay. Default:
+            `0.004`.
+        epsilon: small number that is added to the root of the second moment, for the variables of
+            AdamW. Default: `1e-07`.
+        weight_decay: weight decay of the matrices; `None` for no decay. Default: `0.004`.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+        exclude_layers: list of regular expressions; a variable whose path matches one of them goes
+            to AdamW. `None` for none.
+        exclude_embeddings: whether variables with "embedding" in their path go to AdamW. Default:
+            `True`.
+        muon_a: coefficient of the first power in an iteration. Default: `3.4445`.
+        muon_b: coefficient of the third power in an iteration. Default: `-4.775`.
+        muon_c: coefficient of the fifth power in an iteration. Default: `2.0315`.
+        adam_lr_ratio: learning rate of AdamW, as a multiple of `learning_rate`. Default: `1`.
+        momentum: share of the momentum that is kept, from 0 to 1. Default: `0.95`.
+        ns_steps: number of Newton-Schulz iterations. Default: `5`.
+        nesterov: whether to use Nesterov's form of the momentum. Default: `True`.
+        rms_rate: factor of steps, which are also multiplied by the root of the matrix's larger
+            size, so that they are as large as Adam's; `None` for steps as the iterations leave
+            them. Default: `0.2`.
+
+    Raises:
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            or if a number is out of range.
 
     Reference:
-        Jordan et al., 2024: https://kellerjordan.github.io/posts/muon/
-        Liu et al., 2025: https://arxiv.org/abs/2502.16982
+        Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024; Liu et al.,
+            "Muon is scalable for LLM training", 2025.
+
+    Example:
+        >>> w = tf.Variable(tf.eye(2))
+        >>> Muon(learning_rate=0.1).apply([tf.constant([[1.0, 2.0], [3.0, 4.0]])], [w])
+        >>> bool(tf.reduce_any(w != tf.eye(2)))
+        True
     """
 
     def __init__(
@@ -193,7 +230,7 @@ class Muon(Optimizer):
         return self.adam_weight_decay if self._should_use_adamw(variable) else self.weight_decay
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "adam_beta_1": self.adam_beta_1,

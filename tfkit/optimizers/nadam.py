@@ -13,7 +13,7 @@ from tfkit.optimizers.slots import constant
 
 
 def momentum_schedule(t: tf.Tensor, beta_1: Any) -> tf.Tensor:
-    """The momentum of step number `t`, `mu_t` in the paper."""
+    """Returns the momentum of step number `t`, `mu_t` in the paper."""
     return beta_1 * (1 - 0.5 * tf.pow(tf.cast(0.96, t.dtype), t))
 
 
@@ -43,17 +43,48 @@ def nadam(
 
 
 class Nadam(Optimizer):
-    """Nadam.
+    """Nadam: Adam with Nesterov's momentum, whose strength rises from update to update.
+
+    The momentum in update `t` is `beta_1 * (1 - 0.5 * 0.96**t)`.
 
     Args:
-        learning_rate: a float, a schedule, or a function without arguments.
-        beta_1: decay of the first moment (the mean of gradients), in [0, 1).
-        beta_2: decay of the second moment (the mean of their squares), in [0, 1).
-        epsilon: added to the root of the second moment.
-        weight_decay: and the arguments after it: see `Optimizer`.
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.001`.
+        beta_1: decay of the first moment (the mean of gradients), from 0 to below 1. Default:
+            `0.9`.
+        beta_2: decay of the second moment (the mean of squared gradients), from 0 to below 1.
+            Default: `0.999`.
+        epsilon: small number that is added to the root of the second moment. Default: `1e-07`.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+
+    Raises:
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            or if a number is out of range.
 
     Reference:
-        Dozat, 2015: http://cs229.stanford.edu/proj2015/054_report.pdf
+        Dozat, "Incorporating Nesterov momentum into Adam", 2015.
+
+    Example:
+        >>> w = tf.Variable(1.0)
+        >>> Nadam(learning_rate=0.1).apply([2.0 * w], [w])
+        >>> bool(w < 1.0)
+        True
     """
 
     def __init__(
@@ -125,7 +156,7 @@ class Nadam(Optimizer):
         variable.assign(new_w)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "beta_1": self.beta_1,

@@ -19,7 +19,7 @@ def rmsprop(
     rho: float,
     epsilon: float,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor | None]:
-    """The step to take, new `v` (mean square of gradients), and new `g_mean` (their mean) if it is
+    """Returns the step to take, new `v` (mean square of gradients), and new `g_mean` (their mean) if it is
     given.
 
     Reference:
@@ -35,18 +35,44 @@ def rmsprop(
 
 
 class RMSprop(Optimizer):
-    """RMSprop, with momentum and centering if wished.
+    """RMSprop: `w -= learning_rate * g / sqrt(v + epsilon)`, with `v` the mean of squared gradients.
+
+    `v = rho * v + (1 - rho) * g**2`. With momentum, steps
+    `s = momentum * s + learning_rate * g / sqrt(v + epsilon)` are taken.
 
     Args:
-        learning_rate: a float, a schedule, or a function without arguments.
-        rho: decay of the mean square of gradients, in [0, 1).
-        momentum: how much of the last step is added to the next.
-        epsilon: added to the mean square before the root is taken.
-        centered: whether to divide by the variance of gradients instead of their mean square.
-        weight_decay: and the arguments after it: see `Optimizer`.
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.001`.
+        rho: decay of the mean of squared gradients, from 0 to below 1. Default: `0.9`.
+        momentum: share of the last step that is added to the next one, from 0 to 1. Default: `0.0`.
+        epsilon: small number that is added to the mean of squared gradients. Default: `1e-07`.
+        centered: whether to divide by the variance of gradients, and not by the mean of their
+            squares. Default: `False`.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+
+    Raises:
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            or if a number is out of range.
 
     Reference:
-        Hinton, 2012: http://www.cs.toronto.edu/~tijmen/csc321/slides/lecture_slides_lec6.pdf
+        Hinton, "Neural networks for machine learning", lecture 6e, 2012; Graves, "Generating
+            sequences with recurrent neural networks", 2013 (`centered`).
 
     Example:
         >>> w = tf.Variable(1.0)
@@ -124,7 +150,7 @@ class RMSprop(Optimizer):
         variable.assign_sub(step)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "rho": self.rho,

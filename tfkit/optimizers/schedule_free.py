@@ -41,16 +41,49 @@ def schedule_free_adamw(
 class ScheduleFreeAdamW(Optimizer):
     """Schedule-free AdamW: as good as a schedule that knows the number of steps, without one.
 
+    Steps like Adam's are taken by weights `z`, whose mean is `x`. Gradients are taken at
+    `y = (1 - beta_1) * z + beta_1 * x`, which is what the variables hold while training.
+
     Args:
-        learning_rate: a float, a schedule, or a function without arguments.
-        beta_1: share of the average in the weights that gradients are taken at, in (0, 1).
-        beta_2: decay of the second moment, in [0, 1).
-        epsilon: added to the root of the second moment.
-        warmup_steps: over so many steps the learning rate rises from 0.
-        weight_decay: and the arguments after it: see `Optimizer`.
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.0025`.
+        beta_1: share of the mean `x` in the weights at which gradients are taken, between 0 and 1.
+            Default: `0.9`.
+        beta_2: decay of the second moment (the mean of squared gradients), from 0 to below 1.
+            Default: `0.999`.
+        epsilon: small number that is added to the root of the second moment. Default: `1e-08`.
+        warmup_steps: number of updates over which the learning rate rises from 0 in a straight
+            line. Default: `0`.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+
+    Raises:
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            or if a number is out of range.
 
     Reference:
-        Defazio et al., 2024: https://arxiv.org/abs/2405.15682
+        Defazio et al., "The road less scheduled", 2024.
+
+    Example:
+        >>> w = tf.Variable(1.0)
+        >>> ScheduleFreeAdamW(learning_rate=0.1).apply([2.0 * w], [w])
+        >>> bool(w < 1.0)
+        True
     """
 
     def __init__(
@@ -122,7 +155,7 @@ class ScheduleFreeAdamW(Optimizer):
         variable.assign(new_y)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
             "beta_1": self.beta_1,

@@ -1,4 +1,4 @@
-"""Gradient descent, with momentum if wished."""
+"""Gradient descent, with optional momentum."""
 
 from __future__ import annotations
 
@@ -25,22 +25,42 @@ def momentum_descent(
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent: `w -= learning_rate * g`.
+    """Stochastic gradient descent: `w -= learning_rate * g` for a variable `w` with gradient `g`.
 
-    With momentum: `v = momentum * v - learning_rate * g`, then `w += v`, or with `nesterov`
+    With momentum it is `v = momentum * v - learning_rate * g; w += v`, and with `nesterov` besides
     `w += momentum * v - learning_rate * g`.
 
     Args:
-        learning_rate: a float, a schedule, or a function without arguments.
-        momentum: how much of the last step is added to the next, a float in [0, 1].
-        nesterov: whether to look ahead by the momentum.
-        weight_decay: and the arguments after it: see `Optimizer`.
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.01`.
+        momentum: share of the last step that is added to the next one, a float from 0 to 1.
+            Default: `0.0`.
+        nesterov: whether to use Nesterov's form of the momentum. Default: `False`.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
 
     Raises:
-        ValueError: when `momentum` is no float in [0, 1].
+        ValueError: if `momentum` is not a float from 0 to 1, if the learning rate is not a float,
+            if more than one way of clipping is given, or if a number is out of range.
 
     Reference:
-        Sutskever et al., 2013, for the momentum.
+        Sutskever et al., "On the importance of initialization and momentum in deep learning", 2013
+            (momentum).
 
     Example:
         >>> w = tf.Variable(1.0)
@@ -109,5 +129,5 @@ class SGD(Optimizer):
         variable.assign(new_variable)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {**super().get_config(), "momentum": self.momentum, "nesterov": self.nesterov}

@@ -13,12 +13,12 @@ from tfkit.variables import make_variable
 
 
 def variable_path(variable: tf.Variable) -> str:
-    """The path of a layer's weight; the name of any other variable."""
+    """Returns the path of a layer's weight; the name of any other variable."""
     return getattr(variable, "path", None) or variable.name.removesuffix(":0")
 
 
 def constant(value: float) -> Any:
-    """An initializer that fills a variable with `value`."""
+    """Returns an initializer that fills a variable with `value`."""
     return lambda shape, dtype: tf.fill(shape, tf.cast(value, dtype))
 
 
@@ -33,7 +33,7 @@ class SlotOwner(tf.Module):
     """A module that owns a flat list of variables, in the order in which they were made.
 
     Args:
-        name: a label; made from the name of the class if `None`.
+        name: name of the object; `None` for one that is made from the class's name.
     """
 
     def __init__(self, name: str | None = None) -> None:
@@ -43,7 +43,7 @@ class SlotOwner(tf.Module):
 
     @property
     def name(self) -> str:
-        """A label for people."""
+        """The name that was given, or one made from the class's name."""
         return self._label
 
     @name.setter
@@ -76,7 +76,7 @@ class SlotOwner(tf.Module):
             aggregation: `"none"`, `"mean"`, `"sum"` or `"only_first_replica"`: how a distribution
                 strategy combines values that replicas assign.
             layout: must be `None`: devices are up to `tf.distribute`.
-            name: a label.
+            name: name of the variable.
 
         Returns:
             The variable, which is not trainable.

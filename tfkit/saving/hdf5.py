@@ -86,7 +86,7 @@ def _bytes_of(value: np.ndarray) -> memoryview:
 
 
 class Target(io.FileIO):
-    """The file that HDF5 writes to. It never fails while HDF5 uses it: `check` tells afterwards.
+    """The file that HDF5 writes to. It never fails while HDF5 uses it: `check` says so afterwards.
 
     For HDF5 cannot close a file that it cannot write, and complains of it until the process ends.
     """
@@ -189,7 +189,7 @@ class Reader:
         """Notes all datasets, and refuses what tfkit never writes, before any data is read.
 
         Links lead to other files; an object with two names, or storage that is compressed, virtual, external
-        or never written, lets a small file ask for any amount of memory.
+        or never written, lets a small file demand any amount of memory.
         """
         left = os.fstat(self._raw.fileno()).st_size
         seen = {h5py.h5o.get_info(file.id).addr}

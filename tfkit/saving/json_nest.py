@@ -55,7 +55,7 @@ def from_json(value: Any) -> Any:
     """The inverse of `to_json`; text is parsed first.
 
     Raises:
-        ValueError: for a text that `parse` refuses, and for a form that `to_json` does not give.
+        ValueError: for a text that `parse` refuses, and for a form that `to_json` does not return.
     """
     try:
         return _restore(parse(value) if isinstance(value, (str, bytes)) else value)

@@ -47,7 +47,7 @@ def grpc_server(service: Service, max_body: int) -> Any:
 
 
 class _Servicer:
-    """Both services; the methods have the names that the protocol gives them."""
+    """Both services; the methods have the protocol's names."""
 
     def __init__(self, service: Service, max_body: int) -> None:
         self._service = service

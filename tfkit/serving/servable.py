@@ -111,7 +111,7 @@ class Servable:
         await self._idle.wait()
 
     def close(self) -> None:
-        """Gives the memory back."""
+        """Frees the memory."""
         self._model.close()
 
     def _warm_up(self, file: Path) -> None:

@@ -140,7 +140,7 @@ class Store:
             _log.info("Model %s, version %d: available", name, number)
 
     def _drop(self, name: str, number: int, version: _Version) -> None:
-        """Takes no more requests; gives the memory back when the last one is answered."""
+        """Takes no more requests; frees the memory when the last one is answered."""
         version.state = "UNLOADING"
         task = asyncio.create_task(self._unload(name, number, version))
         self._leaving.add(task)

@@ -63,7 +63,7 @@ class Programs:
         return program
 
     def eager(self, mode: str, program: Any) -> Any:
-        """Notes a program that runs steps as plain Python, and gives it back."""
+        """Stores a program that runs steps as plain Python, and returns it."""
         self._latest[mode] = program
         return program
 

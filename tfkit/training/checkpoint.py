@@ -1,7 +1,7 @@
 """The whole state of a training: what is in it, how it is saved, and how a training goes on from it.
 
 It is every variable of the model, its optimizers and its metrics; the epoch, the step, and where in the data
-they stand; what the callbacks remember; and the states of the random generators.
+they stand; the states of the callbacks; and the states of the random generators.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Training(Protocol):
         """Makes all variables that training needs."""
 
     def description(self) -> dict[str, Any]:
-        """What a saved state is good for."""
+        """Returns what a saved state can be continued with."""
 
     def get_state(self) -> dict[str, Any]:
         """How far the training has come."""

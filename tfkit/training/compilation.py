@@ -43,23 +43,36 @@ class Compiled:
         jit_compile: bool | str = "auto",
         auto_scale_loss: bool = True,
     ) -> None:
-        """Says how the model is trained.
+        """Sets how the model is trained: optimizer, loss and metrics.
 
         Args:
-            optimizer: name or `Optimizer`.
-            loss: name, function or `Loss`; with several outputs, a list or dict of these.
-            loss_weights: a number for each output's loss, as a list or dict.
-            metrics: names or `Metric`s; with several outputs, a list or dict of lists.
-            weighted_metrics: the same, for metrics that sample weights reach.
-            run_eagerly: whether steps and direct calls run as plain Python, to debug them.
-            steps_per_execution: the most steps that one program runs, chosen unless given.
-            jit_compile: whether XLA compiles programs: `True` does or fails, `False` does not, and
-                `"auto"` where it makes them faster; `model.plan` says what was chosen, and why.
-            auto_scale_loss: whether a `mixed_float16` model's optimizer is wrapped in a
-                `LossScaleOptimizer`.
+            optimizer: name such as `"adam"`, or an `Optimizer`. Default: `"rmsprop"`.
+            loss: name such as `"mse"`, function of targets and predictions, or `Loss`; with several
+                outputs, a list or dict of these. `None` for losses of `add_loss` and regularizers
+                alone.
+            loss_weights: list or dict of a factor for each output's loss; `None` for 1.
+            metrics: list of names, functions or `Metric`s, which are computed without sample
+                weights; with several outputs, a list or dict of lists. `"accuracy"` is the accuracy
+                that fits the shapes. `None` for none.
+            weighted_metrics: the same, for metrics that take sample weights into account.
+            run_eagerly: whether steps and direct calls run as plain Python, to debug them. Default:
+                `False`.
+            steps_per_execution: greatest number of steps that one program runs; `None` where tfkit
+                chooses.
+            jit_compile: whether XLA compiles programs: `True` for programs that XLA compiles or an
+                error, `False` for none, and `"auto"` for those that it makes faster; `model.plan`
+                says what was chosen, and why. Default: `"auto"`.
+            auto_scale_loss: whether the optimizer of a model with the policy `"mixed_float16"` is
+                wrapped in a `LossScaleOptimizer`. Default: `True`.
 
         Raises:
-            ValueError: for unknown names; the model stays compiled as it was.
+            ValueError: if a name is unknown; the model stays compiled as it was.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.layers.Dense(1)])
+            >>> model.compile(optimizer="adam", loss="mse", metrics=["mae"])
+            >>> model.optimizer.name
+            'adam'
         """
         settings = self._tfkit_settings.changed(
             loss=loss,

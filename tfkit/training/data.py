@@ -129,7 +129,7 @@ class DatasetData:
                 random_states.set(drawn_from)
 
     def end(self) -> None:
-        """Tells where batches from Python come from that a pass is over."""
+        """Calls the source of batches from Python at the end of a pass."""
         if self._source is not None:
             self._source.end()
 
@@ -179,7 +179,7 @@ def check_lengths(data: Any) -> None:
     """Refuses arrays whose numbers of rows differ.
 
     Raises:
-        ValueError: that gives the number of rows of `x`, `y` and `sample_weight`; for Python numbers.
+        ValueError: that names the number of rows of `x`, `y` and `sample_weight`; for Python numbers.
     """
     names = ("x", "y", "sample_weight")
     for name, part in zip(names, data, strict=False):

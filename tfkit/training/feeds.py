@@ -19,7 +19,7 @@ from tfkit.training.slices import SlicesData, is_shuffled
 def run_arrays(
     model: Any, mode: str, data: ArrayData, order: tf.Tensor | None, first_step: int, num_steps: int
 ) -> dict[str, Any]:
-    """Runs steps over arrays and gives the logs of the last one."""
+    """Runs steps over arrays and returns the logs of the last one."""
     step, finish = model._step_for(mode)
     if model._runs_eagerly():
         program = model._programs.eager(mode, EagerProgram(step, finish))
@@ -88,7 +88,7 @@ class ArrayFeed:
         _build(model, mode, self.data.tensors, lambda: self.data.batch(0))
 
     def description(self) -> dict[str, Any]:
-        """What a saved state is good for."""
+        """Returns what a saved state can be continued with."""
         data = self.data
         return {"rows": data.num_rows, "batch_size": data.batch_size, "shuffle": data.shuffle}
 
@@ -116,7 +116,7 @@ class ArrayFeed:
 
 
 class SlicesFeed(ArrayFeed):
-    """Rows of tensors in the order that a dataset gives them in.
+    """Rows of tensors in the order of a dataset.
 
     Args:
         data: the tensors.
@@ -229,7 +229,7 @@ class DatasetFeed:
         _build(model, mode, spec, lambda: tf.nest.map_structure(_zeros, spec))
 
     def description(self) -> dict[str, Any]:
-        """What a saved state is good for."""
+        """Returns what a saved state can be continued with."""
         return {"batches": int(self.data.dataset.cardinality())}
 
     def get_state(self) -> dict[str, Any]:
@@ -270,7 +270,7 @@ def make_feed(data: ArrayData | DatasetData, goes_on: bool = False) -> ArrayFeed
 
 
 def replay(dataset: tf.data.Dataset, num_passes: int) -> None:
-    """Brings a dataset to where it stands after so many passes.
+    """Brings a dataset to its state after `num_passes` passes.
 
     A shuffle takes another order for each iterator. A cache, or a repetition, of what is shuffled makes
     iterators of its own while it is read, so nothing less than reading brings it there.

@@ -63,7 +63,7 @@ class Steps:
         return self.logs
 
     def _run_program(self, callbacks: CallbackList) -> bool:
-        """Runs a program, and tells the callbacks; whether there was a batch to run it on."""
+        """Runs a program and calls the callbacks; returns whether there was a batch to run it on."""
         training, first = self.mode == "train", self.done
         dense = callbacks.needs_train_batches if training else callbacks.needs_test_batches
         limit = 1 if dense else callbacks.chunk_limit(first) if training else None
@@ -206,7 +206,7 @@ class Fit:
         self._steps.feed.build(self.model, "train")
 
     def description(self) -> dict[str, Any]:
-        """What a saved state is good for: the optimizer, and the data."""
+        """Returns what a saved state can be continued with: the optimizer, and the data."""
         optimizer = self.model.optimizer
         return {
             "optimizer": None if optimizer is None else type(optimizer).__name__,

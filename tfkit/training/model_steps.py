@@ -23,7 +23,7 @@ class ModelSteps(Compiled):
     # --- Steps, to override -------------------------------------------------------------------------
 
     def train_step(self, data: Any) -> dict[str, Any]:
-        """One update from one batch; runs inside compiled programs.
+        """Makes one update from one batch; runs inside compiled programs.
 
         Args:
             data: the batch as it was passed to `fit`: `(x, y)`, `(x, y, sample_weight)` or `(x,)`.
@@ -46,7 +46,7 @@ class ModelSteps(Compiled):
         return x, y, y_pred, sample_weight
 
     def test_step(self, data: Any) -> dict[str, Any]:
-        """The loss and metrics of one batch, without an update; as `train_step`."""
+        """Returns the loss and metrics of one batch, without an update; as `train_step`."""
         return self._results(*self._measure(data))
 
     def _measure(self, data: Any) -> tuple[Any, Any, Any, Any]:
@@ -56,7 +56,7 @@ class ModelSteps(Compiled):
         return x, y, y_pred, sample_weight
 
     def predict_step(self, data: Any) -> Any:
-        """The outputs for one batch."""
+        """Returns the outputs for one batch."""
         x, _, _ = unpack_x_y_sample_weight(data)
         return self(x, training=False)  # type: ignore[operator]
 
@@ -79,7 +79,7 @@ class ModelSteps(Compiled):
         sample_weight: Any = None,
         training: bool = True,
     ) -> tf.Tensor:
-        """The total loss of a batch: that of `compile`, and what `add_loss` and regularizers add.
+        """Returns the total loss of a batch: that of `compile`, and what `add_loss` and regularizers add.
 
         Raises:
             ValueError: where there is nothing to minimize.
@@ -101,7 +101,7 @@ class ModelSteps(Compiled):
     def compute_metrics(
         self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
     ) -> dict[str, Any]:
-        """Feeds a batch to the metrics of `compile` and gives the results so far."""
+        """Feeds a batch to the metrics of `compile` and returns the results so far."""
         del x  # For overrides.
         self._feed_metrics(y, y_pred, sample_weight)
         return self.get_metrics_result()
@@ -115,7 +115,7 @@ class ModelSteps(Compiled):
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def get_metrics_result(self) -> dict[str, Any]:
-        """The results of all metrics by name."""
+        """Returns the results of all metrics by name."""
         results: dict[str, Any] = {}
         for metric in self.metrics:
             result = metric.result()
@@ -159,7 +159,7 @@ class ModelSteps(Compiled):
     # --- Steps, as programs run them ----------------------------------------------------------------
 
     def _step_for(self, mode: str) -> tuple[Step, Callable[[], dict[str, Any]]]:
-        """The step of a mode and what gives the logs after the last step; both follow the settings.
+        """The step of a mode and the function of the logs after the last step; both follow the settings.
 
         Where nothing is overridden, results of metrics are computed once a program, not once a step.
         """

@@ -18,7 +18,7 @@ class Outputs:
         names: names of the outputs, where the model has them.
 
     Attributes:
-        names: what a result is labelled with; `None` where neither a key nor the model gives a name.
+        names: name of each result; `None` where it has none, neither by a key nor by the model.
     """
 
     def __init__(self, y_pred: Any, names: list[str] | None) -> None:

@@ -1,7 +1,7 @@
 """Programs: one compiled call that runs many steps. Python runs between programs, not between steps.
 
 A step is traced once, for batches of any size (`StepTrace`). A program calls it in a loop inside
-TensorFlow: over rows of arrays that stay in memory, or over batches that a `tf.data` iterator gives. The
+TensorFlow: over rows of arrays that stay in memory, or over batches of a `tf.data` iterator. The
 plan says what XLA compiles: the whole loop, each step, or nothing.
 
 XLA compiles for one size of batch. The smaller last batch of an epoch runs outside of XLA, as compiling once
@@ -37,7 +37,7 @@ class _Program:
 
     Args:
         trace: the step.
-        finish: function that gives further logs once the steps are over.
+        finish: function that returns further logs after the last step.
         jit_compile: what `compile` was given.
     """
 
@@ -113,7 +113,7 @@ class EagerProgram:
 
     Args:
         step: function of a batch.
-        finish: function that gives further logs once the steps are over.
+        finish: function that returns further logs after the last step.
     """
 
     plan = Plan(EAGER, "`run_eagerly=True`")
@@ -306,7 +306,7 @@ def _rows(
 
 
 class IteratorProgram(_Program):
-    """Runs steps over batches that a `tf.data` iterator gives; arguments as in `_Program`.
+    """Runs steps over the batches of a `tf.data` iterator; arguments as in `_Program`.
 
     Attributes:
         size: rows of the first batch, for which XLA compiles; -1 before.
@@ -345,7 +345,7 @@ class IteratorProgram(_Program):
     def _read(
         self, advance: Callable[..., Any], iterator: Any, num_steps: tf.Tensor, size: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor, Logs]:
-        """Runs what the iterator gives; each time round, `advance` runs one batch or more, and reads on."""
+        """Runs the iterator's batches; each time round, `advance` runs one batch or more, and reads on."""
 
         def body(index: tf.Tensor, size: tf.Tensor, batch: Any, logs: Any) -> tuple[Any, ...]:
             size = tf.where(size < 0, _num_rows(batch.get_value()), size)

@@ -118,7 +118,7 @@ class Progbar:
         values: Iterable[tuple[str, Any]] | None = None,
         finalize: bool | None = None,
     ) -> None:
-        """Tells the bar that `current` steps are done.
+        """Shows that `current` steps are done.
 
         Args:
             current: number of steps done.
@@ -142,7 +142,7 @@ class Progbar:
             )
 
     def add(self, n: int, values: Iterable[tuple[str, Any]] | None = None) -> None:
-        """Tells the bar that `n` more steps are done."""
+        """Shows that `n` more steps are done."""
         self.update(self._seen + n, values)
 
     def _record(self, name: str, value: float, steps: int, finalize: bool) -> None:

@@ -18,7 +18,7 @@ _dataset_of_worker: Any = None
 class PyDataset:
     """A data set of batches that can be asked for by index; subclass it.
 
-    A subclass defines `__getitem__(index)`, which gives a batch `(x, y)` or `(x, y, sample_weight)`, and
+    A subclass defines `__getitem__(index)`, which returns a batch `(x, y)` or `(x, y, sample_weight)`, and
     `__len__`, the number of batches. Batches are made ahead of time while the model trains.
 
     Args:
@@ -92,7 +92,7 @@ class PyDatasetPasses:
                 yield pending.popleft().result()
 
     def end(self) -> None:
-        """Tells the data set that a pass is over: its batches have been used, not only read ahead."""
+        """Ends a pass of the data set: its batches have been used, not only read ahead."""
         self.dataset.on_epoch_end()
 
     def _indices(self) -> Iterator[int]:

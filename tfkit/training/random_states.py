@@ -26,7 +26,7 @@ def set(states: States) -> None:
     """Puts both generators in force into the states that `get` gave.
 
     Raises:
-        ValueError, TypeError, KeyError: for what `get` did not give; neither has changed then.
+        ValueError, TypeError, KeyError: for what `get` did not return; neither has changed then.
     """
     generators = generators_in_force()
     np.random.RandomState().set_state(states["numpy"])

@@ -28,12 +28,12 @@ _shuffles_lock = threading.Lock()
 
 
 class SlicesData(ArrayData):
-    """Tensors of which a dataset gives rows in an order that is new in each pass.
+    """Tensors whose rows a dataset yields in an order that is new in each pass.
 
     Args:
         data: the tensors.
         batch_size: rows a step.
-        num_rows: how many rows a pass gives.
+        num_rows: number of rows of a pass.
         stages: what is done to the numbers of all rows in turn: shuffled, or some taken.
     """
 
@@ -47,14 +47,14 @@ class SlicesData(ArrayData):
         return tf.constant(_row_numbers(self._num_all, self._stages)[: self.num_rows])
 
     def skip_passes(self, count: int) -> None:
-        """Goes on as if there had been so many passes."""
+        """Continues as if there had been `count` passes more."""
         for stage in self._stages:
             if isinstance(stage, Shuffle):
                 stage.passes += count
 
 
 def as_slices(dataset: tf.data.Dataset) -> ArrayData | None:
-    """The tensors that a dataset gives batches of rows of; `None` for other datasets."""
+    """The tensors of whose rows a dataset makes batches; `None` for other datasets."""
     try:
         return _as_slices(dataset)
     except AttributeError:  # A TensorFlow that names its parts in another way.

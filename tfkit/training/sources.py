@@ -84,7 +84,7 @@ def make_data(
 
 
 def is_batches(x: Any) -> bool:
-    """Whether `x` gives batches when it is iterated over, as datasets, generators and loaders do."""
+    """Whether `x` yields batches when it is iterated over, as datasets, generators and loaders do."""
     if hasattr(x, "__array__") or nests.is_nested(x) or _is_composite(x):
         return False
     return isinstance(x, (Iterable, PyDataset)) or (
@@ -177,7 +177,7 @@ class _Source:
 
 
 def _inside(context: contextvars.Context, items: Iterator[Any]) -> Iterator[Any]:
-    """Items that are made with the settings of a context, whichever thread asks for them."""
+    """Items that are made with the settings of a context, whichever thread reads them."""
     end = object()
     while (item := context.run(next, items, end)) is not end:
         yield item

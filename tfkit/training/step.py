@@ -21,13 +21,13 @@ class StepTrace:
     """A step as a function of a batch's tensors.
 
     Args:
-        step: function of a batch; gives a nest of tensors.
+        step: function of a batch that returns a nest of tensors.
         structure: a batch, or anything of its form with a spec in the place of each tensor.
 
     Attributes:
         specs: a spec for each tensor of a batch.
         function: the step as a `ConcreteFunction` of a batch's flat tensors.
-        outputs: the nest that the step gives, of specs.
+        outputs: the nest that the step returns, of specs.
         watch: the layers that took part.
     """
 

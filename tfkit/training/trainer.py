@@ -49,33 +49,42 @@ class Trainer(ModelSteps):
         """Trains the model.
 
         Args:
-            x: inputs: arrays or tensors, in a nest for several; or a `tf.data.Dataset`, generator or
-                loader of batches `(x, y)` or `(x, y, sample_weight)`.
-            y: targets, for arrays.
-            batch_size: rows a step, 32 unless given; for arrays.
-            epochs: the number of the last epoch.
-            verbose: 0 is silent, 1 a bar, 2 a line an epoch; `"auto"` is 1.
-            callbacks: list of `Callback`s.
-            validation_split: fraction of the rows, the last ones, to validate with instead.
-            validation_data: data to validate with: `(x, y)`, `(x, y, sample_weight)` or a dataset.
-            shuffle: whether arrays are taken in a new order each epoch; `"batch"` in whole batches.
-            class_weight: a weight of the loss for each class, by index.
-            sample_weight: a weight of the loss for each row.
-            initial_epoch: the epoch to start with, from 0.
-            steps_per_epoch: steps that count as an epoch; all of the data unless given.
-            validation_steps: steps of a validation; all of its data unless given.
-            validation_batch_size: rows a step of validation; `batch_size` unless given.
-            validation_freq: validate each so many epochs, or after the epochs in a list, from 1.
-            resume: a folder, or a file whose name ends in `.h5`: training goes on from the state that is
-                saved there, if there is one, and saves its own there after each epoch. The short form of a
-                `BackupAndRestore` that keeps its file at the end.
+            x: inputs: an array or tensor of shape `(rows, ...)`, or a nest of these; or a
+                `tf.data.Dataset`, a generator or a loader of batches `(x, y)` or
+                `(x, y, sample_weight)`.
+            y: targets, for inputs that are arrays; `None` for no targets, or with a dataset.
+            batch_size: rows per step, for arrays; `None` for 32.
+            epochs: index of the epoch, counted from 1, after which training ends. Default: `1`.
+            verbose: 0 for no output, 1 for a progress bar, 2 for a line per epoch; `"auto"` is 1.
+                Default: `"auto"`.
+            callbacks: list of `Callback`s, or a `CallbackList`; `None` for none.
+            validation_split: share of the rows, taken from the end of arrays, that is used for
+                validation and not for training. Default: `0.0`.
+            validation_data: data to validate with after each epoch: `(x, y)`,
+                `(x, y, sample_weight)` or a dataset; `None` for none.
+            shuffle: whether the rows of arrays are taken in a new order in each epoch; `"batch"`
+                shuffles whole batches. Default: `True`.
+            class_weight: dict from a class id to the factor of the loss of its rows; `None` for 1.
+            sample_weight: factors of the losses of rows, `(rows,)` or `(rows, steps)`; `None` for
+                1.
+            initial_epoch: index of the first epoch, counted from 0. Default: `0`.
+            steps_per_epoch: number of steps of an epoch; `None` for all of the data.
+            validation_steps: number of steps of a validation; `None` for all of its data.
+            validation_batch_size: rows per step of validation; `None` for `batch_size`.
+            validation_freq: number of epochs from one validation to the next, or a list of the
+                epochs, counted from 1, after which to validate. Default: `1`.
+            resume: a folder, or a file whose name ends in `.h5`. Training continues from the state
+                that is saved there, if there is one, and saves its own state there after each
+                epoch: a short form of a `BackupAndRestore` that keeps its file at the end. `None`
+                for neither.
 
         Returns:
-            A `History`; its `.history` has a list of numbers, one an epoch, for each log.
+            A `History`; its `history` is a dict from the name of a result to the list of its
+            values, one for each epoch.
 
         Raises:
-            ValueError: before `compile`, for data that does not fit, and for a saved state of another model
-                or other data; nothing has changed then.
+            ValueError: if the model is not compiled, if the data do not fit, or if the saved state
+                is that of another model or other data. Nothing has changed then.
         """
         self._check_compiled("fit")
         with self._in_turn:
@@ -112,11 +121,25 @@ class Trainer(ModelSteps):
         return_dict: bool = False,
         **kwargs: Any,
     ) -> Any:
-        """The loss and metrics on the given data, without training; arguments as in `fit`.
+        """Computes the loss and the metrics on data, without training.
+
+        Args:
+            x: inputs, as in `fit`.
+            y: targets, as in `fit`.
+            batch_size: rows per step, for arrays; `None` for 32.
+            verbose: 0 for no output, 1 for a progress bar, 2 for one line; `"auto"` is 1. Default:
+                `"auto"`.
+            sample_weight: factors of the losses of rows; `None` for 1.
+            steps: number of steps; `None` for all of the data.
+            callbacks: list of `Callback`s; `None` for none.
+            return_dict: whether to return a dict. Default: `False`.
 
         Returns:
-            The loss, or a list of loss and metrics in the order of `metrics`; with `return_dict` a dict by
-            name.
+            The loss, or a list of loss and metrics in the order of `metrics_names`; with
+            `return_dict`, a dict from name to value.
+
+        Raises:
+            ValueError: if the model is not compiled, or if the data do not fit.
         """
         if kwargs:
             raise ValueError(f"Arguments not recognized: {kwargs}")
@@ -139,15 +162,24 @@ class Trainer(ModelSteps):
         callbacks: Any = None,
         stream: bool = False,
     ) -> Any:
-        """The outputs for the given inputs, as NumPy arrays.
+        """Computes the outputs for inputs, batch by batch.
 
-        Args: as in `fit`, and
-            steps: batches to predict for, all unless given.
-            stream: whether to give an iterator over the outputs batch by batch, for outputs larger than
-                memory; without a bar and callbacks then.
+        Args:
+            x: inputs, as in `fit`.
+            batch_size: rows per step, for arrays; `None` for 32.
+            verbose: 0 for no output, 1 for a progress bar, 2 for one line; `"auto"` is 1. Default:
+                `"auto"`.
+            steps: number of steps; `None` for all of the data.
+            callbacks: list of `Callback`s; `None` for none.
+            stream: whether to return an iterator over the outputs batch by batch, for outputs
+                larger than memory; there are no bar and no callbacks then. Default: `False`.
+
+        Returns:
+            The outputs as NumPy arrays, `(rows, ...)`, in the form in which the model returns them;
+            with `stream`, an iterator over those of each batch.
 
         Raises:
-            ValueError: for callbacks together with `stream`.
+            ValueError: if the data do not fit, or if callbacks are given together with `stream`.
         """
         forks.check("`predict()`")
         data = make_data(x, None, None, batch_size)
@@ -169,14 +201,14 @@ class Trainer(ModelSteps):
         class_weight: dict[int, float] | None = None,
         return_dict: bool = False,
     ) -> Any:
-        """One update from one batch; gives the loss, or loss and metrics, as `evaluate` does."""
+        """Makes one update from one batch; returns the loss, or loss and metrics, as `evaluate`."""
         self._check_compiled("train_on_batch")
         return self._on_batch("train", x, y, sample_weight, class_weight, return_dict)
 
     def test_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False
     ) -> Any:
-        """The loss and metrics of one batch, as `evaluate` gives them."""
+        """Returns the loss and metrics of one batch, as `evaluate` returns them."""
         self._check_compiled("test_on_batch")
         return self._on_batch("test", x, y, sample_weight, None, return_dict)
 
@@ -193,7 +225,7 @@ class Trainer(ModelSteps):
         return values[0] if len(values) == 1 else values
 
     def predict_on_batch(self, x: Any) -> Any:
-        """The outputs for one batch, as NumPy arrays."""
+        """Returns the outputs for one batch, as NumPy arrays."""
         forks.check("`predict_on_batch()`")
         data = make_arrays(x, None, None, 2**31 - 1)
         outputs = predict_loop.predict_program(self, data).run_batch(tf.nest.flatten(data.tensors))

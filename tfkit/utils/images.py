@@ -32,7 +32,7 @@ def _pillow() -> Any:
 def array_to_img(
     x: Any, data_format: str | None = None, scale: bool = True, dtype: Any = None
 ) -> Any:
-    """A Pillow image of an array.
+    """Returns a Pillow image of an array.
 
     Args:
         x: one image, with 1, 3 or 4 channels (grey, RGB, RGBA).
@@ -62,7 +62,7 @@ def array_to_img(
 
 
 def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) -> np.ndarray:
-    """A Pillow image as an array with an axis of channels, values as they are.
+    """Returns a Pillow image as an array with an axis of channels, values as they are.
 
     Args:
         img: the image.

@@ -39,10 +39,10 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
 
 
 def normalize(x: Any, axis: int = -1, order: int = 2) -> Any:
-    """`x` divided by its norm along `axis`; zeros stay zeros.
+    """Returns `x` divided by its norm along `axis`; zeros stay zeros.
 
     Args:
-        x: an array, of at least two axes; anything else is taken as a tensor and gives a tensor.
+        x: an array, of at least two axes; anything else is taken as a tensor, and a tensor is returned.
         axis: the axis along which the norm is taken.
         order: order of the norm, `2` for the Euclidean one.
 

@@ -1,4 +1,4 @@
-"""What the process remembers between models, forgotten."""
+"""Clearing of what the process keeps between models."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class SavedModel:
             }
 
     def close(self) -> None:
-        """Gives the memory back. The model cannot run afterwards."""
+        """Frees the memory. The model cannot run afterwards."""
         if self._session is not None:
             session, self._session = self._session, None
             with status_of(self._c) as status:

@@ -22,23 +22,46 @@ _SHARED = ("stateful", "return_sequences", "return_state")
 
 
 class Bidirectional(Layer):
-    """Runs a recurrent layer and its mirror image, and merges what they give.
+    """Runs a recurrent layer forward and a copy of it backward over time, and merges their outputs.
 
     Args:
-        layer: a recurrent layer; the two that run are copies of it, unless `backward_layer` is given.
-        merge_mode: `"concat"`, `"sum"`, `"ave"`, `"mul"`, or `None` for both outputs.
-        weights: first values of the weights, those of the forward layer first.
-        backward_layer: the layer that runs backwards, with `go_backwards=True`.
+        layer: a recurrent layer, as a description: the two that run are copies of it, unless
+            `backward_layer` is given.
+        merge_mode: how the outputs are merged: `"concat"` along the last axis, `"sum"`, `"mul"`
+            (product), `"ave"` (mean), or `None` for a tuple of both. Default: `"concat"`.
+        weights: list of initial values of the weights, those of the forward layer first; `None` for
+            the initializers'.
+        backward_layer: recurrent layer with `go_backwards=True` that reads backward; `None` for a
+            copy of `layer`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
-    Call arguments: those of `layer`; `initial_state` has the states of the forward layer first.
+    Call arguments:
+        sequences: the inputs.
+        initial_state: list of first states, those of the forward layer first; `None` for zeros.
+        mask: booleans of shape `(batch, steps)`; `None` for no mask.
+        training: whether the layers are called in training mode.
 
-    Output: that of the merge; with `return_state` a tuple of it and the states of both.
+    Input shape: That of `layer`: `(batch, steps, ...)`.
+
+    Output shape: That of `layer` with twice its last size for `"concat"`. With `return_sequences`,
+    outputs of both directions are aligned in time. With `return_state`, a tuple of the outputs and
+    the last states of both layers.
 
     Raises:
-        ValueError: for what is no layer, for an unknown merge, and for layers that do not fit together.
+        ValueError: if `layer` is not a recurrent layer, if `merge_mode` is unknown, if both layers
+            read in one direction, or if they differ in `stateful`, `return_sequences` or
+            `return_state`.
 
     Reference:
-        Schuster and Paliwal, "Bidirectional recurrent neural networks", 1997.
+        Schuster & Paliwal, "Bidirectional recurrent neural networks", 1997.
+
+    Example:
+        >>> from tfkit.layers import GRU
+        >>> Bidirectional(GRU(4))(tf.ones((2, 5, 3))).shape
+        TensorShape([2, 8])
     """
 
     def __init__(
@@ -98,7 +121,7 @@ class Bidirectional(Layer):
     def call(
         self, sequences: Any, initial_state: Any = None, mask: Any = None, training: Any = None
     ) -> Any:
-        """Both layers' outputs, merged."""
+        """Returns both layers' outputs, merged."""
         half = len(initial_state) // 2 if initial_state is not None else 0
         given = (initial_state[:half], initial_state[half:]) if half else (None, None)
         results = [
@@ -125,14 +148,14 @@ class Bidirectional(Layer):
         return [mask] * (2 if self.merge_mode is None else 1)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, with the layers as they are now."""
+        """Returns the constructor's arguments, with the layers as they are now."""
         config = super().get_config()
         config.pop("weights", None)
         return config
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """A new layer with the arguments that `config` holds."""
+        """Returns a new layer with the arguments that `config` holds."""
         # Copies of the layer are used, and are built here: itself it needs no weights.
         return super().from_config({**config, "layer": _unbuilt(config["layer"])})
 

@@ -20,18 +20,18 @@ class Cell(Layer):
     state_size: Any
 
     def get_initial_state(self, batch_size: Any = None) -> list[Any]:
-        """The first states: zeros."""
+        """Returns the first states: zeros."""
         sizes = state_sizes_of(self)
         return [tf.zeros((batch_size, size), self.compute_dtype) for size in sizes]
 
     def bound_step(
         self, batch_size: Any, training: Any
     ) -> Callable[[tf.Tensor, Any], tuple[tf.Tensor, Any]]:
-        """A function of inputs and states that gives the output and the next states."""
+        """Returns a function of inputs and states that returns the output and the next states."""
         raise NotImplementedError
 
     def call(self, inputs: Any, states: Any, training: Any = False) -> tuple[tf.Tensor, Any]:
-        """One step.
+        """Computes one step.
 
         Args:
             inputs: `(batch, input_dim)`.
@@ -47,7 +47,7 @@ class Cell(Layer):
 def bound_step(
     cell: Any, batch_size: Any, training: Any
 ) -> Callable[[tf.Tensor, Any], tuple[tf.Tensor, Any]]:
-    """A function that makes one step of any cell."""
+    """Returns a function that makes one step of any cell."""
     if is_unchanged(cell):
         return cell.bound_step(batch_size, training)
     takes_training = isinstance(cell, Layer) and cell._tfkit.signature.has_training
@@ -62,7 +62,7 @@ def bound_step(
 
 
 def is_unchanged(cell: Any) -> bool:
-    """Whether this is a cell of tfkit's whose `call` no subclass has replaced."""
+    """Returns whether this is a cell of tfkit's whose `call` no subclass has replaced."""
     return isinstance(cell, Cell) and type(cell).call is Cell.call
 
 
@@ -90,19 +90,19 @@ def build_cell(cell: Any, input_shape: Any) -> None:
 
 
 def state_sizes_of(cell: Any) -> list[Any]:
-    """The sizes of the states, as a list."""
+    """Returns the sizes of the states, as a list."""
     size = cell.state_size
     return list(size) if isinstance(size, (list, tuple)) else [size]
 
 
 def output_size_of(cell: Any) -> Any:
-    """The size of the output: that of the first state where the cell does not say."""
+    """Returns the size of the output: that of the first state where the cell does not say."""
     size = getattr(cell, "output_size", None)
     return state_sizes_of(cell)[0] if size is None else size
 
 
 def initial_state_of(cell: Any, batch_size: Any, dtype: str) -> list[Any]:
-    """The first states: what the cell says, or zeros."""
+    """Returns the first states: what the cell gives, or zeros."""
     if hasattr(cell, "get_initial_state"):
         states = cell.get_initial_state(batch_size=batch_size)
         return list(states) if isinstance(states, (list, tuple)) else [states]

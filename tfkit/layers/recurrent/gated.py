@@ -22,29 +22,11 @@ def of_cell(name: str) -> Any:
 
 
 class GatedCell(Cell):
-    """What the cells have in common: weights for all gates side by side, and dropout.
+    """The base of `SimpleRNNCell`, `LSTMCell` and `GRUCell`, which describe the arguments.
 
-    A subclass says how many gates it has (`gate_count`), and how the next states follow from the
-    projections `inputs @ kernel + bias` and `state @ recurrent_kernel` (`gates`).
-
-    Args:
-        units: size of the output and of each state.
-        activation: name or function, for what is new in a step.
-        use_bias: whether to add a bias.
-        kernel_initializer: first value of `kernel`.
-        recurrent_initializer: first value of `recurrent_kernel`.
-        bias_initializer: first value of `bias`.
-        kernel_regularizer: penalty on `kernel`.
-        recurrent_regularizer: penalty on `recurrent_kernel`.
-        bias_regularizer: penalty on `bias`.
-        kernel_constraint: what `kernel` goes through after each update.
-        recurrent_constraint: what `recurrent_kernel` goes through after each update.
-        bias_constraint: what `bias` goes through after each update.
-        dropout: part of the inputs that is dropped while training, the same in all steps.
-        recurrent_dropout: part of the state that is dropped, the same in all steps.
-        seed: of the dropout.
-        **kwargs: `implementation=1` drops other inputs for each gate, as `recurrent_dropout` always
-            does; the default, 2, the same for all gates. And arguments of `Layer`.
+    It has weights for all gates side by side, and dropout. A subclass says how many gates it has
+    (`gate_count`), and how the next states follow from the projections `inputs @ kernel + bias` and
+    `state @ recurrent_kernel` (`gates`).
     """
 
     gate_count = 1
@@ -142,7 +124,7 @@ class GatedCell(Cell):
         return self.bias_initializer(shape, dtype=dtype)
 
     def bound_step(self, batch_size: Any, training: Any) -> Any:
-        """One step, with the dropout masks of now."""
+        """Returns a function that makes one step, with dropout masks drawn now."""
         input_masks, state_masks = self.draw_masks(batch_size, training)
 
         def step(inputs: tf.Tensor, states: Any) -> tuple[tf.Tensor, Any]:
@@ -154,7 +136,7 @@ class GatedCell(Cell):
         return step
 
     def entered(self, training: Any) -> CallFrame:
-        """The context of a call, for loops that use the parts of the cell."""
+        """Returns the context of a call, for loops that use the parts of the cell."""
         frame = CallFrame(self, training, self.compute_dtype)
         self._tfkit.begin_record(frame.record)
         return frame
@@ -162,7 +144,7 @@ class GatedCell(Cell):
     def step(
         self, projected: tf.Tensor, states: list[tf.Tensor], masks: Any
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """One step from projected inputs: the output and the next states."""
+        """Computes one step from projected inputs: the output and the next states."""
         recurrent = self.project_state(states[0], masks)
         projections = [projected + recurrent] if self.additive else [projected, recurrent]
         states, _ = self.gates(projections, states)
@@ -171,23 +153,23 @@ class GatedCell(Cell):
     def gates(
         self, projections: list[tf.Tensor], states: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """The next states, the output first; and `num_kept` tensors that `gates_gradient` needs."""
+        """Returns the next states, the output first; and `num_kept` tensors that `gates_gradient` needs."""
         raise NotImplementedError
 
     def gates_gradient(
         self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """The gradients of projections and states, from those of the next states."""
+        """Returns the gradients of projections and states, from those of the next states."""
         raise NotImplementedError
 
     def project(self, inputs: tf.Tensor, masks: Any = None) -> tf.Tensor:
-        """`inputs @ kernel + bias` for one step, `(batch, input_dim)`, or for many, with any axes before."""
+        """Returns `inputs @ kernel + bias` of one step, `(batch, input_dim)`, or many, `(..., input_dim)`."""
         return self._with_bias(
             product(as_floats(self, inputs), self.kernel, masks), self.input_bias
         )
 
     def project_state(self, state: tf.Tensor, masks: Any = None) -> tf.Tensor:
-        """`state @ recurrent_kernel`, and its bias where there is one."""
+        """Returns `state @ recurrent_kernel`, and its bias where there is one."""
         return self._with_bias(product(state, self.recurrent_kernel, masks), self.recurrent_bias)
 
     def _with_bias(self, product: tf.Tensor, bias: Any) -> tf.Tensor:
@@ -211,7 +193,7 @@ class GatedCell(Cell):
         )
 
     def draw_masks(self, batch_size: Any, training: Any) -> tuple[Any, Any]:
-        """What inputs and state are multiplied by: a tensor, or one a gate; `None` for no dropout."""
+        """Draws the factors of inputs and state: a tensor, or one per gate; `None` for no dropout."""
         if not training:
             return None, None
         return (
@@ -229,7 +211,7 @@ class GatedCell(Cell):
 
 
 def product(inputs: tf.Tensor, kernel: Any, masks: Any) -> tf.Tensor:
-    """`inputs @ kernel`; with several masks, each gate's part of `kernel` gets inputs of its own."""
+    """Returns `inputs @ kernel`; with several masks, each gate's part of `kernel` gets inputs of its own."""
     if isinstance(masks, list):
         parts = tf.split(tf.convert_to_tensor(kernel), len(masks), axis=1)
         products = [product(inputs, part, mask) for part, mask in zip(parts, masks, strict=True)]

@@ -12,14 +12,58 @@ from tfkit.layers.recurrent.slopes import slope
 
 
 class GRUCell(GatedCell):
-    """One step of `GRU`.
+    """One step of `GRU`: from inputs and state to the next state, which is the output.
 
-    Arguments are those of `GRU` that concern one step. The gates in the weights are, in order:
-    update, reset, candidate.
+    The gates stand side by side in the weights, in the order update, reset, candidate.
+
+    Args:
+        units: positive integer, the size of the output and of each state.
+        activation: name or function, for the candidate; `None` is the identity. Default: `"tanh"`.
+        recurrent_activation: name or function, for the gates; `None` is the identity. Default:
+            `"sigmoid"`.
+        use_bias: whether to add a trained bias. Default: `True`.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
+            for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
+            in all steps. Default: `0.0`.
+        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
+            entries in all steps. Default: `0.0`.
+        reset_after: whether the reset gate is applied after the product with `recurrent_kernel`.
+            Default: `True`.
+        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+            is made.
+        **kwargs: `implementation`, 1 to drop other inputs for each gate, 2 (the default) for the
+            same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        training: whether to drop entries.
+        inputs: the inputs of one step, `(batch, input_dim)`.
+        states: list of the state of the step before, `(batch, units)`.
+
+    Input shape: `(batch, input_dim)`.
+
+    Output shape: A tuple of the output, `(batch, units)`, and the list of the next state.
+
+    Raises:
+        ValueError: if `units` is not a positive integer, or if a share is not between 0 and 1.
 
     Reference:
-        Cho et al., "Learning phrase representations using RNN encoder-decoder for statistical machine
-        translation", 2014.
+        Cho et al., "Learning phrase representations using RNN encoder-decoder for statistical
+            machine translation", 2014.
 
     Example:
         >>> output, states = GRUCell(4)(tf.ones((2, 3)), [tf.zeros((2, 4))])
@@ -94,7 +138,7 @@ class GRUCell(GatedCell):
     def step(
         self, projected: tf.Tensor, states: list[tf.Tensor], masks: Any
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """One step from projected inputs: the output and the next states."""
+        """Computes one step from projected inputs: the output and the next states."""
         if self.reset_after:
             return super().step(projected, states, masks)
         units, state = self.units, states[0]
@@ -124,7 +168,7 @@ class GRUCell(GatedCell):
     def gates_gradient(
         self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """The gradients of the two projections, and of the state beside them."""
+        """Returns the gradients of the two projections, and of the state beside them."""
         update, reset, candidate, recurrent = kept
         d_state = upstream[0]
         d_update = slope(self.recurrent_activation, update, d_state * (states[0] - candidate))
@@ -136,46 +180,84 @@ class GRUCell(GatedCell):
 
 
 class GRU(GatedRNN):
-    """The gated recurrent unit.
+    """The gated recurrent unit: a recurrent layer with one state `h`, which is its output.
+
+    A step computes, with `z`, `r`, `n` the three parts of `x @ kernel + bias[0]`, and `hz`, `hr`,
+    `hn` those of `h @ recurrent_kernel + bias[1]`:
+
+        update = recurrent_activation(z + hz)
+        reset = recurrent_activation(r + hr)
+        h = update * h + (1 - update) * activation(n + reset * hn)
+
+    `kernel` has shape `(input_dim, 3 * units)`, `recurrent_kernel` `(units, 3 * units)` and `bias`
+    `(2, 3 * units)`, or `(3 * units,)` with `reset_after=False`, where `reset` is applied to `h`
+    before the product.
 
     Args:
-        units: size of the output and of each state.
-        activation: name or function, for the candidate.
-        recurrent_activation: name or function, for the gates.
-        use_bias: whether to add a bias.
-        kernel_initializer: first value of `kernel`.
-        recurrent_initializer: first value of `recurrent_kernel`.
-        bias_initializer: first value of `bias`.
-        kernel_regularizer: penalty on `kernel`.
-        recurrent_regularizer: penalty on `recurrent_kernel`.
-        bias_regularizer: penalty on `bias`.
-        activity_regularizer: penalty on the outputs.
-        kernel_constraint: what `kernel` goes through after each update.
-        recurrent_constraint: what `recurrent_kernel` goes through after each update.
-        bias_constraint: what `bias` goes through after each update.
-        dropout: part of the inputs that is dropped while training, 0 to 1, the same in all steps.
-        recurrent_dropout: part of the state that is dropped, 0 to 1, the same in all steps.
-        seed: of the dropout; drawn where it is `None`.
-        return_sequences: whether the output is that of all steps, or the last one.
-        return_state: whether the last states are given too.
-        go_backwards: whether time runs backwards; outputs stay in the order in which they came.
-        stateful: whether a batch starts with the states that the one before ended with.
-        unroll: whether each step is written into the program, instead of a loop.
-        reset_after: whether the reset gate comes after the product with `recurrent_kernel`.
-        use_cudnn: `"auto"` or `False`; tfkit has no cuDNN kernel.
+        units: positive integer, the size of the output and of each state.
+        activation: name or function, for the candidate; `None` is the identity. Default: `"tanh"`.
+        recurrent_activation: name or function, for the gates; `None` is the identity. Default:
+            `"sigmoid"`.
+        use_bias: whether to add a trained bias. Default: `True`.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
+            penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
+            for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
+            in all steps. Default: `0.0`.
+        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
+            entries in all steps. Default: `0.0`.
+        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+            is made.
+        return_sequences: whether the output is that of all steps, and not that of the last one.
+            Default: `False`.
+        return_state: whether the last states are returned as well. Default: `False`.
+        go_backwards: whether the steps are read from the last to the first; outputs are in the
+            order in which they are made. Default: `False`.
+        stateful: whether a batch starts with the states that the batch before ended with. The batch
+            size must be known; `reset_state()` sets the states to zero. Default: `False`.
+        unroll: whether each step is written into the program, instead of a loop; for short
+            sequences of a known length. Default: `False`.
+        reset_after: whether the reset gate is applied after the product with `recurrent_kernel`.
+            Default: `True`.
+        use_cudnn: `"auto"` or `False`; tfkit has no cuDNN kernel. Default: `"auto"`.
+        **kwargs: `implementation`, 1 to drop other inputs for each gate, 2 (the default) for the
+            same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
 
     Call arguments:
-        sequences: `(batch, steps, input_dim)`.
-        initial_state: list of the first states, `(batch, units)` each; zeros unless given.
-        mask: booleans, `(batch, steps)`; where false, the states and the output stay as they are.
-        training: whether to drop.
+        sequences: the inputs.
+        initial_state: list of the first states, each `(batch, units)`; `None` for zeros.
+        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
+            they are. `None` for no mask.
+        training: whether to drop entries.
 
-    Output shape: `(batch, steps, units)` with `return_sequences`, else `(batch, units)`; with
-    `return_state`, a tuple of this and the last state.
+    Input shape: `(batch, steps, input_dim)`.
+
+    Output shape: `(batch, units)`; with `return_sequences`, `(batch, steps, units)`. With
+    `return_state`, a tuple of this and the last state, `(batch, units)`.
+
+    Raises:
+        ValueError: if `units` is not a positive integer, if a share is not between 0 and 1, if
+            `unroll` or `stateful` needs a size that is unknown, or if `initial_state` has another
+            number of states.
 
     Reference:
-        Cho et al., "Learning phrase representations using RNN encoder-decoder for statistical machine
-        translation", 2014.
+        Cho et al., "Learning phrase representations using RNN encoder-decoder for statistical
+            machine translation", 2014.
 
     Example:
         >>> GRU(4)(tf.ones((2, 5, 3))).shape

@@ -24,7 +24,7 @@ def run_cell(
     Where the mask is false, the states stay as they are, and the output is that of the step before.
 
     Args:
-        step: gives the output and the next states for an input, `(batch, ...)`, and the states.
+        step: returns the output and the next states for an input, `(batch, ...)`, and the states.
         inputs: `(steps, batch, ...)`.
         states: nest of tensors `(batch, ...)`.
         mask: booleans, `(steps, batch)`.
@@ -102,12 +102,12 @@ class Gates(Protocol):
     def gates(
         self, projections: list[tf.Tensor], states: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """The next states; and what the gradient needs of this step, each of a state's shape."""
+        """Returns the next states; and what the gradient needs of this step, each of a state's shape."""
 
     def gates_gradient(
         self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """The gradients of projections and states, from those of the next states."""
+        """Returns the gradients of projections and states, from those of the next states."""
 
 
 def run_gates(
@@ -119,7 +119,7 @@ def run_gates(
     mask: tf.Tensor | None = None,
     all_outputs: bool = True,
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-    """The loop of a cell whose only product is `states[0] @ kernel + bias`.
+    """Returns the loop of a cell whose only product is `states[0] @ kernel + bias`.
 
     The gradient of `kernel` is one product over all steps, made after the loop: the loop backward carries
     only the gradients of the states, and computes no gate again.
@@ -170,7 +170,7 @@ def _forward(
     mask: Any,
     all_outputs: bool,
 ) -> tuple[list[tf.Tensor], list[tf.Tensor], list[tf.Tensor], list[tf.Tensor]]:
-    """The loop; gives all outputs if wanted, what was kept, the states before each step, the last ones."""
+    """Runs the loop; returns outputs if needed, what was kept, the states before each step, the last ones."""
     steps = _size(inputs)
 
     def body(time: Any, arrays: Any, states: Any) -> Any:
@@ -209,7 +209,7 @@ def _backward(
     d_final: list[Any],
     steps: Any,
 ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-    """The loop from the last step to the first; gives the gradients of projections and first states."""
+    """Runs the loop backward; returns the gradients of projections and first states."""
     transposed = tf.transpose(kernel)
 
     def body(count: Any, arrays: Any, d_states: Any) -> Any:

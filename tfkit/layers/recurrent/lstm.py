@@ -12,13 +12,59 @@ from tfkit.layers.recurrent.slopes import slope
 
 
 class LSTMCell(GatedCell):
-    """One step of `LSTM`.
+    """One step of `LSTM`: from inputs, output and memory to the next output and memory.
 
-    Arguments are those of `LSTM` that concern one step. The gates in the weights are, in order:
-    input, forget, candidate, output.
+    The gates stand side by side in the weights, in the order input, forget, candidate, output.
+
+    Args:
+        units: positive integer, the size of the output and of each state.
+        activation: name or function, for the candidate `g` and the memory that is shown; `None` is
+            the identity. Default: `"tanh"`.
+        recurrent_activation: name or function, for the gates `i`, `f` and `o`; `None` is the
+            identity. Default: `"sigmoid"`.
+        use_bias: whether to add a trained bias. Default: `True`.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        unit_forget_bias: whether the forget gate's part of `bias` starts as ones, whatever
+            `bias_initializer` says. Default: `True`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
+            for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
+            in all steps. Default: `0.0`.
+        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
+            entries in all steps. Default: `0.0`.
+        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+            is made.
+        **kwargs: `implementation`, 1 to drop other inputs for each gate, 2 (the default) for the
+            same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        training: whether to drop entries.
+        inputs: the inputs of one step, `(batch, input_dim)`.
+        states: list of the output and the memory of the step before, each `(batch, units)`.
+
+    Input shape: `(batch, input_dim)`.
+
+    Output shape: A tuple of the output, `(batch, units)`, and the list of the next output and
+    memory.
+
+    Raises:
+        ValueError: if `units` is not a positive integer, or if a share is not between 0 and 1.
 
     Reference:
-        Hochreiter and Schmidhuber, "Long short-term memory", 1997.
+        Hochreiter & Schmidhuber, "Long short-term memory", 1997.
 
     Example:
         >>> output, states = LSTMCell(4)(tf.ones((2, 3)), [tf.zeros((2, 4)), tf.zeros((2, 4))])
@@ -91,7 +137,7 @@ class LSTMCell(GatedCell):
     def gates(
         self, projections: list[tf.Tensor], states: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """The output and the memory; and the gates, the candidate and what of the memory is shown."""
+        """Returns the output and the memory; and the gates, the candidate and what of the memory is shown."""
         parts = tf.split(projections[0], 4, axis=-1)
         entry, forget, exit = (self.recurrent_activation(parts[index]) for index in (0, 1, 3))
         candidate = self.activation(parts[2])
@@ -116,49 +162,90 @@ class LSTMCell(GatedCell):
 
 
 class LSTM(GatedRNN):
-    """Long short-term memory.
+    """Long short-term memory: a recurrent layer with an output `h` and a memory `c` as states.
+
+    A step computes, with `i`, `f`, `g`, `o` the four parts of
+    `x @ kernel + h @ recurrent_kernel + bias`:
+
+        c = recurrent_activation(f) * c + recurrent_activation(i) * activation(g)
+        h = recurrent_activation(o) * activation(c)
+
+    `kernel` has shape `(input_dim, 4 * units)`, `recurrent_kernel` `(units, 4 * units)` and `bias`
+    `(4 * units,)`.
 
     Args:
-        units: size of the output and of each state.
-        activation: name or function, for the candidate and the output.
-        recurrent_activation: name or function, for the gates.
-        use_bias: whether to add a bias.
-        kernel_initializer: first value of `kernel`.
-        recurrent_initializer: first value of `recurrent_kernel`.
-        bias_initializer: first value of `bias`.
-        unit_forget_bias: whether the forget gate's bias starts at one.
-        kernel_regularizer: penalty on `kernel`.
-        recurrent_regularizer: penalty on `recurrent_kernel`.
-        bias_regularizer: penalty on `bias`.
-        activity_regularizer: penalty on the outputs.
-        kernel_constraint: what `kernel` goes through after each update.
-        recurrent_constraint: what `recurrent_kernel` goes through after each update.
-        bias_constraint: what `bias` goes through after each update.
-        dropout: part of the inputs that is dropped while training, 0 to 1, the same in all steps.
-        recurrent_dropout: part of the state that is dropped, 0 to 1, the same in all steps.
-        seed: of the dropout; drawn where it is `None`.
-        return_sequences: whether the output is that of all steps, or the last one.
-        return_state: whether the last states are given too.
-        go_backwards: whether time runs backwards; outputs stay in the order in which they came.
-        stateful: whether a batch starts with the states that the one before ended with.
-        unroll: whether each step is written into the program, instead of a loop.
-        use_cudnn: `"auto"` or `False`; tfkit has no cuDNN kernel.
+        units: positive integer, the size of the output and of each state.
+        activation: name or function, for the candidate `g` and the memory that is shown; `None` is
+            the identity. Default: `"tanh"`.
+        recurrent_activation: name or function, for the gates `i`, `f` and `o`; `None` is the
+            identity. Default: `"sigmoid"`.
+        use_bias: whether to add a trained bias. Default: `True`.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        unit_forget_bias: whether the forget gate's part of `bias` starts as ones, whatever
+            `bias_initializer` says. Default: `True`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
+            penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
+            for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
+            in all steps. Default: `0.0`.
+        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
+            entries in all steps. Default: `0.0`.
+        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+            is made.
+        return_sequences: whether the output is that of all steps, and not that of the last one.
+            Default: `False`.
+        return_state: whether the last states are returned as well. Default: `False`.
+        go_backwards: whether the steps are read from the last to the first; outputs are in the
+            order in which they are made. Default: `False`.
+        stateful: whether a batch starts with the states that the batch before ended with. The batch
+            size must be known; `reset_state()` sets the states to zero. Default: `False`.
+        unroll: whether each step is written into the program, instead of a loop; for short
+            sequences of a known length. Default: `False`.
+        use_cudnn: `"auto"` or `False`; tfkit has no cuDNN kernel. Default: `"auto"`.
+        **kwargs: `implementation`, 1 to drop other inputs for each gate, 2 (the default) for the
+            same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
 
     Call arguments:
-        sequences: `(batch, steps, input_dim)`.
-        initial_state: list of the first states, `(batch, units)` each; zeros unless given.
-        mask: booleans, `(batch, steps)`; where false, the states and the output stay as they are.
-        training: whether to drop.
+        sequences: the inputs.
+        initial_state: list of the first states, each `(batch, units)`; `None` for zeros.
+        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
+            they are. `None` for no mask.
+        training: whether to drop entries.
 
-    Output shape: `(batch, steps, units)` with `return_sequences`, else `(batch, units)`; with
-    `return_state`, a tuple of this and the last output and memory.
+    Input shape: `(batch, steps, input_dim)`.
+
+    Output shape: `(batch, units)`; with `return_sequences`, `(batch, steps, units)`. With
+    `return_state`, a tuple of this, the last output and the last memory, the latter two
+    `(batch, units)`.
+
+    Raises:
+        ValueError: if `units` is not a positive integer, if a share is not between 0 and 1, if
+            `unroll` or `stateful` needs a size that is unknown, or if `initial_state` has another
+            number of states.
 
     Reference:
-        Hochreiter and Schmidhuber, "Long short-term memory", 1997.
+        Hochreiter & Schmidhuber, "Long short-term memory", 1997.
 
     Example:
         >>> LSTM(4, return_sequences=True)(tf.ones((2, 5, 3))).shape
         TensorShape([2, 5, 4])
+        >>> output, last_output, memory = LSTM(4, return_state=True)(tf.ones((2, 5, 3)))
+        >>> memory.shape
+        TensorShape([2, 4])
     """
 
     def __init__(

@@ -23,30 +23,44 @@ _MOST_UNROLLED = 10_000  # steps; a graph of them takes minutes to make
 
 
 class RNN(Layer):
-    """Runs a cell over the steps of sequences.
+    """Runs a cell over the steps of sequences: `output, states = cell(step, states)`.
 
     Args:
-        cell: an object with `call(inputs, states)`, which gives the output and the next states, and with
-            `state_size`, an integer or a list of integers; or a list of such cells, to be stacked.
-        return_sequences: whether the output is that of all steps, or the last one.
-        return_state: whether the last states are given too.
-        go_backwards: whether time runs backwards; outputs stay in the order in which they came.
-        stateful: whether a batch starts with the states that the one before ended with.
-        unroll: whether each step is written into the program, instead of a loop.
-        zero_output_for_mask: whether the output is zero where the mask is false, and not that of the
-            step before.
+        cell: an object with `call(inputs, states)`, which returns the output and the next states,
+            and with `state_size`, an integer or a list of integers; or a list of such cells, to be
+            stacked. `get_initial_state(batch_size)` and `output_size` are used where the cell has
+            them.
+        return_sequences: whether the output is that of all steps, and not that of the last one.
+            Default: `False`.
+        return_state: whether the last states are returned as well. Default: `False`.
+        go_backwards: whether the steps are read from the last to the first; outputs are in the
+            order in which they are made. Default: `False`.
+        stateful: whether a batch starts with the states that the batch before ended with. The batch
+            size must be known; `reset_state()` sets the states to zero. Default: `False`.
+        unroll: whether each step is written into the program, instead of a loop; for short
+            sequences of a known length. Default: `False`.
+        zero_output_for_mask: whether the output is zero where the mask is `False`, and not that of
+            the step before. Default: `False`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
-        sequences: `(batch, steps, ...)`.
-        initial_state: list of the first states; the cell's own, or zeros, unless given.
-        mask: booleans, `(batch, steps)`; where false, the states and the output stay as they are.
-        training: whether the cell is in training mode.
+        sequences: the inputs.
+        initial_state: list of the first states; `None` for the cell's own, or zeros.
+        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
+            they are. `None` for no mask.
+        training: whether the cell is called in training mode, if it takes `training`.
 
-    Output shape: `(batch, steps, size)` with `return_sequences`, else `(batch, size)`; with
-    `return_state`, a tuple of this and the last states.
+    Input shape: `(batch, steps, ...)`.
+
+    Output shape: That of the cell: `(batch, ...)`, or with `return_sequences`
+    `(batch, steps, ...)`. With `return_state`, a tuple of this and the last states.
 
     Raises:
-        ValueError: for a cell without `call` or `state_size`.
+        ValueError: if the cell has no `call` or no `state_size`, if `unroll` or `stateful` needs a
+            size that is unknown, or if `initial_state` has another number of states.
 
     Example:
         >>> class Count(Layer):
@@ -128,7 +142,7 @@ class RNN(Layer):
         return {**children, **{f"state_{index}": state for index, state in states}}
 
     def get_initial_state(self, batch_size: Any) -> list[Any]:
-        """The first states for a batch of this size."""
+        """Returns the first states for a batch of this size."""
         return initial_state_of(self.cell, batch_size, self.compute_dtype)
 
     def reset_state(self) -> None:
@@ -141,7 +155,7 @@ class RNN(Layer):
     def call(
         self, sequences: Any, initial_state: Any = None, mask: Any = None, training: Any = False
     ) -> Any:
-        """The output of the last step or of all, and with `return_state` the last states."""
+        """Returns the output of the last step or of all, and with `return_state` the last states."""
         if self.unroll and sequences.shape[1] is None:
             raise ValueError(
                 f"Layer '{self.path}' has `unroll=True`, which needs the number of steps. Received "

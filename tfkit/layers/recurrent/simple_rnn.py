@@ -13,7 +13,45 @@ from tfkit.layers.recurrent.slopes import slope
 class SimpleRNNCell(GatedCell):
     """One step of `SimpleRNN`: `activation(inputs @ kernel + state @ recurrent_kernel + bias)`.
 
-    Arguments are those of `SimpleRNN` that concern one step.
+    Args:
+        units: positive integer, the size of the output and of each state.
+        activation: name or function, for the output; `None` is the identity. Default: `"tanh"`.
+        use_bias: whether to add a trained bias. Default: `True`.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
+            for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
+            in all steps. Default: `0.0`.
+        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
+            entries in all steps. Default: `0.0`.
+        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+            is made.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        training: whether to drop entries.
+        inputs: the inputs of one step, `(batch, input_dim)`.
+        states: list of the state of the step before, `(batch, units)`.
+
+    Input shape: `(batch, input_dim)`.
+
+    Output shape: A tuple of the output, `(batch, units)`, and the list of the next state.
+
+    Raises:
+        ValueError: if `units` is not a positive integer, or if a share is not between 0 and 1.
 
     Example:
         >>> output, states = SimpleRNNCell(4)(tf.ones((2, 3)), [tf.zeros((2, 4))])
@@ -26,52 +64,82 @@ class SimpleRNNCell(GatedCell):
     def gates(
         self, projections: list[tf.Tensor], states: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """The next state, which is the output; it is what the gradient needs."""
+        """Returns the next state, which is the output; it is what the gradient needs."""
         output = self.activation(projections[0])
         return [output], [output]
 
     def gates_gradient(
         self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """The gradient of the projection; the state has none but through it."""
+        """Returns the gradient of the projection; the state has none but through it."""
         d_projection = slope(self.activation, kept[0], upstream[0])
         return [d_projection], [tf.zeros_like(states[0])]
 
 
 class SimpleRNN(GatedRNN):
-    """The fully connected recurrent layer: the output goes into the next step.
+    """The fully connected recurrent layer: `h = activation(x @ kernel + h @ recurrent_kernel + bias)`.
+
+    The state `h` is the output. `kernel` has shape `(input_dim, units)`, `recurrent_kernel`
+    `(units, units)` and `bias` `(units,)`.
 
     Args:
-        units: size of the output and of each state.
-        activation: name or function, for the output.
-        use_bias: whether to add a bias.
-        kernel_initializer: first value of `kernel`.
-        recurrent_initializer: first value of `recurrent_kernel`.
-        bias_initializer: first value of `bias`.
-        kernel_regularizer: penalty on `kernel`.
-        recurrent_regularizer: penalty on `recurrent_kernel`.
-        bias_regularizer: penalty on `bias`.
-        activity_regularizer: penalty on the outputs.
-        kernel_constraint: what `kernel` goes through after each update.
-        recurrent_constraint: what `recurrent_kernel` goes through after each update.
-        bias_constraint: what `bias` goes through after each update.
-        dropout: part of the inputs that is dropped while training, 0 to 1, the same in all steps.
-        recurrent_dropout: part of the state that is dropped, 0 to 1, the same in all steps.
-        seed: of the dropout; drawn where it is `None`.
-        return_sequences: whether the output is that of all steps, or the last one.
-        return_state: whether the last states are given too.
-        go_backwards: whether time runs backwards; outputs stay in the order in which they came.
-        stateful: whether a batch starts with the states that the one before ended with.
-        unroll: whether each step is written into the program, instead of a loop.
+        units: positive integer, the size of the output and of each state.
+        activation: name or function, for the output; `None` is the identity. Default: `"tanh"`.
+        use_bias: whether to add a trained bias. Default: `True`.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
+            penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
+            for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
+            in all steps. Default: `0.0`.
+        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
+            entries in all steps. Default: `0.0`.
+        return_sequences: whether the output is that of all steps, and not that of the last one.
+            Default: `False`.
+        return_state: whether the last states are returned as well. Default: `False`.
+        go_backwards: whether the steps are read from the last to the first; outputs are in the
+            order in which they are made. Default: `False`.
+        stateful: whether a batch starts with the states that the batch before ended with. The batch
+            size must be known; `reset_state()` sets the states to zero. Default: `False`.
+        unroll: whether each step is written into the program, instead of a loop; for short
+            sequences of a known length. Default: `False`.
+        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+            is made.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
 
     Call arguments:
-        sequences: `(batch, steps, input_dim)`.
-        initial_state: list of the first states, `(batch, units)` each; zeros unless given.
-        mask: booleans, `(batch, steps)`; where false, the states and the output stay as they are.
-        training: whether to drop.
+        sequences: the inputs.
+        initial_state: list of the first states, each `(batch, units)`; `None` for zeros.
+        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
+            they are. `None` for no mask.
+        training: whether to drop entries.
 
-    Output shape: `(batch, steps, units)` with `return_sequences`, else `(batch, units)`; with
-    `return_state`, a tuple of this and the last state.
+    Input shape: `(batch, steps, input_dim)`.
+
+    Output shape: `(batch, units)`; with `return_sequences`, `(batch, steps, units)`. With
+    `return_state`, a tuple of this and the last state, `(batch, units)`.
+
+    Raises:
+        ValueError: if `units` is not a positive integer, if a share is not between 0 and 1, if
+            `unroll` or `stateful` needs a size that is unknown, or if `initial_state` has another
+            number of states.
+
+    Reference:
+        Elman, "Finding structure in time", 1990.
 
     Example:
         >>> SimpleRNN(4)(tf.ones((2, 5, 3))).shape

@@ -20,10 +20,10 @@ _SLOPES: dict[Callable[..., Any], Callable[[tf.Tensor, tf.Tensor], tf.Tensor]] =
 
 
 def known(activation: Callable[..., Any]) -> bool:
-    """Whether `slope` knows an activation function."""
+    """Returns whether `slope` knows an activation function."""
     return activation in _SLOPES
 
 
 def slope(activation: Callable[..., Any], outputs: tf.Tensor, upstream: tf.Tensor) -> tf.Tensor:
-    """The gradient of the inputs of an activation function, from its outputs and their gradient."""
+    """Returns the gradient of the inputs of an activation function, from its outputs and their gradient."""
     return _SLOPES[activation](outputs, upstream)

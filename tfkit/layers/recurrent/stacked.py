@@ -18,13 +18,32 @@ from tfkit.layers.recurrent.cell import (
 
 
 class StackedRNNCells(Cell):
-    """Cells one after the other, as one cell.
+    """Several cells as one cell: the output of each is the input of the next.
 
     Args:
-        cells: the cells; the output of each is the input of the next.
+        cells: list of cells: objects with `call(inputs, states)` and `state_size`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        inputs: the inputs of one step, `(batch, input_dim)`.
+        states: list of the states of each cell: a tensor for a cell with one state, a list of
+            tensors for the others.
+        training: whether to drop entries.
+
+    Input shape: `(batch, input_dim)`.
+
+    Output shape: A tuple of the last cell's output and the next states, in the form of `states`.
 
     Raises:
-        ValueError: for a cell without `call` or `state_size`.
+        ValueError: if a cell has no `call` or no `state_size`.
+
+    Example:
+        >>> from tfkit.layers import RNN, GRUCell
+        >>> RNN(StackedRNNCells([GRUCell(4), GRUCell(2)]))(tf.ones((3, 5, 1))).shape
+        TensorShape([3, 2])
     """
 
     def __init__(self, cells: Any, **kwargs: Any) -> None:
@@ -44,7 +63,7 @@ class StackedRNNCells(Cell):
         return output_size_of(self.cells[-1])
 
     def get_initial_state(self, batch_size: Any = None) -> list[Any]:
-        """The first states of each cell."""
+        """Returns the first states of each cell."""
         states = [initial_state_of(cell, batch_size, self.compute_dtype) for cell in self.cells]
         return [
             state[0]
@@ -62,7 +81,7 @@ class StackedRNNCells(Cell):
     def bound_step(
         self, batch_size: Any, training: Any
     ) -> Callable[[tf.Tensor, Any], tuple[tf.Tensor, Any]]:
-        """One step of each cell."""
+        """Returns a function that makes one step of each cell."""
         steps = [bound_step(cell, batch_size, training) for cell in self.cells]
 
         def step(inputs: tf.Tensor, states: Any) -> tuple[tf.Tensor, Any]:

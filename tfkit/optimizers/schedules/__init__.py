@@ -29,14 +29,14 @@ register_builtins(
 
 
 def serialize(learning_rate_schedule: LearningRateSchedule) -> dict[str, Any]:
-    """The configuration of a schedule, as data."""
+    """Returns the configuration of a schedule, as data."""
     return serialize_keras_object(learning_rate_schedule)
 
 
 def deserialize(
     config: dict[str, Any], custom_objects: dict[str, Any] | None = None
 ) -> LearningRateSchedule:
-    """The schedule that a configuration describes.
+    """Returns the schedule that a configuration describes.
 
     Args:
         config: what `serialize` gave.

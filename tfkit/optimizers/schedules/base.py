@@ -8,9 +8,15 @@ import tensorflow as tf
 
 
 class LearningRateSchedule:
-    """A learning rate as a function of the number of the step.
+    """The base of schedules: the learning rate as a function of the number of updates so far.
 
-    To write your own, define `__call__`, and `get_config` if models that use it are saved.
+    A subclass defines `__call__(step)` with TensorFlow operations, and `get_config` if models that
+    use it are saved.
+
+    Call arguments:
+        step: number of updates so far, a scalar.
+
+    Output shape: A scalar, the learning rate.
 
     Example:
         >>> class Halving(LearningRateSchedule):
@@ -31,7 +37,7 @@ class LearningRateSchedule:
         )
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         raise NotImplementedError(
             f"Learning rate schedule '{type(self).__name__}' must override `get_config()` "
             "to be saved."
@@ -39,12 +45,12 @@ class LearningRateSchedule:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> LearningRateSchedule:
-        """The schedule that `get_config` describes."""
+        """Returns the schedule that `get_config` describes."""
         return cls(**config)
 
 
 def as_rate(value: Any) -> tf.Tensor:
-    """A learning rate as a tensor: of its own dtype, float32 for Python numbers."""
+    """Returns a learning rate as a tensor: of its own dtype, float32 for Python numbers."""
     return tf.convert_to_tensor(value, None if hasattr(value, "dtype") else tf.float32)
 
 

@@ -11,22 +11,30 @@ from tfkit.optimizers.schedules.base import LearningRateSchedule, as_rate, check
 
 
 class CosineDecay(LearningRateSchedule):
-    """Half a cosine down to `alpha` times the learning rate, after a straight rise if wished.
+    """Decay along half a cosine, to `alpha` times the learning rate, after an optional linear warm-up.
+
+    The share of the rate that is left after `step` steps of the decay is
+    `alpha + (1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2`.
 
     Args:
-        initial_learning_rate: the rate of step 0.
-        decay_steps: how many steps the fall takes, above 0.
-        alpha: what part of the rate is left at the end.
-        name: a label of the operations.
-        warmup_target: the rate to rise to first; without it there is no rise.
-        warmup_steps: how many steps the rise takes.
+        initial_learning_rate: learning rate at step 0.
+        decay_steps: positive number of steps of the decay, after the warm-up.
+        alpha: share of the learning rate that is left at the end. Default: `0.0`.
+        name: name of the schedule's operations. Default: `"CosineDecay"`.
+        warmup_target: learning rate to which the warm-up rises and from which the decay starts;
+            `None` for no warm-up.
+        warmup_steps: number of steps of the warm-up. Default: `0`.
+
+    Call arguments:
+        step: number of updates so far, a scalar.
+
+    Output shape: A scalar, the learning rate.
 
     Raises:
-        ValueError: when `decay_steps` is not above 0.
+        ValueError: if `decay_steps` is not positive.
 
     Reference:
-        Loshchilov & Hutter, 2017: SGDR: stochastic gradient descent with warm restarts.
-        https://arxiv.org/abs/1608.03983
+        Loshchilov & Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017.
 
     Example:
         >>> [round(float(CosineDecay(0.1, decay_steps=10)(step)), 6) for step in (0, 5, 10)]
@@ -69,7 +77,7 @@ class CosineDecay(LearningRateSchedule):
         return (1 - self.alpha) * 0.5 * (1 + tf.cos(math.pi * done)) + self.alpha
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             "initial_learning_rate": self.initial_learning_rate,
             "decay_steps": self.decay_steps,
@@ -81,21 +89,26 @@ class CosineDecay(LearningRateSchedule):
 
 
 class CosineDecayRestarts(LearningRateSchedule):
-    """Half cosines one after another, each `t_mul` times as long and `m_mul` times as high.
+    """Decays along half cosines, each `t_mul` times as long and `m_mul` times as high as the last.
 
     Args:
-        initial_learning_rate: the rate of step 0.
-        first_decay_steps: length of the first fall in steps, above 0.
-        t_mul: each fall is so many times as long as the one before.
-        m_mul: each fall starts at so many times the height of the one before.
-        alpha: what part of the rate is left at the end of a fall.
-        name: a label of the operations.
+        initial_learning_rate: learning rate at step 0.
+        first_decay_steps: positive number of steps of the first decay.
+        t_mul: factor of the number of steps, from decay to decay. Default: `2.0`.
+        m_mul: factor of the learning rate at the start, from decay to decay. Default: `1.0`.
+        alpha: share of the learning rate that is left at the end of each decay. Default: `0.0`.
+        name: name of the schedule's operations. Default: `"SGDRDecay"`.
+
+    Call arguments:
+        step: number of updates so far, a scalar.
+
+    Output shape: A scalar, the learning rate.
 
     Raises:
-        ValueError: when `first_decay_steps` is not above 0.
+        ValueError: if `first_decay_steps` is not positive.
 
     Reference:
-        Loshchilov & Hutter, 2017: https://arxiv.org/abs/1608.03983
+        Loshchilov & Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017.
 
     Example:
         >>> schedule = CosineDecayRestarts(0.1, first_decay_steps=10)
@@ -139,7 +152,7 @@ class CosineDecayRestarts(LearningRateSchedule):
             return initial * ((1 - self.alpha) * cosine + self.alpha)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             "initial_learning_rate": self.initial_learning_rate,
             "first_decay_steps": self.first_decay_steps,

@@ -11,21 +11,29 @@ from tfkit.optimizers.schedules.base import LearningRateSchedule, as_rate, check
 
 
 class ExponentialDecay(LearningRateSchedule):
-    """`initial_learning_rate * decay_rate ** (step / decay_steps)`.
+    """Exponential decay: `initial_learning_rate * decay_rate ** (step / decay_steps)`.
 
     Args:
-        initial_learning_rate: the rate of step 0.
-        decay_steps: after so many steps the rate is multiplied by `decay_rate` once, above 0.
-        decay_rate: a factor.
-        staircase: whether `step / decay_steps` is rounded down.
-        name: a label of the operations.
+        initial_learning_rate: learning rate at step 0.
+        decay_steps: positive number of steps after which the rate has been multiplied by
+            `decay_rate` once.
+        decay_rate: factor of the rate over `decay_steps` steps.
+        staircase: whether `step / decay_steps` is rounded down, so that the rate falls in steps.
+            Default: `False`.
+        name: name of the schedule's operations. Default: `"ExponentialDecay"`.
+
+    Call arguments:
+        step: number of updates so far, a scalar.
+
+    Output shape: A scalar, the learning rate.
 
     Raises:
-        ValueError: when `decay_steps` is not above 0.
+        ValueError: if `decay_steps` is not positive.
 
     Example:
-        >>> round(float(ExponentialDecay(0.1, decay_steps=10, decay_rate=0.5)(20)), 6)
-        0.025
+        >>> schedule = ExponentialDecay(0.1, decay_steps=10, decay_rate=0.5)
+        >>> [round(float(schedule(step)), 6) for step in (0, 10, 20)]
+        [0.1, 0.05, 0.025]
     """
 
     def __init__(
@@ -53,7 +61,7 @@ class ExponentialDecay(LearningRateSchedule):
             return initial * tf.pow(tf.cast(self.decay_rate, initial.dtype), periods)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             "initial_learning_rate": self.initial_learning_rate,
             "decay_steps": self.decay_steps,
@@ -64,21 +72,28 @@ class ExponentialDecay(LearningRateSchedule):
 
 
 class InverseTimeDecay(LearningRateSchedule):
-    """`initial_learning_rate / (1 + decay_rate * step / decay_steps)`.
+    """Decay with the inverse of time: `initial_learning_rate / (1 + decay_rate * step / decay_steps)`.
 
     Args:
-        initial_learning_rate: the rate of step 0.
-        decay_steps: how many steps count as one period, above 0.
-        decay_rate: how fast the rate falls.
-        staircase: whether `step / decay_steps` is rounded down.
-        name: a label of the operations.
+        initial_learning_rate: learning rate at step 0.
+        decay_steps: positive number of steps that count as one unit of time.
+        decay_rate: decay per unit of time; at 1 the rate is halved after `decay_steps` steps.
+        staircase: whether `step / decay_steps` is rounded down, so that the rate falls in steps.
+            Default: `False`.
+        name: name of the schedule's operations. Default: `"InverseTimeDecay"`.
+
+    Call arguments:
+        step: number of updates so far, a scalar.
+
+    Output shape: A scalar, the learning rate.
 
     Raises:
-        ValueError: when `decay_steps` is not above 0.
+        ValueError: if `decay_steps` is not positive.
 
     Example:
-        >>> round(float(InverseTimeDecay(0.1, decay_steps=10, decay_rate=1.0)(10)), 6)
-        0.05
+        >>> schedule = InverseTimeDecay(0.1, decay_steps=10, decay_rate=1.0)
+        >>> [round(float(schedule(step)), 6) for step in (0, 10, 30)]
+        [0.1, 0.05, 0.025]
     """
 
     def __init__(
@@ -106,7 +121,7 @@ class InverseTimeDecay(LearningRateSchedule):
             return initial / (1 + tf.cast(self.decay_rate, initial.dtype) * periods)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             "initial_learning_rate": self.initial_learning_rate,
             "decay_steps": self.decay_steps,
@@ -117,23 +132,29 @@ class InverseTimeDecay(LearningRateSchedule):
 
 
 class PolynomialDecay(LearningRateSchedule):
-    """From the initial to the end learning rate along `(1 - step / decay_steps) ** power`.
+    """Decay from one learning rate to another along `(1 - step / decay_steps) ** power`.
 
     Args:
-        initial_learning_rate: the rate of step 0.
-        decay_steps: the step at which the end is reached, above 0.
-        end_learning_rate: the rate from then on.
-        power: 1 is a straight line.
-        cycle: whether to rise again at the end and fall more slowly, over the next multiple of
-            `decay_steps`.
-        name: a label of the operations.
+        initial_learning_rate: learning rate at step 0.
+        decay_steps: positive number of steps after which the end is reached.
+        end_learning_rate: learning rate from then on. Default: `0.0001`.
+        power: exponent; 1 is a straight line. Default: `1.0`.
+        cycle: whether the rate rises again at the end and falls more slowly, over the next multiple
+            of `decay_steps`. Default: `False`.
+        name: name of the schedule's operations. Default: `"PolynomialDecay"`.
+
+    Call arguments:
+        step: number of updates so far, a scalar.
+
+    Output shape: A scalar, the learning rate.
 
     Raises:
-        ValueError: when `decay_steps` is not above 0.
+        ValueError: if `decay_steps` is not positive.
 
     Example:
-        >>> round(float(PolynomialDecay(0.1, decay_steps=10, end_learning_rate=0.0)(5)), 6)
-        0.05
+        >>> schedule = PolynomialDecay(0.1, decay_steps=10, end_learning_rate=0.0)
+        >>> [round(float(schedule(step)), 6) for step in (0, 5, 10)]
+        [0.1, 0.05, 0.0]
     """
 
     def __init__(
@@ -168,7 +189,7 @@ class PolynomialDecay(LearningRateSchedule):
             return (initial - end) * tf.pow(left, tf.cast(self.power, initial.dtype)) + end
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {
             "initial_learning_rate": self.initial_learning_rate,
             "decay_steps": self.decay_steps,
@@ -180,15 +201,20 @@ class PolynomialDecay(LearningRateSchedule):
 
 
 class PiecewiseConstantDecay(LearningRateSchedule):
-    """One learning rate up to and with each boundary, the last one after all of them.
+    """Constant learning rates, one up to and including each boundary, the last one after all of them.
 
     Args:
-        boundaries: steps, rising.
-        values: learning rates, one more than boundaries.
-        name: a label of the operations.
+        boundaries: list of steps, in rising order.
+        values: list of learning rates, one more than boundaries.
+        name: name of the schedule's operations. Default: `"PiecewiseConstant"`.
+
+    Call arguments:
+        step: number of updates so far, a scalar.
+
+    Output shape: A scalar, the learning rate.
 
     Raises:
-        ValueError: when there is not one value more than boundaries.
+        ValueError: if there is not one value more than boundaries.
 
     Example:
         >>> schedule = PiecewiseConstantDecay([10, 20], [1.0, 0.5, 0.25])
@@ -220,5 +246,5 @@ class PiecewiseConstantDecay(LearningRateSchedule):
             return values[tf.reduce_sum(tf.cast(step > boundaries, tf.int32))]
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data."""
         return {"boundaries": self.boundaries, "values": self.values, "name": self.name}

@@ -17,27 +17,28 @@ _FILE = "training.h5"
 
 
 class BackupAndRestore(SparseCallback):
-    """Saves the whole state of a `fit`, and starts from the saved state where there is one.
+    """Saves the whole state of a `fit`, and continues from the saved state where there is one.
 
-    Run the program again after an interruption: it ends with the same weights, results and files, bit
-    for bit on a CPU, as if it had not been interrupted. The state has all variables, the seeds, the
-    position in the data, the results so far, and what the callbacks remember. A callback of yours takes
-    part with `get_state()` and `set_state(state)`.
+    After an interruption, run the program again: it ends with the same weights, results and files,
+    bit for bit on a CPU, as if it had not been interrupted. The state has all variables, the seeds,
+    the position in the data, the results so far, and what the callbacks remember. A callback of
+    your own takes part with `get_state()` and `set_state(state)`.
 
-    Data must be arrays, or a `tf.data.Dataset` or loader that gives the same batches each time it is made.
-    Batches of the epoch that was interrupted are read again and left out.
+    Data must be arrays, or a `tf.data.Dataset` or loader that gives the same batches each time it
+    is made. Batches of the epoch that was interrupted are read again and left out.
 
     Args:
-        backup_dir: a folder for the state, made if it is missing; or the state's file, where the
-            name ends in `.h5`.
-        save_freq: `"epoch"`, or a number of batches.
-        double_checkpoint: whether the state before the last is kept too, for a last one that turns
-            out to be damaged.
-        delete_checkpoint: whether the state is removed when the training has come to its end.
+        backup_dir: folder for the state, made if it is missing; or the state's file, if the name
+            ends in `.h5`.
+        save_freq: `"epoch"`, or a number of batches. Default: `"epoch"`.
+        double_checkpoint: whether the state before the last is kept, too, in case that the last one
+            is damaged. Default: `False`.
+        delete_checkpoint: whether the state is removed when the training is complete. Default:
+            `True`.
 
     Raises:
-        ValueError: for another `save_freq`; in training, for a state of another model, optimizer, data
-            or set of callbacks. Nothing is changed then.
+        ValueError: if `save_freq` has another value; in training, if the state is that of another
+            model, optimizer, data or set of callbacks. Nothing is changed then.
 
     Example:
         ```python
@@ -131,7 +132,7 @@ class BackupAndRestore(SparseCallback):
     # --- Saving ---------------------------------------------------------------------------------
 
     def chunk_limit(self, next_batch_index: int) -> int | None:
-        """The number of steps up to the next save."""
+        """Returns the number of steps up to the next save."""
         if isinstance(self.save_freq, int):
             return max(1, self.save_freq - self._steps_since_save)
         return None

@@ -8,16 +8,15 @@ Logs = dict[str, Any]
 
 
 class Callback:
-    """Base class of callbacks: override the hooks that you need.
+    """The base of callbacks: a subclass overrides the hooks that it needs.
 
-    `fit`, `evaluate` and `predict` run many steps in one compiled program. Overriding a hook that
-    is called for each batch makes them return to Python after every step, which is slower for
-    small models; `SparseCallback` has hooks that are called between programs.
+    `fit`, `evaluate` and `predict` run many steps in one compiled program. A hook that is called
+    for each batch makes them return to Python after every step, which is slower for small models;
+    `SparseCallback` has hooks that are called between programs.
 
-    Attributes:
-        model: the model that is trained, evaluated or asked for predictions.
-        params: dict with `"verbose"`, `"epochs"` and `"steps"`, the number of steps an epoch has,
-            or `None`.
+    The attribute `model` is the model that is trained, evaluated or used for predictions; `params`
+    is a dict with `"verbose"`, `"epochs"` and `"steps"`, the number of steps of an epoch, or `None`
+    where it is unknown.
 
     Example:
         ```python
@@ -48,7 +47,7 @@ class Callback:
         return self._model
 
     def get_state(self) -> dict[str, Any]:
-        """What it remembers, for a training that is saved and goes on later; empty unless overridden.
+        """Returns the callback's state, for a training that is saved and continued; empty unless overridden.
 
         Returns:
             A dict with text keys of numbers, texts, arrays, `None`, and lists, tuples and dicts of these.

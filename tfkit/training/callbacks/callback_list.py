@@ -24,19 +24,19 @@ class CallbackList(Callback):
     """Several callbacks as one.
 
     A loop that runs many steps in one program asks `needs_train_batches` first. If a callback needs
-    every batch, it calls `on_train_batch_begin` and `on_train_batch_end` around single steps. If
-    none does, it runs at most `chunk_limit(next_batch_index)` steps and then calls `on_steps_end`.
-    Calling both for one step would tell a callback twice.
+    every batch, the loop calls `on_train_batch_begin` and `on_train_batch_end` around single steps.
+    If none does, it runs at most `chunk_limit(next_batch_index)` steps and then calls
+    `on_steps_end`. It must not call both for one step.
 
     Args:
-        callbacks: a callback, or a nest of them.
-        add_history: adds a `History` unless there is one.
-        add_progbar: adds a `ProgbarLogger` unless there is one.
-        model: the model that the callbacks receive.
-        **params: what the callbacks receive as `params`.
+        callbacks: a callback, or a nest of callbacks; `None` for none.
+        add_history: whether to add a `History` unless there is one. Default: `False`.
+        add_progbar: whether to add a `ProgbarLogger` unless there is one. Default: `False`.
+        model: the model that the callbacks get; `None` for none.
+        **params: what the callbacks get as `params`.
 
     Raises:
-        TypeError: where a class stands in the place of a callback.
+        TypeError: if a class is given instead of a callback.
 
     Example:
         ```python
@@ -122,7 +122,7 @@ class CallbackList(Callback):
         return any(_overrides(callback, hook) for callback in self.callbacks for hook in hooks)
 
     def chunk_limit(self, next_batch_index: int) -> int | None:
-        """How many training steps may run before a callback must be told; `None` for any number.
+        """Returns how many training steps may run before a callback must be told; `None` for any number.
 
         Args:
             next_batch_index: index in its epoch of the batch that comes next.
@@ -141,13 +141,13 @@ class CallbackList(Callback):
         num_steps: int,
         logs: Logs | Callable[[], Logs] | None = None,
     ) -> None:
-        """Tells that a chunk of steps ended, of whatever runs: training, evaluation, prediction.
+        """Calls the hooks for the end of a chunk of steps of training, evaluation or prediction.
 
         Args:
             last_batch_index: index of the last batch of the chunk.
             num_steps: how many steps the chunk had.
             logs: the results up to here, or a function that fetches them: it is called only where
-                a callback wants them.
+                a callback needs them.
         """
         sparse = self._sparse()
         wanted = any(callback.wants_logs(num_steps) for callback in sparse)
@@ -246,7 +246,7 @@ class CallbackList(Callback):
 def make_callback_list(
     model: Any, callbacks: Any, verbose: int, add_history: bool = True, **params: Any
 ) -> CallbackList:
-    """What `fit` and the others make of the `callbacks` that they are given."""
+    """Returns what `fit` and the others make of the `callbacks` that they are given."""
     if isinstance(callbacks, CallbackList):
         return callbacks
     return CallbackList(

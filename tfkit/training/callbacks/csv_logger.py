@@ -19,9 +19,9 @@ class CSVLogger(Callback):
     a result that is missing later reads `NA`.
 
     Args:
-        filename: the file.
-        separator: what stands between two values.
-        append: whether an existing file is continued rather than replaced.
+        filename: path of the file.
+        separator: string between two values. Default: `","`.
+        append: whether an existing file is continued, and not replaced. Default: `False`.
 
     Example:
         ```python
@@ -67,7 +67,7 @@ class CSVLogger(Callback):
         self._kept = None
 
     def get_state(self) -> dict[str, Any]:
-        """The columns, and the length of the file."""
+        """Returns the columns, and the length of the file."""
         return {"keys": self.keys, "size": self._kept}
 
     def set_state(self, state: dict[str, Any]) -> None:

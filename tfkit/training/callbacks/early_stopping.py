@@ -16,22 +16,25 @@ class EarlyStopping(MonitorCallback):
     """Ends training when a result has not improved for some epochs.
 
     Args:
-        monitor: name of the result.
-        min_delta: smallest change that counts as better.
-        patience: epochs without improvement after which training ends.
-        verbose: `1` says when it acts.
-        mode: `"min"`, `"max"` or `"auto"`.
-        baseline: value that must be beaten too for the patience to start anew.
+        monitor: name of a result, such as `"val_loss"` or `"accuracy"`. Default: `"val_loss"`.
+        min_delta: least change that counts as an improvement. Default: `0`.
+        patience: number of epochs without improvement after which training ends. Default: `0`.
+        verbose: 0 for no output, 1 for a line when the callback acts. Default: `0`.
+        mode: `"min"` if less is better, `"max"` if more is, or `"auto"`: less for losses, and what
+            a metric itself says. Default: `"auto"`.
+        baseline: value that must be beaten, too, for the patience to start anew; `None` for none.
         restore_best_weights: whether the model gets the weights of its best epoch at the end.
-        start_from_epoch: epochs before this one are not looked at.
+            Default: `False`.
+        start_from_epoch: number of epochs at the beginning that are not considered. Default: `0`.
 
     Raises:
-        ValueError: in training, with `mode="auto"`, for a result that is neither the loss nor a
-            metric that knows its direction.
+        ValueError: in training, with `mode="auto"`, if the result is neither a loss nor a metric
+            that says which way is better.
 
     Example:
         ```python
-        model.fit(x, y, epochs=100, callbacks=[EarlyStopping("loss", patience=3)])
+        stopping = EarlyStopping("val_loss", patience=3, restore_best_weights=True)
+        model.fit(x, y, epochs=100, validation_split=0.2, callbacks=[stopping])
         ```
     """
 
@@ -94,7 +97,7 @@ class EarlyStopping(MonitorCallback):
             self.model.set_weights(self.best_weights)
 
     def get_state(self) -> dict[str, Any]:
-        """The best result, how long ago it was, and the best weights if they are kept."""
+        """Returns the best result, how long ago it was, and the best weights if they are kept."""
         return {name: getattr(self, name) for name in _STATE}
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -103,7 +106,7 @@ class EarlyStopping(MonitorCallback):
             setattr(self, name, state[name])
 
     def get_monitor_value(self, logs: Logs | None) -> Any:
-        """The result that is watched; `None`, with a warning, where it is missing."""
+        """Returns the result that is watched; `None`, with a warning, where it is missing."""
         value = (logs or {}).get(self.monitor)
         if value is None:
             warnings.warn(

@@ -10,9 +10,14 @@ from tfkit.training.callbacks.callback import Callback, Logs
 class History(Callback):
     """Records the results of every epoch; `fit` makes one and returns it.
 
-    Attributes:
-        history: dict from the name of a result to its values, one an epoch.
-        epoch: indices of the epochs of the last `fit`.
+    Its attribute `history` is a dict from the name of a result to the list of its values, one for
+    each epoch; `epoch` is the list of the indices of the epochs of the last `fit`.
+
+    Example:
+        ```python
+        history = model.fit(x, y, epochs=3)
+        history.history["loss"]  # a list of three numbers
+        ```
     """
 
     def __init__(self) -> None:
@@ -30,7 +35,7 @@ class History(Callback):
         self.epoch = []
 
     def get_state(self) -> dict[str, Any]:
-        """The results so far."""
+        """Returns the results so far."""
         return {"history": self.history, "epoch": self.epoch}
 
     def set_state(self, state: dict[str, Any]) -> None:

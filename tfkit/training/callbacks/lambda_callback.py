@@ -11,19 +11,19 @@ _HOOKS = {name for name in vars(Callback) if name.startswith("on_")}
 
 
 class LambdaCallback(Callback):
-    """A callback made of functions, for one-liners.
+    """A callback made of functions.
 
     Args:
-        on_epoch_begin: called as `f(epoch, logs)`.
-        on_epoch_end: called as `f(epoch, logs)`.
-        on_train_begin: called as `f(logs)`.
-        on_train_end: called as `f(logs)`.
-        on_train_batch_begin: called as `f(batch, logs)`.
-        on_train_batch_end: called as `f(batch, logs)`.
+        on_epoch_begin: function called as `f(epoch, logs)`; `None` for none.
+        on_epoch_end: function called as `f(epoch, logs)`; `None` for none.
+        on_train_begin: function called as `f(logs)`; `None` for none.
+        on_train_end: function called as `f(logs)`; `None` for none.
+        on_train_batch_begin: function called as `f(batch, logs)`; `None` for none.
+        on_train_batch_end: function called as `f(batch, logs)`; `None` for none.
         **kwargs: functions for the other hooks of `Callback`, by name.
 
     Raises:
-        ValueError: for a keyword that is no hook of `Callback`.
+        ValueError: if a keyword is not the name of a hook of `Callback`.
 
     Example:
         ```python

@@ -16,7 +16,7 @@ from tfkit.training.progress import print_message
 
 
 def named_optimizers(optimizer: Any) -> dict[str, Any]:
-    """The optimizers to set, each under the name that its learning rate has among the results.
+    """Returns the optimizers to set, each under the name that its learning rate has among the results.
 
     One optimizer is `"learning_rate"`; those inside an optimizer of several carry their names.
     """
@@ -27,7 +27,7 @@ def named_optimizers(optimizer: Any) -> dict[str, Any]:
 
 
 def learning_rates(optimizer: Any) -> dict[str, float]:
-    """The learning rates in force, by name."""
+    """Returns the learning rates in force, by name."""
     return {name: _rate(part) for name, part in named_optimizers(optimizer).items()}
 
 
@@ -39,13 +39,13 @@ class LearningRateScheduler(Callback):
     """Sets the learning rate at the beginning of every epoch.
 
     Args:
-        schedule: function of the epoch's index and the learning rate in force (or of the index
-            alone) that gives the new learning rate, a float.
-        verbose: `1` says what it sets.
+        schedule: function of the epoch's index, from 0, and the present learning rate (or of the
+            index alone) that returns the new learning rate, a float.
+        verbose: 0 for no output, 1 for a line when the learning rate is set. Default: `0`.
 
     Raises:
-        ValueError: in training, where the optimizer has no learning rate or `schedule` gives no
-            float.
+        ValueError: in training, if the optimizer has no learning rate, or if `schedule` does not
+            return a float.
 
     Example:
         ```python
@@ -100,18 +100,20 @@ class ReduceLROnPlateau(MonitorCallback):
     """Lowers the learning rate when a result has not improved for some epochs.
 
     Args:
-        monitor: name of the result.
-        factor: the new learning rate is the old one times this; less than 1.
-        patience: epochs without improvement after which it is lowered.
-        verbose: `1` says when it acts.
-        mode: `"min"`, `"max"` or `"auto"`.
-        min_delta: smallest change that counts as better.
-        cooldown: epochs after a reduction in which it does not count.
-        min_lr: the learning rate is not set below this.
+        monitor: name of a result, such as `"val_loss"` or `"accuracy"`. Default: `"val_loss"`.
+        factor: factor of the learning rate at each reduction, less than 1. Default: `0.1`.
+        patience: number of epochs without improvement after which it is lowered. Default: `10`.
+        verbose: 0 for no output, 1 for a line when the callback acts. Default: `0`.
+        mode: `"min"` if less is better, `"max"` if more is, or `"auto"`: less for losses, and what
+            a metric itself says. Default: `"auto"`.
+        min_delta: least change that counts as an improvement. Default: `0.0001`.
+        cooldown: number of epochs after a reduction in which epochs without improvement are not
+            counted. Default: `0`.
+        min_lr: least learning rate. Default: `0.0`.
 
     Raises:
-        ValueError: for a factor of 1 or more; in training, with `mode="auto"`, for a result that is
-            neither the loss nor a metric that knows its direction.
+        ValueError: if `factor` is 1 or more; in training, with `mode="auto"`, if the result is
+            neither a loss nor a metric that says which way is better.
 
     Example:
         ```python
@@ -175,7 +177,7 @@ class ReduceLROnPlateau(MonitorCallback):
                 self.wait = 0
 
     def get_state(self) -> dict[str, Any]:
-        """The best result, and how long ago it was."""
+        """Returns the best result, and how long ago it was."""
         return {"best": self.best, "wait": self.wait, "cooldown_counter": self.cooldown_counter}
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -184,11 +186,11 @@ class ReduceLROnPlateau(MonitorCallback):
         self.cooldown_counter = state["cooldown_counter"]
 
     def in_cooldown(self) -> bool:
-        """Whether a reduction is so recent that epochs do not count yet."""
+        """Returns whether a reduction is so recent that epochs do not count yet."""
         return self.cooldown_counter > 0
 
     def _reduce(self, epoch: int) -> bool:
-        """Lowers the learning rates above `min_lr`, and tells whether there were any."""
+        """Lowers the learning rates above `min_lr`, and returns whether there were any."""
         reduced = False
         for name, optimizer in named_optimizers(self.model.optimizer).items():
             old_rate = _rate(optimizer)

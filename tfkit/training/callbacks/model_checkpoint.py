@@ -21,22 +21,25 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
     """Saves the model, or its weights, after every epoch or every so many batches.
 
     Args:
-        filepath: where to. It may name `{epoch}` and `{batch}`, which count from 1, and any result,
-            with a format: `"{epoch:02d}-{val_loss:.2f}.keras"`. It ends in `.keras`, `.h5` or
-            `.hdf5` for a model, in `.weights.h5` for weights. Folders are made.
-        monitor: name of the result that tells which model is the best.
-        verbose: `1` says when it acts.
-        save_best_only: whether only a model that is better than those before is saved.
-        save_weights_only: whether to save the weights alone.
-        mode: `"min"`, `"max"` or `"auto"`.
-        save_freq: `"epoch"`, or a number of batches.
-        initial_value_threshold: value that the first model to save must beat.
+        filepath: path of the file. It may contain `{epoch}` and `{batch}`, which count from 1, and
+            any result, with a format: `"{epoch:02d}-{val_loss:.2f}.keras"`. It ends in `.keras`,
+            `.h5` or `.hdf5` for a model, in `.weights.h5` for weights. Missing folders are made.
+        monitor: name of the result that says which model is the best. Default: `"val_loss"`.
+        verbose: 0 for no output, 1 for a line when the callback acts. Default: `0`.
+        save_best_only: whether only a model that is better than those before is saved. Default:
+            `False`.
+        save_weights_only: whether only the weights are saved. Default: `False`.
+        mode: `"min"` if less is better, `"max"` if more is, or `"auto"`: less for losses, and what
+            a metric itself says. Default: `"auto"`.
+        save_freq: `"epoch"`, or a number of batches. Default: `"epoch"`.
+        initial_value_threshold: value that the first model must beat to be saved, with
+            `save_best_only`; `None` for none.
 
     Raises:
-        ValueError: for another ending of `filepath` or another `save_freq`; in training, with
-            `mode="auto"`, for a result that is neither the loss nor a metric that knows its
-            direction.
-        KeyError: in training, where `filepath` names a result that there is not.
+        ValueError: if `filepath` has another ending or `save_freq` another value; in training, with
+            `mode="auto"`, if the result is neither a loss nor a metric that says which way is
+            better.
+        KeyError: in training, if `filepath` names a result that does not exist.
 
     Example:
         ```python
@@ -79,13 +82,13 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         self._steps_since_save = 0
 
     def chunk_limit(self, next_batch_index: int) -> int | None:
-        """The number of steps up to the next save."""
+        """Returns the number of steps up to the next save."""
         if isinstance(self.save_freq, int):
             return self.save_freq - self._steps_since_save
         return None
 
     def wants_logs(self, num_steps: int) -> bool:
-        """Whether it saves then."""
+        """Returns whether it saves then."""
         limit = self.chunk_limit(0)
         return limit is not None and num_steps >= limit
 
@@ -109,7 +112,7 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
             self._save(epoch, None, logs or {})
 
     def get_state(self) -> dict[str, Any]:
-        """The best result, and the batches since the last save."""
+        """Returns the best result, and the batches since the last save."""
         return {"best": self.best, "steps_since_save": self._steps_since_save}
 
     def set_state(self, state: dict[str, Any]) -> None:

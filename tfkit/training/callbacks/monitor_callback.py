@@ -12,7 +12,7 @@ from tfkit.training.callbacks.callback import Callback
 
 
 class MonitorCallback(Callback):
-    """Base class of callbacks that watch one result and tell whether it became better.
+    """The base of callbacks that compare one result with its best value.
 
     Args:
         monitor: name of the result; `val_` before it for that of the validation.

@@ -13,9 +13,14 @@ _REDRAW_INTERVAL = 0.1
 
 
 class ProgbarLogger(SparseCallback):
-    """Writes a progress bar with the running results; `fit` and the others add one by themselves.
+    """Writes a progress bar with the running results; `fit`, `evaluate` and `predict` add one themselves.
 
-    It reads `verbose` (`0`, `1`, `2` or `"auto"`, which is 1), `epochs` and `steps` from `params`.
+    It reads `verbose` (0, 1, 2 or `"auto"`, which is 1), `epochs` and `steps` from `params`.
+
+    Example:
+        ```python
+        model.fit(x, y, verbose=0, callbacks=[ProgbarLogger()])
+        ```
     """
 
     def __init__(self) -> None:
@@ -36,7 +41,7 @@ class ProgbarLogger(SparseCallback):
         self.target = params.get("steps")
 
     def wants_logs(self, num_steps: int) -> bool:
-        """Whether the bar is about to be redrawn."""
+        """Returns whether the bar is about to be redrawn."""
         return self._bar().due()
 
     def on_train_begin(self, logs: Logs | None = None) -> None:

@@ -6,11 +6,11 @@ from tfkit.training.callbacks.callback import Callback, Logs
 
 
 class SparseCallback(Callback):
-    """Base class of callbacks that follow the steps without making training return after each one.
+    """The base of callbacks that follow the steps, though training does not return after each one.
 
     A compiled program runs a chunk of steps. After it the hooks `on_train_steps_end`,
     `on_test_steps_end` and `on_predict_steps_end` are called once for the chunk, and once for each
-    batch where another callback made training return after every step.
+    batch where another callback makes training return after every step.
 
     Example:
         ```python
@@ -25,7 +25,7 @@ class SparseCallback(Callback):
     """
 
     def chunk_limit(self, next_batch_index: int) -> int | None:
-        """How many training steps may run before this callback must be told; `None` for any number.
+        """Returns how many training steps may run before this callback must be told; `None` for any number.
 
         Args:
             next_batch_index: index in its epoch of the batch that comes next.
@@ -33,7 +33,7 @@ class SparseCallback(Callback):
         return None
 
     def wants_logs(self, num_steps: int) -> bool:
-        """Whether it needs the results after the next `num_steps` steps.
+        """Returns whether it needs the results after the next `num_steps` steps.
 
         The results are fetched from the device only where some callback says yes; where none does,
         `logs` is `None`.

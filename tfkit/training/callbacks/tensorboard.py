@@ -28,25 +28,30 @@ class TensorBoard(SparseCallback):
 
     Results of training go to the folder `train`, those of validation to `validation`. With an
     `update_freq` other than `"epoch"`, what a model writes with `tf.summary` in its own `call` is
-    recorded too, every `update_freq` steps.
+    recorded, too, every `update_freq` steps.
 
     Args:
-        log_dir: the folder.
-        histogram_freq: epochs between two histograms of the weights; 0 for none.
-        write_graph: whether to write the structure of a Sequential or Functional model.
-        write_images: whether to write the weights as images too, along with the histograms.
-        write_steps_per_second: whether to write how many steps a second are trained.
-        update_freq: `"epoch"`, `"batch"`, or a number of batches between two records of the running
-            results. Training returns to Python that often.
-        profile_batch: batch to profile, or the first and the last of several; they count from 1,
-            over all epochs. 0 for none.
-        embeddings_freq: epochs between two records of the weights of embedding layers; 0 for none.
-        embeddings_metadata: file with a label for each row of an embedding, or a dict from the name
-            of a layer to such a file.
+        log_dir: folder of the event files. Default: `"logs"`.
+        histogram_freq: number of epochs from one histogram of the weights to the next; 0 for none.
+            Default: `0`.
+        write_graph: whether to write the structure of a Sequential or functional model. Default:
+            `True`.
+        write_images: whether to write the weights as images, together with the histograms. Default:
+            `False`.
+        write_steps_per_second: whether to write the number of training steps per second. Default:
+            `False`.
+        update_freq: `"epoch"`, `"batch"`, or the number of batches from one record of the running
+            results to the next. Training returns to Python that often. Default: `"epoch"`.
+        profile_batch: number of the batch to profile, or a pair of the first and the last of
+            several; they count from 1, over all epochs. 0 for none. Default: `0`.
+        embeddings_freq: number of epochs from one record of the weights of embedding layers to the
+            next; 0 for none. Default: `0`.
+        embeddings_metadata: file with a label for each row of an embedding, or a dict from names of
+            layers to such files; `None` for none.
 
     Raises:
-        ValueError: for a number or a pair that makes no sense; for metadata of a layer that the
-            model does not have.
+        ValueError: if a number or a pair is out of range, or if there is metadata for a layer that
+            the model does not have.
 
     Example:
         ```python
@@ -104,7 +109,7 @@ class TensorBoard(SparseCallback):
             self._configure_embeddings()
 
     def get_state(self) -> dict[str, Any]:
-        """The number of steps, against which batches are written."""
+        """Returns the number of steps, against which batches are written."""
         return {"steps": self._steps}
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -115,7 +120,7 @@ class TensorBoard(SparseCallback):
     # --- Between programs -----------------------------------------------------------------------
 
     def chunk_limit(self, next_batch_index: int) -> int | None:
-        """The number of steps up to the next record, or the next end of the profile."""
+        """Returns the number of steps up to the next record, or the next end of the profile."""
         limits = []
         if self.update_freq is not None:
             limits.append(self.update_freq - self._steps % self.update_freq)
@@ -126,7 +131,7 @@ class TensorBoard(SparseCallback):
         return min(limits, default=None)
 
     def wants_logs(self, num_steps: int) -> bool:
-        """Whether it records the running results then."""
+        """Returns whether it records the running results then."""
         return self.update_freq is not None and (self._steps + num_steps) % self.update_freq == 0
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
@@ -272,7 +277,7 @@ class TensorBoard(SparseCallback):
         }
 
     def _configure_embeddings(self) -> None:
-        """Tells TensorBoard's projector which files to show."""
+        """Writes which files TensorBoard's projector shows."""
         names = list(self._embeddings())
         metadata = self.embeddings_metadata or {}
         if isinstance(metadata, str):

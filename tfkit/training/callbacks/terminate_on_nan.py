@@ -12,11 +12,20 @@ from tfkit.training.progress import print_message
 class TerminateOnNaN(SparseCallback):
     """Ends training when the loss is NaN or infinite.
 
-    It looks at the running loss whenever training returns to Python, at least once an epoch. The
+    It reads the running loss whenever training returns to Python, at least once an epoch. The
     running loss is a mean, so it stays NaN or infinite once that of a step was.
 
     Args:
-        raise_error: raises `RuntimeError` rather than asking the model to stop.
+        raise_error: whether to raise `RuntimeError`, and not to ask the model to stop. Default:
+            `False`.
+
+    Raises:
+        RuntimeError: in training, with `raise_error`, if the loss is NaN or infinite.
+
+    Example:
+        ```python
+        model.fit(x, y, callbacks=[TerminateOnNaN()])
+        ```
     """
 
     def __init__(self, raise_error: bool = False) -> None:
