@@ -75,6 +75,7 @@ class Value:
         self._variable = variable
 
     def __call__(self) -> tf.Tensor:
+        """The value now, as a tensor."""
         return self._variable._read()
 
     def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> tf.Tensor:

@@ -1,7 +1,7 @@
 """How all variables are made, by one set of rules, and how they are lent other values for a while.
 
-A variable that tfkit makes is TensorFlow's, whichever class that has under the distribution strategy in force,
-with the interface of Keras's on top: a subclass of that class and of `Variable`.
+A variable that tfkit makes is TensorFlow's, of the class that the distribution strategy in force wants, with
+the interface of Keras's on top: its class is a subclass of that one and of `Variable`.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Variable(Operators):
         dtype: its dtype, unless given that of the value, and the default float type for an initializer.
         trainable: whether gradients train it.
         autocast: must be a boolean; see above.
-        aggregation: how a distribution strategy combines the values of replicas: `"none"`, `"mean"`, `"sum"` or
-            `"only_first_replica"`.
+        aggregation: how a distribution strategy combines the values of replicas: `"none"`, `"mean"`,
+            `"sum"` or `"only_first_replica"`.
         synchronization: when it does: `"auto"`, `"none"`, `"on_write"` or `"on_read"`.
         name: a label without `/`; `variable`, `variable_1`, ... unless given.
         layout: must be `None`: devices are up to `tf.distribute`.
@@ -137,7 +137,7 @@ class Variable(Operators):
         return super().value()  # type: ignore[misc]
 
     @property
-    def read_dtype(self) -> tf.DType:  # type: ignore[override]
+    def read_dtype(self) -> tf.DType:
         """The dtype that it is read in."""
         return self.dtype  # type: ignore[attr-defined]
 
@@ -200,7 +200,8 @@ def _first_value(initializer: Any, shape: Any) -> Any:
     if isinstance(initializer, (str, dict)):
         initializer = resolve(initializer, "initializers")
     if not callable(initializer) or isinstance(initializer, Value):
-        return tf.convert_to_tensor(initializer)
+        with tf.init_scope():  # A number is no part of a trace that is under way.
+            return tf.convert_to_tensor(initializer)
     if shape is None:
         raise ValueError(
             "When creating a Variable from an initializer, the `shape` argument should be specified. "
@@ -226,10 +227,9 @@ def _assignable(variable: Any, value: Any, broadcast: bool = False) -> Any:
     if value.dtype != dtype:
         value = tf.cast(value, dtype)
     shape = variable.shape
-    if broadcast and value.shape.rank is not None and shape.is_fully_defined():
-        if value.shape != shape and value.shape.is_fully_defined():
-            if tf.broadcast_static_shape(value.shape, shape) == shape:
-                return tf.broadcast_to(value, shape)
+    known = value.shape.is_fully_defined() and shape.is_fully_defined()
+    if broadcast and known and tf.broadcast_static_shape(value.shape, shape) == shape:
+        return value if value.shape == shape else tf.broadcast_to(value, shape)
     if not value.shape.is_compatible_with(shape):
         raise ValueError(
             "The shape of the target variable and the shape of the target value must match. "
@@ -305,7 +305,8 @@ def make_variable(
     if isinstance(variable, tf.Variable):  # A strategy may have split it into several.
         if not isinstance(variable, Variable):
             # Its class is up to the strategy and to scopes of `tf.variable_creator_scope`.
-            variable.__class__ = _class_over(type(variable))
+            base: Any = type(variable)
+            variable.__class__ = _class_over(base)
         variable.label = variable.path = name or "variable"
     return variable
 

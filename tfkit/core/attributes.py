@@ -1,4 +1,4 @@
-"""What it means to set an attribute of a layer: what is refused, and what reaches weights that exist already."""
+"""What it means to set an attribute of a layer: what is refused, and what reaches weights that exist."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def check_may_set(layer: Any, name: str, value: Any) -> None:
     is_weight = isinstance(old, Variable) and any(old is weight for weight in state.weights)
     if is_weight and state.locked and not state.builds and value is not old:
         raise AttributeError(
-            f"Attribute `{name}` of layer '{layer.path}' (of type {type(layer).__name__}) holds a weight, which "
-            f"cannot be replaced. Received: a value of type {type(value).__name__}. To change the values of "
+            f"Attribute `{name}` of layer '{layer.path}' (of type {type(layer).__name__}) holds a weight, "
+            f"which cannot be replaced. Received: a value of type {type(value).__name__}. To change the values of "
             f"the weight, use `layer.{name}.assign(value)`."
         )
     if calling_layer() is layer and tracking.holds_members(value):
@@ -65,21 +65,21 @@ def check_may_set(layer: Any, name: str, value: Any) -> None:
             if added:
                 raise ValueError(
                     "You cannot add new elements of state (variables or sub-layers) to a layer inside its "
-                    f"`call()`. Layer '{layer.path}' (of type {type(layer).__name__}) sets attribute `{name}` "
-                    f"to a {type(member).__name__}. Make all state in `__init__()` or `build()`."
+                    f"`call()`. Layer '{layer.path}' (of type {type(layer).__name__}) sets attribute "
+                    f"`{name}` to a {type(member).__name__}. Make all state in `__init__()` or `build()`."
                 )
 
 
 def resolved(layer: Any, name: str, value: Any) -> Any:
     """A setting in the form in which the constructor of a built-in layer keeps it: `"relu"` as a function."""
     for end, get in _RESOLVE.items():
-        if name.endswith(end) and name in vars(layer) and _has_built_in_settings(type(layer)):
+        if name.endswith(end) and name in vars(layer) and _has_built_in_settings(layer.__class__):
             return get(value)
     return value
 
 
 @functools.cache
-def _has_built_in_settings(cls: type) -> bool:
+def _has_built_in_settings(cls: Any) -> bool:
     return any(registry.is_builtin(base) for base in cls.__mro__)
 
 
@@ -90,7 +90,7 @@ def hand_to_weight(layer: Any, name: str, value: Any) -> None:
         AttributeError: where the layer keeps the weight elsewhere, in a layer inside it.
     """
     kind = next((end for end in _OF_WEIGHTS if name.endswith(end)), None)
-    if kind is None or not layer._tfkit.locked or not _has_built_in_settings(type(layer)):
+    if kind is None or not layer._tfkit.locked or not _has_built_in_settings(layer.__class__):
         return
     prefix = name.removesuffix(kind)
     if prefix == "activity" or name not in vars(layer):
@@ -102,6 +102,6 @@ def hand_to_weight(layer: Any, name: str, value: Any) -> None:
                 setattr(weight, kind.removeprefix("_"), value)
             return
     raise AttributeError(
-        f"`{name}` of layer '{layer.path}' (of type {type(layer).__name__}) cannot be set once the layer is built: "
-        "its weights are made. Set it before, or pass it to the constructor."
+        f"`{name}` of layer '{layer.path}' (of type {type(layer).__name__}) cannot be set once the layer is "
+        "built: its weights are made. Set it before, or pass it to the constructor."
     )

@@ -344,5 +344,7 @@ def unbuilt_copy(layer: Any) -> Any:
     with drawing_aside():
         copy = type(layer).from_config(layer.get_config())
     for below in tracking.all_layers(copy):
-        below._tfkit.made_in = None  # Where a `call` asks for the shape, the copy is of no other use.
+        below._tfkit.made_in = (
+            None  # Where a `call` asks for the shape, the copy is of no other use.
+        )
     return copy

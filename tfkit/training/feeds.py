@@ -291,9 +291,7 @@ def _keeps_order(dataset: Any) -> bool:
     return any(map(_keeps_order, inner))
 
 
-def _build(
-    model: Any, mode: str, data: Any, structure: Any, batch: Callable[[], Any]
-) -> None:
+def _build(model: Any, mode: str, data: Any, structure: Any, batch: Callable[[], Any]) -> None:
     step, _ = model._step_for(mode)
     if model._runs_eagerly():
         step(batch())

@@ -237,9 +237,7 @@ def _is_composite(leaf: Any) -> bool:
     return isinstance(leaf, (tf.RaggedTensor, tf.SparseTensor)) or hasattr(leaf, "tocoo")
 
 
-def _rows_dataset(
-    data: Any, batch_size: int | None, shuffle: bool | str
-) -> DatasetData:
+def _rows_dataset(data: Any, batch_size: int | None, shuffle: bool | str) -> DatasetData:
     """Arrays with ragged or sparse ones among them, as a dataset: these cannot be sliced in programs."""
     tensors = tf.nest.map_structure(as_tensor, data)
     num_rows = int(tf.nest.flatten(tensors)[0].shape[0])

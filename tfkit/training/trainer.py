@@ -14,14 +14,17 @@ from tfkit.training.callbacks import History
 from tfkit.training.data import make_arrays, pack_x_y_sample_weight
 from tfkit.training.feeds import run_arrays
 from tfkit.training.model_steps import ModelSteps
+from tfkit.training.older_names import OlderNames
 from tfkit.training.prediction import to_numpy
 from tfkit.training.sources import make_data
 
 
-class Trainer(ModelSteps):
+class Trainer(ModelSteps, OlderNames):
     """Training, evaluation and prediction, mixed into `Model`."""
 
-    _not_read_in_calls = frozenset(("stop_training", "history"))
+    _not_read_in_calls = frozenset(
+        ("stop_training", "history", "train_function", "test_function", "predict_function")
+    )
     _in_turn: Lock  # What uses the metrics: threads that train or evaluate one model take turns.
 
     # --- Loops --------------------------------------------------------------------------------------
