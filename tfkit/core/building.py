@@ -342,4 +342,9 @@ def _as_shape(value: Any) -> Any:
 def unbuilt_copy(layer: Any) -> Any:
     """A new layer with the same configuration; draws of default seeds are not counted."""
     with drawing_aside():
-        return type(layer).from_config(layer.get_config())
+        copy = type(layer).from_config(layer.get_config())
+    for below in tracking.all_layers(copy):
+        below._tfkit.made_in = (
+            None  # Where a `call` asks for the shape, the copy is of no other use.
+        )
+    return copy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from typing import Any
 
 import tensorflow as tf
@@ -10,6 +11,7 @@ import tensorflow as tf
 from tfkit import budget, constraints, dtype_policies, execution, forks, recomputation, regularizers
 from tfkit.core import building, claims, tracking
 from tfkit.core.arguments import CallArguments, CallSignature, as_tensors, check_tensors, shapes_of
+from tfkit.core.attributes import calling_layer
 from tfkit.core.autograph import convert
 from tfkit.core.compiled import DirectCalls
 from tfkit.core.context import CallFrame, current_frame
@@ -100,11 +102,8 @@ class Layer(Stateful):
             raise ValueError(
                 f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}"
             )
-        if name is not None and (not isinstance(name, str) or "/" in name):
-            raise ValueError(
-                "Argument `name` must be a string and cannot contain character `/`. "
-                f"Received: name={name} (of type {type(name).__name__})"
-            )
+        if name is not None:
+            _check_name(name)
         if not isinstance(trainable, bool):
             raise ValueError(
                 "Expected `trainable` to be a boolean. "
@@ -120,6 +119,8 @@ class Layer(Stateful):
         self.input_spec: Any = None
         self.supports_masking = type(self).compute_mask is not Layer.compute_mask
         state = self._tfkit
+        caller = calling_layer()
+        state.made_in = caller and weakref.ref(caller)
         state.signature = CallSignature(self.call)
         state.direct = DirectCalls(self._forward, state, self._tfkit_settings)
         state.initialized = True
@@ -321,6 +322,7 @@ class Layer(Stateful):
         weight.overwrite_with_gradient = overwrite_with_gradient
         weight.label, weight.made = name, tracking.tick()
         weight.path = f"{self.path}/{name}"
+        weight.owner = weakref.ref(self._tfkit)
         self._tfkit.weights.append(weight)
         return weight
 
@@ -369,6 +371,11 @@ class Layer(Stateful):
     def name(self) -> str:
         """The layer's name: the one that was given, or one made from the class's name."""
         return self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        _check_name(name)
+        self._name, self._auto_named = name, False
 
     @property
     def path(self) -> str:
@@ -449,3 +456,11 @@ class Layer(Stateful):
     def build_from_config(self, config: dict[str, Any]) -> None:
         """Makes the weights as they were when `get_build_config` gave `config`."""
         building.build_from_config(self, config)
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or "/" in name:
+        raise ValueError(
+            "Argument `name` must be a string and cannot contain character `/`. "
+            f"Received: name={name} (of type {type(name).__name__})"
+        )

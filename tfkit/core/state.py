@@ -45,6 +45,7 @@ class LayerState:
 
     Attributes:
         made: when the layer was made, as a number that grows.
+        made_in: reference to the layer in whose `call` it was made, `None` for the usual case.
         arguments: the arguments of its constructor.
         attached: when each attribute was set.
         weights: its own weights, in order of creation.
@@ -77,6 +78,7 @@ class LayerState:
         "latest_change",
         "locked",
         "made",
+        "made_in",
         "nodes",
         "output_shapes",
         "part",
@@ -88,6 +90,7 @@ class LayerState:
 
     def __init__(self, made: int, arguments: ConstructorArguments) -> None:
         self.made = made
+        self.made_in: Any = None
         self.arguments = arguments
         self.attached: dict[str, int] = {}
         self.weights: list[tf.Variable] = []

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.core import tracking
+from tfkit.core import attributes, tracking
 from tfkit.core.state import LayerState
 from tfkit.core.weights import assign_all, load_own
 from tfkit.metrics import Metric
@@ -31,6 +31,10 @@ class Stateful(tf.Module):
         return tracking.members(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if self._tfkit.initialized:
+            attributes.check_may_set(self, name, value)
+            value = attributes.resolved(self, name, value)
+            attributes.hand_to_weight(self, name, value)
         if tracking.holds_members(value):
             self._tfkit.attached[name] = tracking.tick()
         if name not in self._not_read_in_calls:

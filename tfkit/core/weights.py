@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit import forks, initializers
+from tfkit.core.attributes import check_made_outside_calls
 from tfkit.core.autocast import AutocastVariable
 from tfkit.core.context import current_frame
 from tfkit.core.tracking import own_weights
@@ -31,6 +32,7 @@ def check_may_add(layer: Any, name: str, shape: Any) -> None:
             f"Argument `name` of a weight of layer '{layer.path}' must be a string and cannot contain "
             f"character `/`. Received: name={name!r}"
         )
+    check_made_outside_calls(layer)
     state, frame = layer._tfkit, current_frame()
     calling = frame is not None and frame.layer is layer
     if not state.builds and (state.locked or calling):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -26,7 +27,8 @@ class ModelSteps(Compiled):
         """Makes one update from one batch; runs inside compiled programs.
 
         Args:
-            data: the batch as it was passed to `fit`: `(x, y)`, `(x, y, sample_weight)` or `(x,)`.
+            data: the batch as it was passed to `fit`: `(x, y)`, `(x, y, sample_weight)`, or `x` itself where
+                there is nothing else; `(x,)` where `x` is a list or a tuple, and from `train_on_batch(x)`.
 
         Returns:
             Logs: a dict from name to scalar tensor.
@@ -63,8 +65,10 @@ class ModelSteps(Compiled):
     def _loss_of(
         self, x: Any, y: Any, y_pred: Any, sample_weight: Any, training: bool
     ) -> tf.Tensor:
+        # Before Keras 3.5 an override had no `training`.
+        mode = {"training": training} if takes_argument(self.compute_loss, "training") else {}
         with tf.name_scope("loss"):
-            loss = self.compute_loss(x, y, y_pred, sample_weight, training=training)
+            loss = self.compute_loss(x, y, y_pred, sample_weight, **mode)
         assert self._tfkit_loss_tracker is not None
         self._tfkit_loss_tracker.update_state(
             tf.stop_gradient(loss), sample_weight=batch_size_of(x if x is not None else y_pred)
@@ -193,3 +197,9 @@ class ModelSteps(Compiled):
 
     def _runs_eagerly(self) -> bool:
         return self.run_eagerly or settings.functions_run_eagerly()
+
+
+def takes_argument(function: Callable[..., Any], name: str) -> bool:
+    """Whether a function takes a keyword argument of this name."""
+    parameters = inspect.signature(function).parameters
+    return name in parameters or any(it.kind is it.VAR_KEYWORD for it in parameters.values())
