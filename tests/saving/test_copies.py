@@ -230,7 +230,7 @@ def test_lambdas_and_local_classes_are_copied_in_memory():
     model.compile("sgd", lambda y, p: tf.abs(y - p))
     other = copy.deepcopy(model)
     np.testing.assert_array_equal(other(X), model(X))
-    with pytest.raises((AttributeError, pickle.PicklingError), match="lambda|Local"):
+    with pytest.raises((AttributeError, pickle.PicklingError), match=r"lambda|Local"):
         pickle.dumps(model)
 
 

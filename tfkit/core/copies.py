@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,18 @@ _SCALARS = (type(None), bool, int, float, complex, str, bytes, np.ndarray, np.ge
 _HELPERS = (Loss, Metric, Optimizer)
 # What a layer was called with; files keep what building needs of it.
 _SEEN = ("given", "output_shapes", "specs")
+
+
+class Copied:
+    """A layer that can be copied and pickled, mixed into `Layer`."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle is made of the configuration and of the values of the variables."""
+        return from_state, (state_of(self),)
+
+    def __copy__(self) -> Any:
+        """A copy of a layer has weights and settings of its own, as a deep copy has."""
+        return copy.deepcopy(self)
 
 
 def state_of(layer: Any) -> dict[str, Any]:
