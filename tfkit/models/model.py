@@ -19,7 +19,7 @@ from tfkit.export.formats import export
 from tfkit.models.graph import Graph, graph_between
 from tfkit.models.graph_config import graph_from_config, graph_to_config, operation_names
 from tfkit.models.naming import local_names
-from tfkit.models.summary import print_summary
+from tfkit.models.summary import html_summary, print_summary
 from tfkit.names import did_you_mean
 from tfkit.per_thread import Lock
 from tfkit.saving.formats import load_weights, save_model
@@ -107,7 +107,10 @@ class Model(Trainer, Layer):
                 tf.nest.flatten(inputs), tf.nest.flatten(mask), strict=True
             ):
                 masking.set_mask(tensor, tensor_mask)
-        return self._graph.run(self._match_inputs(inputs))
+        outputs = self._graph.run(self._match_inputs(inputs))
+        # A list of one output gives the output, as in Keras.
+        is_single = isinstance(outputs, (list, tuple)) and len(outputs) == 1
+        return outputs[0] if is_single else outputs
 
     def _match_inputs(self, inputs: Any) -> Any:
         """Inputs in the form, dtype and number of axes that the graph's inputs have."""
@@ -218,6 +221,10 @@ class Model(Trainer, Layer):
         print_summary(
             self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range
         )
+
+    def _repr_html_(self) -> str:
+        """The table of `summary()`, for notebooks."""
+        return html_summary(self)
 
     # --- Files --------------------------------------------------------------------------------------
 

@@ -232,3 +232,8 @@ class SKLearnTransformer(TransformerMixin, _Estimator):
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
         return (validate_data(self, X), None) if y is None else super()._checked(X, y)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
