@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tfkit.models import Model, clone_model
@@ -95,7 +95,10 @@ class _Estimator(BaseEstimator):
         return model
 
     def _encoded(self, y: Any) -> Any:
-        return y.reshape(-1, 1) if y is not None and y.ndim == 1 else y
+        if y is None:
+            return None
+        type_of_target(y, input_name="y", raise_unknown=True)
+        return y.reshape(-1, 1) if y.ndim == 1 else y
 
     def _decoded(self, outputs: np.ndarray) -> np.ndarray:
         return outputs[:, 0] if outputs.ndim == 2 and outputs.shape[1] == 1 else outputs
@@ -149,7 +152,12 @@ class SKLearnClassifier(ClassifierMixin, _Estimator):
         return self._outputs(X)
 
     def _encoded(self, y: Any) -> Any:
-        check_classification_targets(y)
+        try:
+            check_classification_targets(y)
+        except TypeError as error:  # Labels of several types, which cannot be sorted.
+            raise ValueError(
+                f"Unknown label type: the labels cannot be compared. {error}"
+            ) from None
         if self.warm_start and hasattr(self, "model_"):
             unknown = np.setdiff1d(y, self.classes_)
             if len(unknown):
