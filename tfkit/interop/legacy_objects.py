@@ -1,4 +1,4 @@
-"""Configurations in the short form of older Keras, `{"class_name": ..., "config": ...}`, as libraries keep them."""
+"""Configurations in the short form of older Keras: `{"class_name": ..., "config": ...}`."""
 
 from __future__ import annotations
 

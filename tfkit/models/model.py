@@ -16,6 +16,7 @@ from tfkit.core.context import CallFrame, current_frame
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
 from tfkit.export.formats import export
+from tfkit.export.saved_model import default_signature
 from tfkit.models.graph import Graph, graph_between
 from tfkit.models.graph_config import graph_from_config, graph_to_config, operation_names
 from tfkit.models.naming import local_names
@@ -290,6 +291,11 @@ class Model(Trainer, Layer):
                 `tf.lite.TFLiteConverter` of LiteRT, `opset_version` of ONNX.
         """
         export(self, filepath, format, verbose, input_signature, **kwargs)
+
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        """The members; for `tf.saved_model.save` the signature that `export` writes, too."""
+        children = super()._trackable_children(save_type, **kwargs)
+        return children if save_type == "checkpoint" else children | default_signature(self)
 
     def get_compile_config(self) -> dict[str, Any] | None:
         """What `compile` was given, as data; `None` before `compile`."""

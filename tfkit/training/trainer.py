@@ -16,6 +16,7 @@ from tfkit.training.feeds import run_arrays
 from tfkit.training.model_steps import ModelSteps
 from tfkit.training.prediction import to_numpy
 from tfkit.training.sources import make_data
+from tfkit.training.strategies import strategy_of
 
 
 class Trainer(ModelSteps):
@@ -27,6 +28,11 @@ class Trainer(ModelSteps):
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy or a pickle of a model: configuration, values of variables, and what it is trained with."""
         return copies.from_state, (copies.state_of(self),)
+
+    @property
+    def distribute_strategy(self) -> Any:
+        """The `tf.distribute` strategy that has placed the variables, else the one in scope."""
+        return strategy_of(self) or tf.distribute.get_strategy()
 
     # --- Loops --------------------------------------------------------------------------------------
 
