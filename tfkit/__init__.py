@@ -25,6 +25,7 @@ from tfkit import regularizers as regularizers
 from tfkit import saving as saving
 from tfkit import tree as tree
 from tfkit import utils as utils
+from tfkit import wrappers as wrappers
 from tfkit.core.input_layer import Input as Input
 from tfkit.core.input_spec import InputSpec as InputSpec
 from tfkit.core.layer import Layer as Layer

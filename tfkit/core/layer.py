@@ -15,6 +15,7 @@ from tfkit.core.attributes import calling_layer
 from tfkit.core.autograph import convert
 from tfkit.core.compiled import DirectCalls
 from tfkit.core.context import CallFrame, current_frame
+from tfkit.core.copies import Copied
 from tfkit.core.input_spec import check_inputs
 from tfkit.core.masks import attach_mask
 from tfkit.core.recording import ConstructorArguments, layer_config
@@ -27,7 +28,7 @@ from tfkit.serialization import deserialize_keras_object
 from tfkit.symbolic import Node, any_symbolic, trace
 
 
-class Layer(Stateful):
+class Layer(Copied, Stateful):
     """State (weights), and a transformation of inputs to outputs that uses it.
 
     A subclass makes its weights in `build(input_shape)` with `add_weight`, or its sublayers in

@@ -16,10 +16,11 @@ from tfkit.core.context import CallFrame, current_frame
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
 from tfkit.export.formats import export
+from tfkit.export.saved_model import default_signature
 from tfkit.models.graph import Graph, graph_between
 from tfkit.models.graph_config import graph_from_config, graph_to_config, operation_names
 from tfkit.models.naming import local_names
-from tfkit.models.summary import print_summary
+from tfkit.models.summary import html_summary, print_summary
 from tfkit.names import did_you_mean
 from tfkit.per_thread import Lock
 from tfkit.saving.formats import load_weights, save_model
@@ -118,7 +119,10 @@ class Model(Trainer, Layer):
                 tf.nest.flatten(inputs), tf.nest.flatten(mask), strict=True
             ):
                 masking.set_mask(tensor, tensor_mask)
-        return self._graph.run(self._match_inputs(inputs))
+        outputs = self._graph.run(self._match_inputs(inputs))
+        # A list of one output gives the output, as in Keras.
+        is_single = isinstance(outputs, (list, tuple)) and len(outputs) == 1
+        return outputs[0] if is_single else outputs
 
     def _match_inputs(self, inputs: Any) -> Any:
         """Inputs in the form, dtype and number of axes that the graph's inputs have."""
@@ -230,6 +234,10 @@ class Model(Trainer, Layer):
             self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range
         )
 
+    def _repr_html_(self) -> str:
+        """The table of `summary()`, for notebooks."""
+        return html_summary(self)
+
     # --- Files --------------------------------------------------------------------------------------
 
     def save(self, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
@@ -294,6 +302,11 @@ class Model(Trainer, Layer):
                 `tf.lite.TFLiteConverter` of LiteRT, `opset_version` of ONNX.
         """
         export(self, filepath, format, verbose, input_signature, **kwargs)
+
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        """The members; for `tf.saved_model.save` the signature that `export` writes, too."""
+        children = super()._trackable_children(save_type, **kwargs)
+        return children if save_type == "checkpoint" else children | default_signature(self)
 
     def get_compile_config(self) -> dict[str, Any] | None:
         """Returns what `compile` was given, as data; `None` before `compile`."""

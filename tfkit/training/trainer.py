@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit import forks
 from tfkit.per_thread import Lock
-from tfkit.training import loop, predict_loop
+from tfkit.training import copies, loop, predict_loop
 from tfkit.training.callbacks import History
 from tfkit.training.data import make_arrays, pack_x_y_sample_weight
 from tfkit.training.feeds import run_arrays
@@ -17,6 +17,7 @@ from tfkit.training.model_steps import ModelSteps
 from tfkit.training.older_names import OlderNames
 from tfkit.training.prediction import to_numpy
 from tfkit.training.sources import make_data
+from tfkit.training.strategies import strategy_of
 
 
 class Trainer(ModelSteps, OlderNames):
@@ -26,6 +27,15 @@ class Trainer(ModelSteps, OlderNames):
         ("stop_training", "history", "train_function", "test_function", "predict_function")
     )
     _in_turn: Lock  # What uses the metrics: threads that train or evaluate one model take turns.
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle of a model: configuration, values of variables, and what it is trained with."""
+        return copies.from_state, (copies.state_of(self),)
+
+    @property
+    def distribute_strategy(self) -> Any:
+        """The `tf.distribute` strategy that has placed the variables, else the one in scope."""
+        return strategy_of(self) or tf.distribute.get_strategy()
 
     # --- Loops --------------------------------------------------------------------------------------
 
