@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import tensorflow as tf
 
@@ -238,6 +238,8 @@ class SparseCategoricalCrossentropy(FunctionLoss):
         name: a label for people.
         dtype: see `Loss`.
     """
+
+    _not_in_keras_configs: ClassVar[dict[str, Any]] = {"axis": -1}
 
     def __init__(
         self,

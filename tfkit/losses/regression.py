@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import tensorflow as tf
 
@@ -180,6 +180,8 @@ class CosineSimilarity(FunctionLoss):
         dtype: see `Loss`.
     """
 
+    _not_in_keras_configs: ClassVar[dict[str, Any]] = {"axis": -1}
+
     def __init__(
         self,
         axis: int = -1,
@@ -199,6 +201,8 @@ class Huber(FunctionLoss):
         name: a label for people.
         dtype: see `Loss`.
     """
+
+    _not_in_keras_configs: ClassVar[dict[str, Any]] = {"delta": 1.0}
 
     def __init__(
         self,

@@ -163,9 +163,9 @@ class Optimizer(SlotOwner):
             variables: trainable variables of a model.
         """
         if self.use_ema:
-            self._averages = self.add_optimizer_variables(variables, "average")
+            self._model_variables_moving_average = self.add_optimizer_variables(variables, "average")
         if self.gradient_accumulation_steps:
-            self._accumulators = self.add_optimizer_variables(variables, "gradient_accumulator")
+            self._accumulated_gradients = self.add_optimizer_variables(variables, "gradient_accumulator")
         self._untracked.variables = list(variables)
         self._untracked.index_of = {self._var_key(v): i for i, v in enumerate(variables)}
         self.built = True
@@ -303,14 +303,14 @@ class Optimizer(SlotOwner):
     def _accumulate(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
         """Adds to the accumulators; each so many times updates by their mean and empties them."""
         num_steps = self.gradient_accumulation_steps
-        accumulators = [self._accumulators[self._get_variable_index(v)] for v in variables]
+        accumulators = [self._accumulated_gradients[self._get_variable_index(v)] for v in variables]
         for accumulator, gradient in zip(accumulators, gradients, strict=True):
             distribution.update(accumulator, self.assign_add, gradient)
 
         def update() -> None:
             means = [accumulator / num_steps for accumulator in accumulators]
-            self._update_variables(self._clip(means), variables)
-            for accumulator in self._accumulators:
+            self._update_variables(self._clip_gradients(means), variables)
+            for accumulator in self._accumulated_gradients:
                 accumulator.assign(tf.zeros_like(accumulator))
 
         tf.cond((self._iterations + 1) % num_steps == 0, update, lambda: None)
@@ -367,9 +367,9 @@ class Optimizer(SlotOwner):
 
     def _clip_unless_accumulating(self, gradients: list[Any]) -> list[Any]:
         """Clips each call's gradients; where they are averaged, the mean is clipped instead."""
-        return gradients if self.gradient_accumulation_steps else self._clip(gradients)
+        return gradients if self.gradient_accumulation_steps else self._clip_gradients(gradients)
 
-    def _clip(self, gradients: list[Any]) -> list[Any]:
+    def _clip_gradients(self, gradients: list[Any]) -> list[Any]:
         if self.clipnorm:
             return [map_values(lambda x: tf.clip_by_norm(x, self.clipnorm), g) for g in gradients]
         if self.global_clipnorm:
@@ -424,7 +424,7 @@ class Optimizer(SlotOwner):
             momentum = tf.cast(iterations != 0, average.dtype) * self.ema_momentum
             average.assign(momentum * average + (1 - momentum) * variable)
 
-        for average, variable in zip(self._averages, self._untracked.variables, strict=True):
+        for average, variable in zip(self._model_variables_moving_average, self._untracked.variables, strict=True):
             distribution.update(average, update, variable)
         if self.ema_overwrite_frequency:
             tf.cond(
@@ -435,7 +435,7 @@ class Optimizer(SlotOwner):
 
     def _overwrite_by_averages(self, variables: Sequence[tf.Variable]) -> None:
         for variable in variables:
-            average = self._averages[self._get_variable_index(variable)]
+            average = self._model_variables_moving_average[self._get_variable_index(variable)]
             distribution.update(variable, lambda copy, value: copy.assign(value), average)
 
     def finalize_variable_values(self, var_list: Sequence[tf.Variable]) -> None:
