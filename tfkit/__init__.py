@@ -43,5 +43,6 @@ from tfkit.random import SeedGenerator as SeedGenerator
 from tfkit.regularizers import Regularizer as Regularizer
 from tfkit.symbolic import KerasTensor as KerasTensor
 from tfkit.training import callbacks as callbacks
+from tfkit.variables import Variable as Variable
 from tfkit.version import __version__ as __version__
 from tfkit.version import version as version

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from typing import Any
 
 import tensorflow as tf
@@ -318,6 +319,7 @@ class Layer(Stateful):
         weight.overwrite_with_gradient = overwrite_with_gradient
         weight.label, weight.made = name, tracking.tick()
         weight.path = f"{self.path}/{name}"
+        weight.owner = weakref.ref(self._tfkit)
         self._tfkit.weights.append(weight)
         return weight
 

@@ -51,7 +51,12 @@ class ArrayData:
         data: `(x,)`, `(x, y)` or `(x, y, sample_weight)`, nests of arrays.
         batch_size: rows a step, 32 unless given.
         shuffle: whether each epoch takes the rows in a new order; `"batch"` shuffles whole batches.
+
+    Attributes:
+        known_size: rows of every batch, where a trace may rely on it; `None` where it may not.
     """
+
+    known_size: int | None = None
 
     def __init__(self, data: Any, batch_size: int | None, shuffle: bool | str) -> None:
         self.batch_size = 32 if batch_size is None else int(batch_size)
@@ -115,6 +120,15 @@ class DatasetData:
         self.num_batches = num_batches
         self._source = source
         self.is_one_shot = getattr(source, "is_one_shot", False)
+
+    @property
+    def known_size(self) -> int | None:
+        """Rows of every batch, where the dataset says so, as after `batch(4, drop_remainder=True)`."""
+        sizes = set()
+        for spec in tf.nest.flatten(self.dataset.element_spec):
+            sized = isinstance(spec, tf.TensorSpec) and bool(spec.shape.rank)
+            sizes.add(spec.shape[0] if sized else None)
+        return sizes.pop() if len(sizes) == 1 else None
 
     @property
     def drawn_from(self) -> Any:

@@ -26,7 +26,8 @@ class ModelSteps(Compiled):
         """One update from one batch; runs inside compiled programs.
 
         Args:
-            data: the batch as it was passed to `fit`: `(x, y)`, `(x, y, sample_weight)` or `(x,)`.
+            data: the batch as it was passed to `fit`: `(x, y)`, `(x, y, sample_weight)`, or `x` itself where
+                there is nothing else; `(x,)` where `x` is a list or a tuple, and from `train_on_batch(x)`.
 
         Returns:
             Logs: a dict from name to scalar tensor.

@@ -20,6 +20,7 @@ from tfkit.training.data import (
     check_class_weight,
     check_lengths,
     make_arrays,
+    pack_x_y_sample_weight,
     with_class_weight,
 )
 from tfkit.training.py_dataset import PyDataset, PyDatasetPasses
@@ -77,8 +78,10 @@ def make_data(
         return data
     packed = tuple(part for part in (x, y, sample_weight) if part is not None)
     if class_weight is None and any(map(_is_composite, tf.nest.flatten(packed))):
-        return _rows_dataset(packed, batch_size, shuffle)
+        check_lengths(packed)
+        return _rows_dataset(pack_x_y_sample_weight(*packed), batch_size, shuffle)
     arrays = make_arrays(x, y, sample_weight, batch_size, shuffle, class_weight)
+    arrays.tensors = pack_x_y_sample_weight(*arrays.tensors)
     arrays.batch_size = min(arrays.batch_size, arrays.num_rows)  # A single batch is a full one.
     return arrays
 
@@ -235,10 +238,9 @@ def _is_composite(leaf: Any) -> bool:
 
 
 def _rows_dataset(
-    data: tuple[Any, ...], batch_size: int | None, shuffle: bool | str
+    data: Any, batch_size: int | None, shuffle: bool | str
 ) -> DatasetData:
     """Arrays with ragged or sparse ones among them, as a dataset: these cannot be sliced in programs."""
-    check_lengths(data)
     tensors = tf.nest.map_structure(as_tensor, data)
     num_rows = int(tf.nest.flatten(tensors)[0].shape[0])
     size = 32 if batch_size is None else batch_size

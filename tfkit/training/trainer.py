@@ -11,7 +11,7 @@ from tfkit import forks
 from tfkit.per_thread import Lock
 from tfkit.training import loop, predict_loop
 from tfkit.training.callbacks import History
-from tfkit.training.data import make_arrays
+from tfkit.training.data import make_arrays, pack_x_y_sample_weight
 from tfkit.training.feeds import run_arrays
 from tfkit.training.model_steps import ModelSteps
 from tfkit.training.prediction import to_numpy
@@ -196,6 +196,7 @@ class Trainer(ModelSteps):
         """The outputs for one batch, as NumPy arrays."""
         forks.check("`predict_on_batch()`")
         data = make_arrays(x, None, None, 2**31 - 1)
+        data.tensors = pack_x_y_sample_weight(*data.tensors)  # As in `predict`, for one trace.
         outputs = predict_loop.predict_program(self, data).run_batch(tf.nest.flatten(data.tensors))
         return tf.nest.map_structure(to_numpy, outputs)
 
