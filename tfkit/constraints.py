@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import tensorflow as tf
 
-from tfkit import config, registry, serialization
+from tfkit import config, registry, serialization, watching
 
 _Axes = int | Sequence[int]
 
 
-class Constraint:
+class Constraint(watching.Watched):
     """Base class of constraints.
 
     A subclass defines `__call__(w)`, which returns the projected weight, and `get_config()` where

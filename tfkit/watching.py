@@ -84,7 +84,7 @@ class _OwnChanges(Changes):
 
 
 class Watched:
-    """A class whose objects count their changes; for losses and metrics.
+    """A class whose objects count their changes; what is called by compiled programs and is no layer.
 
     Setting an attribute to the plain value that it has is no change.
     """
@@ -112,3 +112,9 @@ class Watched:
 
 
 _MISSING = object()
+
+
+def note(value: Any) -> None:
+    """Notes in the trace under way that `value` takes part, where it is one that counts its changes."""
+    if thread.watches and isinstance(value, Watched):
+        value._changes.note()

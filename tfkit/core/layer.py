@@ -8,8 +8,16 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import budget, constraints, dtype_policies, execution, forks, recomputation
-from tfkit import regularizers, watching
+from tfkit import (
+    budget,
+    constraints,
+    dtype_policies,
+    execution,
+    forks,
+    recomputation,
+    regularizers,
+    watching,
+)
 from tfkit.core import building, claims, tracking
 from tfkit.core.arguments import CallArguments, CallSignature, as_tensors, check_tensors, shapes_of
 from tfkit.core.autograph import convert
@@ -211,6 +219,7 @@ class Layer(Stateful):
     def _add_activity_loss(self, outputs: Any) -> None:
         """Adds the activity regularizer's value, per sample."""
         if self.activity_regularizer is not None:
+            watching.note(self.activity_regularizer)
             for output in tf.nest.flatten(outputs):
                 loss = self.activity_regularizer(output)
                 batch_size = tf.shape(output)[0] if output.shape.rank else 1

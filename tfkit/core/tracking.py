@@ -17,7 +17,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import nests
+from tfkit import nests, watching
 from tfkit.core.context import call_context
 from tfkit.metrics import Metric
 from tfkit.optimizers import Optimizer
@@ -274,6 +274,7 @@ def losses_of(layer: Any) -> list[tf.Tensor]:
     for weight, trained in variables_of(layer, seeds=False):
         regularizer = getattr(weight, "regularizer", None)
         if trained and regularizer is not None:
+            watching.note(regularizer)
             losses.append(regularizer(weight))
     return losses
 

@@ -97,6 +97,7 @@ class Metric(watching.Watched, tf.Module):
             aggregation=aggregation,
             synchronization=tf.VariableSynchronization.ON_READ,
         )
+        variable.path = f"{self.name}/{name or 'variable'}"
         self._added_variables.append(variable)
         return variable
 
@@ -142,7 +143,7 @@ class Metric(watching.Watched, tf.Module):
         return self.result()
 
     def take_part(self) -> None:
-        """Notes this metric, and metrics in it, in the trace under way, so that it follows their attributes."""
+        """Notes this metric and those in it in the trace under way, which then follows their attributes."""
         self._changes.note()
         for leaf in self._attribute_leaves():
             if isinstance(leaf, Metric):

@@ -6,8 +6,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.watching import Watched
 
-class LearningRateSchedule:
+
+class LearningRateSchedule(Watched):
     """A learning rate as a function of the number of the step.
 
     To write your own, define `__call__`, and `get_config` if models that use it are saved.
