@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import tensorflow as tf
 
 from tfkit import execution, watching
-from tfkit.optimizers import checks, compiling, distribution, stateless
+from tfkit.optimizers import checks, compiling, copies, distribution, stateless
 from tfkit.optimizers.gradients import clip_by_global_norm, dense, drop_missing, map_values
 from tfkit.optimizers.overwriting import is_overwritten, unless_overwriting
 from tfkit.optimizers.schedules.base import LearningRateSchedule
@@ -35,6 +35,7 @@ class _Untracked:
         self.excluded_from_decay: set[int] = set()
         self.excluded_names: re.Pattern[str] | None = None
         self.owners: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.to_restore: list[Any] = []
 
 
 class Optimizer(SlotOwner):
@@ -286,6 +287,8 @@ class Optimizer(SlotOwner):
             variables = list(trainable_variables)
             if not self.built:
                 self.build(variables)
+        if self._untracked.to_restore:
+            copies.restore_slots(self)
         if len(grads) != len(variables):
             raise ValueError(
                 "There must be one gradient for each variable. "
@@ -529,6 +532,10 @@ class Optimizer(SlotOwner):
             "loss_scale_factor": self.loss_scale_factor,
             "gradient_accumulation_steps": self.gradient_accumulation_steps,
         }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What `pickle` and `copy.deepcopy` copy: the configuration and the values of the variables."""
+        return copies.reduced(self)
 
     @classmethod
     def from_config(
