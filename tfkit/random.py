@@ -43,7 +43,8 @@ class SeedGenerator(tf.Module):
     def __init__(self, seed: int | None = None, name: str | None = None, **kwargs: Any) -> None:
         if kwargs:
             raise ValueError(
-                f"Unrecognized keyword arguments of SeedGenerator: {list(kwargs)}. Expected `seed` and `name`."
+                f"Unrecognized keyword arguments of SeedGenerator: {list(kwargs)}. "
+                "Expected `seed` and `name`."
             )
         super().__init__()
         # Not handed to `tf.Module`, which takes Python identifiers only.

@@ -8,16 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import (
-    budget,
-    constraints,
-    dtype_policies,
-    execution,
-    forks,
-    recomputation,
-    regularizers,
-    watching,
-)
+from tfkit import budget, constraints, dtype_policies, execution, forks, recomputation, regularizers
 from tfkit.core import building, claims, tracking
 from tfkit.core.arguments import CallArguments, CallSignature, as_tensors, check_tensors, shapes_of
 from tfkit.core.autograph import convert
@@ -30,7 +21,6 @@ from tfkit.core.state import LayerState
 from tfkit.core.stateful import Stateful
 from tfkit.core.stateless import stateless_call
 from tfkit.core.weights import check_may_add, make_weight
-from tfkit.metrics import Metric
 from tfkit.names import auto_name
 from tfkit.serialization import deserialize_keras_object
 from tfkit.symbolic import Node, any_symbolic, trace
@@ -195,18 +185,10 @@ class Layer(Stateful):
         state = self._tfkit
         if current_frame() is None:
             building.note_specs(state, arguments)
-        if watching.thread.watches:
-            self._note_metrics()
         if not state.built or state.output_shapes is None:
             state.output_shapes = building.free_batch(outputs)
             state.locked = state.locked or not state.built
             state.built = True
-
-    def _note_metrics(self) -> None:
-        """Notes the layer's own metrics in the trace under way: they have no common entrance of their own."""
-        for _, member in self._members():
-            if isinstance(member, Metric):
-                member.take_part()
 
     def _frame(self, arguments: CallArguments) -> CallFrame:
         """The context of this call: its mode, and the dtype in which weights are read."""
@@ -219,7 +201,6 @@ class Layer(Stateful):
     def _add_activity_loss(self, outputs: Any) -> None:
         """Adds the activity regularizer's value, per sample."""
         if self.activity_regularizer is not None:
-            watching.note(self.activity_regularizer)
             for output in tf.nest.flatten(outputs):
                 loss = self.activity_regularizer(output)
                 batch_size = tf.shape(output)[0] if output.shape.rank else 1

@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit import watching
+from tfkit.core import tracking
 from tfkit.core.context import call_context
 from tfkit.core.recording import ConstructorArguments
 
@@ -176,6 +177,9 @@ class StateWatch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        for layer in [scoped() for scoped in self._scopes.values()]:
+            if layer is not None:
+                tracking.note_parts(layer)
         watching.thread.watches = watching.thread.watches[:-1]
         for state in self.noted:
             self.versions[id(state)] = self.own_changes.get(state, self.versions[id(state)])

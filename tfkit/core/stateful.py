@@ -63,7 +63,7 @@ class Stateful(tf.Module):
         name: str | None = None,
     ) -> tf.Variable:
         """Makes a weight as `add_weight()` does, with a shape and an initializer that must be given."""
-        return self.add_weight(  # type: ignore[attr-defined, no-any-return]
+        return self.add_weight(
             shape=shape,
             initializer=initializer,
             dtype=dtype,

@@ -221,6 +221,14 @@ def metrics_of(layer: Any) -> list[Metric]:
     return [metric for _, metric in named_metrics(layer)]
 
 
+def note_parts(layer: Any) -> None:
+    """Notes in the trace under way what the call of a layer has read and does not note itself."""
+    watching.note(getattr(layer, "activity_regularizer", None))
+    for _, member in layer._members():
+        if isinstance(member, Metric):
+            member.take_part()
+
+
 def named_metrics(layer: Any) -> list[tuple[str, Metric]]:
     """The metrics at and below `layer`, each once, with their attribute paths."""
     found: dict[int, tuple[str, Metric]] = {}

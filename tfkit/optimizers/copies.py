@@ -36,8 +36,8 @@ def restore_slots(optimizer: Any) -> None:
     values, variables = optimizer._untracked.to_restore, optimizer.variables
     if [value.shape for value in values] != [tuple(variable.shape) for variable in variables]:
         raise ValueError(
-            f"Optimizer '{optimizer.name}' is a copy of one that was built for variables of other shapes. Make "
-            "a new one by `from_config(optimizer.get_config())`."
+            f"Optimizer '{optimizer.name}' is a copy of one that was built for variables of other shapes. "
+            "Make a new one by `from_config(optimizer.get_config())`."
         )
     with tf.init_scope():
         _restore(optimizer, len(variables))

@@ -161,7 +161,7 @@ class Muon(Optimizer):
         return tf.linalg.matrix_transpose(X)
 
     def lr_adjust(self, x: Any) -> tf.Tensor:
-        """A step as large as Adam's: `x * rms_rate * sqrt(size of its longer axis)`; `x` without `rms_rate`."""
+        """`x * rms_rate * sqrt(size of its longer axis)`, as large as Adam's steps; `x` without a rate."""
         x = tf.convert_to_tensor(x)
         return x if self.rms_rate is None else x * (max(x.shape[:2]) ** 0.5 * self.rms_rate)
 

@@ -23,8 +23,8 @@ class MonitorCallback(Callback):
         min_delta: smallest change that counts as better.
 
     Attributes:
-        monitor_op: function of two results that tells whether the first is better: `ops.less` or `ops.greater`
-            once the first epoch has ended, `None` before.
+        monitor_op: function of two results that tells whether the first is better: `ops.less` or
+            `ops.greater` once the first epoch has ended, `None` before.
     """
 
     def __init__(
