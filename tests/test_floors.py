@@ -15,7 +15,7 @@ FLOORS = {
         function_defs generators guards kernel_errors masking names nests notebooks ops
         per_thread philox random recomputation registry serialization settings shared_programs
         symbolic tensorflow_alone tensorflow_faults tree variable_operators variables version
-        xla xla_equals""",
+        watching xla xla_equals""",
     1: "activations constraints initializers losses metrics mixed_precision optimizers regularizers",
     2: "core",
     # `saving`, `export` and `interop` work on any layer. Models stand above: `Model.save` calls them.

@@ -359,7 +359,10 @@ def lent(variables: Sequence[Any], values: Sequence[Any], what: str) -> Iterator
 
 def _fitting(variable: Any, value: Any, what: str) -> tf.Tensor:
     """`value` as a tensor that the variable can hold."""
-    tensor = tf.convert_to_tensor(value, variable.dtype)
+    if isinstance(value, (tf.Tensor, tf.Variable, Value)):
+        tensor = tf.cast(value, variable.dtype)
+    else:
+        tensor = tf.convert_to_tensor(value, variable.dtype)
     if not tensor.shape.is_compatible_with(variable.shape):
         raise ValueError(
             f"`{what}` has shape {tensor.shape}. Expected that of variable "

@@ -55,6 +55,29 @@ class Stateful(tf.Module):
         children = super()._trackable_children(save_type, **kwargs)
         return {**dict(self._members()), **children}
 
+    def add_variable(
+        self,
+        shape: Any,
+        initializer: Any,
+        dtype: Any = None,
+        trainable: bool = True,
+        autocast: bool = True,
+        regularizer: Any = None,
+        constraint: Any = None,
+        name: str | None = None,
+    ) -> tf.Variable:
+        """Makes a weight as `add_weight()` does, with a shape and an initializer that must be given."""
+        return self.add_weight(
+            shape=shape,
+            initializer=initializer,
+            dtype=dtype,
+            trainable=trainable,
+            autocast=autocast,
+            regularizer=regularizer,
+            constraint=constraint,
+            name=name,
+        )
+
     @property
     def weights(self) -> list[tf.Variable]:
         """Weights of this layer, trainable first, then those of the layers inside, each once."""

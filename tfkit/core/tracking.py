@@ -17,7 +17,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import nests
+from tfkit import nests, watching
 from tfkit.core.context import call_context
 from tfkit.metrics import Metric
 from tfkit.optimizers import Optimizer
@@ -221,6 +221,14 @@ def metrics_of(layer: Any) -> list[Metric]:
     return [metric for _, metric in named_metrics(layer)]
 
 
+def note_parts(layer: Any) -> None:
+    """Notes in the trace under way what the call of a layer has read and does not note itself."""
+    watching.note(getattr(layer, "activity_regularizer", None))
+    for _, member in layer._members():
+        if isinstance(member, Metric):
+            member.take_part()
+
+
 def named_metrics(layer: Any) -> list[tuple[str, Metric]]:
     """The metrics at and below `layer`, each once, with their attribute paths."""
     found: dict[int, tuple[str, Metric]] = {}
@@ -274,6 +282,7 @@ def losses_of(layer: Any) -> list[tf.Tensor]:
     for weight, trained in variables_of(layer, seeds=False):
         regularizer = getattr(weight, "regularizer", None)
         if trained and regularizer is not None:
+            watching.note(regularizer)
             losses.append(regularizer(weight))
     return losses
 

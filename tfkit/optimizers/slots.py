@@ -125,6 +125,35 @@ class SlotOwner(tf.Module):
             )
         return self._make_variable(shape, initializer, dtype, aggregation, name or "variable")
 
+    def set_weights(self, weights: Sequence[Any]) -> None:
+        """Assigns values to `variables`, all or none.
+
+        Args:
+            weights: an array, tensor or variable for each of `variables`, in their order.
+
+        Raises:
+            ValueError: before `build`, and where the number of values or a shape differs.
+        """
+        if not getattr(self, "built", True):
+            raise ValueError(
+                f"You are calling `set_weights()` on optimizer '{self.name}', which has no slots yet. "
+                "Call `optimizer.build(trainable_variables)` first."
+            )
+        variables = self.variables
+        if len(weights) != len(variables):
+            raise ValueError(
+                f"Optimizer '{self.name}' has {len(variables)} variables. Received: {len(weights)} values"
+            )
+        values = [tf.convert_to_tensor(weight) for weight in weights]
+        for variable, value in zip(variables, values, strict=True):
+            if value.shape != variable.shape:
+                raise ValueError(
+                    f"Variable '{variable.path}' of optimizer '{self.name}' has shape {variable.shape}. "
+                    f"Received: a value of shape {value.shape}"
+                )
+        for variable, value in zip(variables, values, strict=True):
+            variable.assign(tf.cast(value, variable.dtype))
+
     def _make_variable(
         self,
         shape: Sequence[int],

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import execution, settings
+from tfkit import execution, settings, watching
 from tfkit.core import tracking
 from tfkit.core.autograph import convert
 from tfkit.metrics import Metric
@@ -176,7 +176,7 @@ class ModelSteps(Compiled):
         )
         if not plain:
             step = self.train_step if mode == "train" else self.test_step
-            return self._governed(lambda data: convert(step)(data)), dict
+            return self._noting_metrics(lambda data: convert(step)(data)), dict
         inner = self._update if mode == "train" else self._measure
 
         def plain_step(data: Any) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class ModelSteps(Compiled):
             self._feed_metrics(y, y_pred, sample_weight)
             return {}
 
-        return self._governed(plain_step), self._governed(self.get_metrics_result)
+        return self._noting_metrics(plain_step), self._governed(self.get_metrics_result)
 
     def _governed(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """`function` under the settings of this model."""
@@ -194,6 +194,18 @@ class ModelSteps(Compiled):
                 return function(*args)
 
         return governed
+
+    def _noting_metrics(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        """`step` under the settings of this model; a trace of it is stale when a metric has changed."""
+
+        def noting(data: Any) -> Any:
+            results = step(data)
+            if watching.thread.watches:
+                for metric in self.metrics:
+                    metric.take_part()
+            return results
+
+        return self._governed(noting)
 
     def _runs_eagerly(self) -> bool:
         return self.run_eagerly or settings.functions_run_eagerly()
