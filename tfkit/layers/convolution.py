@@ -173,7 +173,8 @@ class Conv1D(_Convolution):
     Raises:
         ValueError: if a size, a stride, a rate or a number is not a positive integer, if `filters`
             or the number of input channels is not a multiple of `groups`, if strides and dilation
-            rate are both above 1, or if `padding` or `data_format` is unknown.
+            rate are both above 1, if `padding` or `data_format` is unknown, or if the kernel does
+            not fit into the input.
 
     Reference:
         van den Oord et al., "WaveNet: a generative model for raw audio", 2016 (causal and dilated
@@ -240,7 +241,8 @@ class Conv2D(_Convolution):
     Raises:
         ValueError: if a size, a stride, a rate or a number is not a positive integer, if `filters`
             or the number of input channels is not a multiple of `groups`, if strides and dilation
-            rates are both above 1, or if `padding` or `data_format` is unknown.
+            rates are both above 1, if `padding` or `data_format` is unknown, or if the kernel does
+            not fit into the input.
 
     Reference:
         LeCun et al., "Gradient-based learning applied to document recognition", 1998.
@@ -306,7 +308,8 @@ class Conv3D(_Convolution):
     Raises:
         ValueError: if a size, a stride, a rate or a number is not a positive integer, if `filters`
             or the number of input channels is not a multiple of `groups`, if strides and dilation
-            rates are both above 1, or if `padding` or `data_format` is unknown.
+            rates are both above 1, if `padding` or `data_format` is unknown, or if the kernel does
+            not fit into the input.
 
     Reference:
         Tran et al., "Learning spatiotemporal features with 3D convolutional networks", 2015.

@@ -39,7 +39,8 @@ class Lambda(Layer):
     Output shape: That of `function`'s result.
 
     Raises:
-        ValueError: if `function` is not callable, or if the outputs do not have `output_shape`.
+        ValueError: if `function` is not callable, or if the outputs cannot have `output_shape`.
+        InvalidArgumentError: if they turn out to have another shape when the layer runs.
 
     Example:
         >>> Lambda(lambda x: x**2)(tf.constant([3.0])).numpy().tolist()
