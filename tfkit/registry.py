@@ -143,12 +143,12 @@ def get_custom_objects() -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def custom_object_scope(custom_objects: dict[str, Any]) -> Iterator[None]:
+def custom_object_scope(custom_objects: dict[str, Any] | None) -> Iterator[None]:
     """Within the `with` block configurations may also name these objects, given by name.
 
     It holds in the thread, or the `asyncio` task, that it is entered in.
     """
-    token = _scope.set({**_scope.get(), **custom_objects})
+    token = _scope.set({**_scope.get(), **(custom_objects or {})})
     try:
         yield
     finally:

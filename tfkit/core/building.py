@@ -61,7 +61,7 @@ def first_call(layer: Any) -> Iterator[None]:
     Other threads wait. Where another one was first, this is a call like any other.
     """
     with claims.claimed(layer):
-        outermost = current_frame() is None and not layer.built
+        outermost = current_frame() is None and not layer._tfkit.built
         with undone_on_error(layer) if outermost else contextlib.nullcontext():
             yield
 
@@ -318,7 +318,7 @@ def build_config(layer: Any) -> dict[str, Any] | None:
 
 def build_from_config(layer: Any, config: dict[str, Any]) -> None:
     """Builds a layer as another one was built, without data."""
-    if layer.built or not config:
+    if layer._tfkit.built or not config:
         return
     if "call" in config:
         layer.compute_output_spec(**specs_from_config(config["call"]))

@@ -82,14 +82,14 @@ class InputLayer(Layer):
 
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments."""
-        config = {
+        return {
             "batch_shape": self.batch_shape,
             "dtype": self.dtype,
             "sparse": self.sparse,
             "ragged": self.ragged,
             "name": self.name,
+            "optional": self.optional,
         }
-        return {**config, "optional": True} if self.optional else config
 
 
 def _as_tuple(shape: Any) -> tuple[int | None, ...]:

@@ -217,7 +217,7 @@ class Layer(Stateful):
             input_shape: shape of the first argument of `call`, or a nest of shapes; a `build` with
                 several arguments names them after those of `call`: `query_shape`, `value_shape`.
         """
-        if type(self).build is Layer.build and not self.built:
+        if type(self).build is Layer.build and not self._tfkit.built:
             inputs = building.symbolic_from_shapes(input_shape, self.input_dtype)
             self.compute_output_spec(inputs)
         self.built = True
@@ -251,7 +251,7 @@ class Layer(Stateful):
             for name, shape in named_shapes.items()
         }
         with budget.given_back():
-            layer = self if self.built else building.unbuilt_copy(self)
+            layer = self if self._tfkit.built else building.unbuilt_copy(self)
             return shapes_of(layer.compute_output_spec(*inputs, **named))
 
     # --- State --------------------------------------------------------------------------------------
@@ -364,8 +364,9 @@ class Layer(Stateful):
 
     @property
     def built(self) -> bool:
-        """Whether the weights are made."""
-        return self._tfkit.built
+        """Whether the weights are made; from the beginning where the class has none."""
+        at_once = self._built_at_once and type(self).build is Layer.build
+        return self._tfkit.built or at_once
 
     @built.setter
     def built(self, value: bool) -> None:

@@ -23,6 +23,8 @@ class Activation(Layer):
         [0.0, 2.0]
     """
 
+    _built_at_once = True
+
     def __init__(self, activation: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.activation = activations.get(activation)
@@ -45,6 +47,8 @@ class ReLU(Layer):
         negative_slope: slope below the threshold.
         threshold: inputs below it are on the line of `negative_slope`.
     """
+
+    _built_at_once = True
 
     def __init__(
         self,
@@ -75,6 +79,8 @@ class LeakyReLU(Layer):
     Args:
         negative_slope: slope below 0.
     """
+
+    _built_at_once = True
 
     def __init__(self, negative_slope: float = 0.3, **kwargs: Any) -> None:
         if "alpha" in kwargs:  # The name in files of Keras 2.
@@ -151,6 +157,8 @@ class ELU(Layer):
         Clevert et al., "Fast and accurate deep network learning by exponential linear units", 2015.
     """
 
+    _built_at_once = True
+
     def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.alpha = alpha
@@ -171,6 +179,8 @@ class Softmax(Layer):
         inputs: a tensor.
         mask: booleans that broadcast to `inputs`; where it is `False` the output is 0.
     """
+
+    _built_at_once = True
 
     def __init__(self, axis: Any = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)

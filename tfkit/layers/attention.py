@@ -190,6 +190,8 @@ class MultiHeadAttention(Layer):
         Vaswani et al., "Attention is all you need", 2017.
     """
 
+    _omitted_from_config = {"flash_attention": None}
+
     def __init__(
         self,
         num_heads: int,

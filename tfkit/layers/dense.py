@@ -42,6 +42,12 @@ class Dense(Layer):
         TensorShape([2, 4])
     """
 
+    _omitted_from_config = {
+        "activity_regularizer": None,
+        "lora_rank": None,
+        "lora_alpha": None,
+    }
+
     def __init__(
         self,
         units: int,

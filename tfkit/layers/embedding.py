@@ -39,6 +39,8 @@ class Embedding(Layer):
         TensorShape([1, 3, 4])
     """
 
+    _omitted_from_config = {"lora_rank": None, "lora_alpha": None}
+
     def __init__(
         self,
         input_dim: int,
@@ -102,4 +104,7 @@ class Embedding(Layer):
 
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments, without `weights`: these are state."""
-        return {**super().get_config(), "weights": None}
+        config = super().get_config()
+        config.pop("weights")
+        config["activity_regularizer"] = regularizers.serialize(self.activity_regularizer)
+        return config

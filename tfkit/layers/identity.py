@@ -10,6 +10,8 @@ from tfkit.core.layer import Layer
 class Identity(Layer):
     """Gives its inputs."""
 
+    _built_at_once = True
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True

@@ -20,6 +20,8 @@ class Masking(Layer):
     Output shape: the same; the mask has shape `(batch, steps)`.
     """
 
+    _built_at_once = True
+
     def __init__(self, mask_value: Any = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.mask_value = mask_value

@@ -270,6 +270,8 @@ class UnitNormalization(Layer):
         axis: axis or axes along which the sum of squares becomes 1.
     """
 
+    _built_at_once = True
+
     def __init__(self, axis: Any = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.axis = _checked_axes(self, axis)

@@ -34,6 +34,7 @@ class _Pooling(Layer):
 
     rank = 2
     kind = "MAX"
+    _built_at_once = True
 
     def __init__(
         self,
@@ -152,6 +153,7 @@ class _GlobalPooling(Layer):
     """
 
     rank = 2
+    _built_at_once = True
 
     def __init__(
         self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any

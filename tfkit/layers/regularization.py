@@ -31,6 +31,8 @@ class Dropout(Layer):
         2014.
     """
 
+    _built_at_once = True
+
     def __init__(
         self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
     ) -> None:
@@ -125,6 +127,8 @@ class GaussianNoise(Layer):
         seed: integer, or `None` for a seed drawn when the layer is made.
     """
 
+    _built_at_once = True
+
     def __init__(self, stddev: float, seed: int | None = None, **kwargs: Any) -> None:
         check_rate(self, stddev=stddev)
         super().__init__(**kwargs)
@@ -154,6 +158,8 @@ class GaussianDropout(Layer):
         Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting",
         2014.
     """
+
+    _built_at_once = True
 
     def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
         check_rate(self, rate=rate)
@@ -187,6 +193,8 @@ class AlphaDropout(Layer):
     Reference:
         Klambauer et al., "Self-normalizing neural networks", 2017.
     """
+
+    _built_at_once = True
 
     def __init__(
         self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
@@ -226,6 +234,8 @@ class ActivityRegularization(Layer):
         l1: factor of the sum of absolute values.
         l2: factor of the sum of squares.
     """
+
+    _built_at_once = True
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
         super().__init__(activity_regularizer=regularizers.L1L2(l1=l1, l2=l2), **kwargs)

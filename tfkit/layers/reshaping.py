@@ -53,6 +53,8 @@ class Reshape(Layer):
         TensorShape([1, 2, 3])
     """
 
+    _built_at_once = True
+
     def __init__(self, target_shape: Any, **kwargs: Any) -> None:
         holds = isinstance(target_shape, (list, tuple, tf.TensorShape))
         sizes = tuple(-1 if size is None else size for size in target_shape) if holds else ()
