@@ -118,9 +118,9 @@ class Attention(Layer):
                 f"[query_mask, value_mask]. Received: mask={mask!r}"
             )
 
-    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """The mask of the query."""
-        return None if previous_mask is None else previous_mask[0]
+        return None if mask is None else mask[0]
 
 
 class AdditiveAttention(Attention):

@@ -98,7 +98,7 @@ class Embedding(Layer):
         ids = inputs if inputs.dtype in (tf.int32, tf.int64) else tf.cast(inputs, tf.int32)
         return tf.cast(tf.nn.embedding_lookup(self.embeddings, ids), self.compute_dtype)
 
-    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Where the id is not 0, if `mask_zero`."""
         return tf.not_equal(inputs, 0) if self.mask_zero else None
 

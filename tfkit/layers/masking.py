@@ -32,6 +32,6 @@ class Masking(Layer):
         present = self.compute_mask(inputs)
         return tf.where(present[..., tf.newaxis], inputs, tf.zeros_like(inputs))
 
-    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> tf.Tensor:
+    def compute_mask(self, inputs: Any, mask: Any = None) -> tf.Tensor:
         """Where a feature differs from `mask_value`."""
         return tf.reduce_any(tf.not_equal(inputs, tf.cast(self.mask_value, inputs.dtype)), axis=-1)

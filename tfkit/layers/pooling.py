@@ -244,7 +244,7 @@ class GlobalAveragePooling1D(_GlobalAverage):
         total = tf.reduce_sum(inputs * weights, self._axes, self.keepdims)
         return total / tf.reduce_sum(weights, self._axes, self.keepdims)
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> None:
+    def compute_mask(self, inputs: Any, mask: Any) -> None:
         """There are no steps left to mask."""
         return None
 

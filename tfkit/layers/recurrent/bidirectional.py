@@ -119,9 +119,9 @@ class Bidirectional(Layer):
             return merged
         return (*merged, *states) if self.merge_mode is None else (merged, *states)
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, mask: Any) -> Any:
         """The inputs' mask for outputs of all steps, none for anything else."""
-        mask = tf.nest.flatten(previous_mask)[0] if self.return_sequences else None
+        mask = tf.nest.flatten(mask)[0] if self.return_sequences else None
         return [mask] * (2 if self.merge_mode is None else 1)
 
     def get_config(self) -> dict[str, Any]:
