@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit import philox, recomputation
+from tfkit import copying, philox, recomputation
 from tfkit.dtypes import is_float, is_int, standardize_dtype
 from tfkit.generators import generators_in_force, set_generators
 from tfkit.names import auto_name
@@ -74,6 +74,13 @@ class SeedGenerator(tf.Module):
         else:
             self.state.assign((current + 1) * 5387 % 933199)
         return current
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a pickle holds: where the stream stands, too."""
+        return copying.attributes_of(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        copying.set_attributes(self, state)
 
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -46,6 +46,48 @@ def reads_shared_objects() -> Iterator[None]:
         yield
     finally:
         _read.reset(token)
+
+
+class References:
+    """What configurations refer to by a number, instead of describing it: classes, functions, other objects.
+
+    A file is read without them, so such a number in a file names nothing.
+
+    Args:
+        objects: what the numbers stand for.
+    """
+
+    def __init__(self, objects: Iterable[Any] = ()) -> None:
+        self.objects = list(objects)
+        self._names = {id(item): f"{_REFERENCE}{i}" for i, item in enumerate(self.objects)}
+
+    def name_of(self, item: Any) -> str:
+        """The name by which a configuration refers to `item`."""
+        if id(item) not in self._names:
+            self._names[id(item)] = f"{_REFERENCE}{len(self.objects)}"
+            self.objects.append(item)
+        return self._names[id(item)]
+
+    @contextlib.contextmanager
+    def written(self) -> Iterator[None]:
+        """Within the `with` block configurations refer to what they cannot describe."""
+        token = _references.set(self)
+        try:
+            with writes_shared_objects():
+                yield
+        finally:
+            _references.reset(token)
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[None]:
+        """Within the `with` block configurations may refer to these objects."""
+        named = {self.name_of(item): item for item in self.objects}
+        with custom_object_scope(named), reads_shared_objects():
+            yield
+
+
+_REFERENCE = "reference>"
+_references: ContextVar[References | None] = ContextVar("objects referred to", default=None)
 
 
 # --- Identifiers ------------------------------------------------------------------------------------
@@ -133,6 +175,9 @@ def serialize_keras_object(obj: Any) -> Any:
         return _serialize_function(obj)
     if hasattr(obj, "get_config") and not inspect.isclass(obj):
         return _serialize_instance(obj)
+    references = _references.get()
+    if references is not None:
+        return {"class_name": "__reference__", "config": references.name_of(obj)}
     raise TypeError(
         f"Cannot put {obj!r} (of type {type(obj).__name__}) into a configuration. Expected a number, "
         "a string, an array, a registered function, an object with `get_config()`, or a nest of these."
@@ -140,6 +185,14 @@ def serialize_keras_object(obj: Any) -> Any:
 
 
 def _serialize_function(function: Any) -> dict[str, Any]:
+    references = _references.get()
+    if references is not None and not is_builtin(function):
+        return {
+            "module": "python",
+            "class_name": "function",
+            "config": references.name_of(function),
+            "registered_name": "function",
+        }
     if function.__name__ == "<lambda>" and not registry.is_registered(function):
         raise TypeError(
             "Cannot put a lambda into a configuration: it has no name. Define a function with "
@@ -165,7 +218,10 @@ def _serialize_instance(obj: Any) -> dict[str, Any]:
         registered_name = None
     else:
         module = cls.__module__
-        registered_name = get_registered_name(cls)
+        references = _references.get()
+        registered_name = (
+            get_registered_name(cls) if references is None else references.name_of(cls)
+        )
     config = {
         "module": module,
         "class_name": cls.__name__,
@@ -233,6 +289,8 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
         return slice(*(deserialize_keras_object(part) for part in inner))
     if class_name == "__ellipsis__":
         return ...
+    if class_name == "__reference__":
+        return registry.find(inner, None, None, config)
     if class_name == "function":
         return registry.find(inner, None, kind, config)
     shared_id = config.get("shared_object_id")

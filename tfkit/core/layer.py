@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit import budget, constraints, dtype_policies, execution, forks, recomputation, regularizers
-from tfkit.core import building, claims, tracking
+from tfkit.core import building, claims, copies, tracking
 from tfkit.core.arguments import CallArguments, CallSignature, as_tensors, check_tensors, shapes_of
 from tfkit.core.autograph import convert
 from tfkit.core.compiled import DirectCalls
@@ -407,6 +408,14 @@ class Layer(Stateful):
     def output(self) -> Any:
         """The symbolic outputs of the first recorded call."""
         return tracking.first_node(self).outputs
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle is made of the configuration and of the values of the variables."""
+        return copies.from_state, (copies.state_of(self),)
+
+    def __copy__(self) -> Layer:
+        """A copy of a layer has weights and settings of its own, as a deep copy has."""
+        return copy.deepcopy(self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={self.name}, built={self.built}>"

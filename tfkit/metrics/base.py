@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import dtype_policies, initializers, nests, settings
+from tfkit import copying, dtype_policies, initializers, nests, settings
 from tfkit.names import auto_name
 from tfkit.variables import lent, make_variable
 
@@ -181,6 +181,13 @@ class Metric(tf.Module):
     def from_config(cls, config: dict[str, Any]) -> Any:
         """A metric with the arguments in `config`."""
         return cls(**config)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a pickle holds: the attributes, and the values of the variables."""
+        return copying.attributes_of(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        copying.set_attributes(self, state, untracked=("_added_variables",))
 
     def _values(self) -> list[Any]:
         return [tf.identity(variable) for variable in self.variables]

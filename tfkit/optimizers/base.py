@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import tensorflow as tf
 
 from tfkit import execution
-from tfkit.optimizers import checks, compiling, distribution, stateless
+from tfkit.optimizers import checks, compiling, copies, distribution, stateless
 from tfkit.optimizers.gradients import clip_by_global_norm, drop_missing, map_values
 from tfkit.optimizers.schedules.base import LearningRateSchedule
 from tfkit.optimizers.slots import SlotOwner, constant, variable_path
@@ -31,6 +31,7 @@ class _Untracked:
         self.variables: list[tf.Variable] = []
         self.index_of: dict[int, int] = {}
         self.excluded_from_decay: set[int] = set()
+        self.excluded_positions: set[int] = set()  # In a copy, until it is built.
         self.excluded_names: re.Pattern[str] | None = None
         self.owners: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -168,6 +169,9 @@ class Optimizer(SlotOwner):
             self._accumulators = self.add_optimizer_variables(variables, "gradient_accumulator")
         self._untracked.variables = list(variables)
         self._untracked.index_of = {self._var_key(v): i for i, v in enumerate(variables)}
+        self._untracked.excluded_from_decay |= {
+            self._var_key(variables[index]) for index in self._untracked.excluded_positions
+        }
         self.built = True
 
     def belongs_to(self, settings: Any) -> None:
@@ -416,6 +420,27 @@ class Optimizer(SlotOwner):
             pattern is not None and pattern.search(name)
         )
 
+    def _spared(self) -> tuple[set[int], str | None]:
+        """Which weights `exclude_from_weight_decay` has spared: by their positions, and by a pattern."""
+        remembered = self._untracked
+        positions = set(remembered.excluded_positions)
+        if self.built:
+            keys = remembered.excluded_from_decay
+            positions = {i for i, v in enumerate(remembered.variables) if self._var_key(v) in keys}
+        elif remembered.excluded_from_decay:
+            raise TypeError(
+                f"Optimizer '{self.name}' cannot be copied yet: it knows the variables that "
+                "`exclude_from_weight_decay(var_list=...)` named by themselves alone. Call "
+                "`optimizer.build(trainable_variables)` first, or pass `var_names`."
+            )
+        pattern = remembered.excluded_names
+        return positions, None if pattern is None else pattern.pattern
+
+    def _spare(self, spared: tuple[set[int], str | None]) -> None:
+        """Spares what `_spared` gave for another optimizer, of which this is a copy."""
+        self._untracked.excluded_positions, pattern = spared
+        self._untracked.excluded_names = None if pattern is None else re.compile(pattern)
+
     def _update_averages(self) -> None:
         """Moves the averages, the first step without memory, and overwrites variables if due."""
         iterations = tf.convert_to_tensor(self.iterations)
@@ -491,6 +516,14 @@ class Optimizer(SlotOwner):
             "loss_scale_factor": self.loss_scale_factor,
             "gradient_accumulation_steps": self.gradient_accumulation_steps,
         }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle is made of the configuration and of values.
+
+        The slots of the copy are made when it learns its weights, in `build` or with the first update, and
+        take the values then.
+        """
+        return copies.from_state, (copies.state_of(self),)
 
     @classmethod
     def from_config(

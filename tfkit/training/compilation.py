@@ -22,6 +22,9 @@ class Compiled:
     `compile`, and programs of before are not used any more.
     """
 
+    # What `compile` makes of its arguments.
+    _compiled_parts = ("_compiled_loss", "_tfkit_metrics", "_tfkit_loss_tracker")
+
     compiled = False
     stop_training = False
     output_names: list[str] | None = None
@@ -61,6 +64,31 @@ class Compiled:
         Raises:
             ValueError: for unknown names; the model stays compiled as it was.
         """
+        self._compile(
+            optimizer,
+            loss,
+            loss_weights,
+            metrics,
+            weighted_metrics,
+            run_eagerly,
+            steps_per_execution,
+            jit_compile,
+            auto_scale_loss,
+        )
+
+    def _compile(
+        self,
+        optimizer: Any,
+        loss: Any,
+        loss_weights: Any,
+        metrics: Any,
+        weighted_metrics: Any,
+        run_eagerly: Any,
+        steps_per_execution: Any,
+        jit_compile: Any,
+        auto_scale_loss: bool,
+    ) -> None:
+        """`compile`, which a user's class may override."""
         settings = self._tfkit_settings.changed(
             loss=loss,
             loss_weights=loss_weights,

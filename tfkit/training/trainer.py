@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit import forks
 from tfkit.per_thread import Lock
-from tfkit.training import loop, predict_loop
+from tfkit.training import copies, loop, predict_loop
 from tfkit.training.callbacks import History
 from tfkit.training.data import make_arrays
 from tfkit.training.feeds import run_arrays
@@ -23,6 +23,10 @@ class Trainer(ModelSteps):
 
     _not_read_in_calls = frozenset(("stop_training", "history"))
     _in_turn: Lock  # What uses the metrics: threads that train or evaluate one model take turns.
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle of a model: configuration, values of variables, and what it is trained with."""
+        return copies.from_state, (copies.state_of(self),)
 
     # --- Loops --------------------------------------------------------------------------------------
 
