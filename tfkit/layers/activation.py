@@ -193,12 +193,31 @@ class Softmax(Layer):
         if mask is None:
             return self._softmax(inputs)
         mask = tf.convert_to_tensor(mask)
+        self._check_mask(inputs.shape, mask.shape)
         if mask.dtype != tf.bool:
             mask = mask > 0.5
         # Not minus infinity: an entirely masked row would become NaN, in gradients too.
         lowest = -3e4 if inputs.dtype == tf.float16 else -1e9
         outputs = self._softmax(tf.where(mask, inputs, tf.cast(lowest, inputs.dtype)))
         return tf.where(mask, outputs, tf.zeros_like(outputs))
+
+    def _check_mask(self, shape: tf.TensorShape, mask_shape: tf.TensorShape) -> None:
+        """Refuses a mask that would make the outputs larger than the inputs."""
+        expected = None
+        if shape.rank is not None and mask_shape.rank is not None:
+            sizes = shape[shape.rank - mask_shape.rank :] if mask_shape.rank <= shape.rank else None
+            if sizes is None:
+                expected = "must not have more dimensions than the inputs"
+            elif any(
+                m not in (1, None, n) and n is not None
+                for m, n in zip(mask_shape, sizes, strict=True)
+            ):
+                expected = "must be broadcastable to the shape of the inputs"
+        if expected is not None:
+            raise ValueError(
+                f"The mask of layer '{self.path}' (of type Softmax) {expected}. Received: inputs of shape "
+                f"{tuple(shape)}, a mask of shape {tuple(mask_shape)}"
+            )
 
     def _softmax(self, inputs: tf.Tensor) -> tf.Tensor:
         if not isinstance(self.axis, (list, tuple)):

@@ -60,6 +60,7 @@ class Attention(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes the trained factors, scalars."""
+        self._check(input_shape, None)
         self.scale = self.concat_score_weight = None
         if self.use_scale:
             self.scale = self.add_weight(name="scale", shape=(), initializer="ones")
@@ -107,7 +108,8 @@ class Attention(Layer):
         return self.concat_score_weight * tf.reduce_sum(tf.tanh(sums), axis=-1)
 
     def _check(self, inputs: Any, mask: Any) -> None:
-        if not isinstance(inputs, (list, tuple)) or len(inputs) not in (2, 3):
+        holds = isinstance(inputs, (list, tuple)) and len(inputs) in (2, 3)
+        if not holds or any(isinstance(each, (int, type(None))) for each in inputs):
             raise ValueError(
                 f"Layer '{self.path}' (of type {type(self).__name__}) must be called on a list: "
                 f"[query, value] or [query, value, key]. Received: inputs={inputs!r}"
@@ -142,6 +144,7 @@ class AdditiveAttention(Attention):
 
     def build(self, input_shape: Any) -> None:
         """Makes `scale`, of the size of the features."""
+        self._check(input_shape, None)
         self.scale = None
         if self.use_scale:
             self.scale = self.add_weight(
@@ -220,6 +223,12 @@ class MultiHeadAttention(Layer):
         check_rate(self, dropout=dropout)
         expected = "None or False: TensorFlow has no flash attention"
         check(self, not flash_attention, "flash_attention", expected, flash_attention)
+        sizes = output_shape if isinstance(output_shape, (list, tuple)) else [output_shape or 1]
+        if not all(is_integer(size) for size in sizes):
+            raise ValueError(
+                "Invalid `output_shape` of layer MultiHeadAttention. Expected None, an integer or a tuple of "
+                f"integers. Received: output_shape={output_shape!r}"
+            )
         super().__init__(**kwargs)
         self.num_heads = num_heads
         self.key_dim = key_dim

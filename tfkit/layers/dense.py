@@ -111,6 +111,7 @@ class Dense(Layer):
         inputs = as_floats(self, inputs)
         if isinstance(inputs, tf.SparseTensor):
             outputs = tf.sparse.sparse_dense_matmul(inputs, self.kernel)
+            outputs = tf.ensure_shape(outputs, [inputs.shape[0], self.units])
         elif inputs.shape.rank == 2:
             outputs = tf.matmul(inputs, self.kernel)
         else:

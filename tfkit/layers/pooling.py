@@ -62,7 +62,8 @@ class _Pooling(Layer):
         padding = self.padding.upper()
 
         def pool(x: tf.Tensor) -> tf.Tensor:
-            return tf.nn.pool(x, self.pool_size, self.kind, self.strides, padding, layout(x))
+            function = tf.nn.max_pool if self.kind == "MAX" else tf.nn.avg_pool
+            return function(x, self.pool_size, self.strides, padding, layout(x))
 
         def pooled(x: tf.Tensor) -> tf.Tensor:
             return over_windows("pooling", pool, x, self.pool_size, padding)
@@ -244,7 +245,7 @@ class GlobalAveragePooling1D(_GlobalAverage):
         total = tf.reduce_sum(inputs * weights, self._axes, self.keepdims)
         return total / tf.reduce_sum(weights, self._axes, self.keepdims)
 
-    def compute_mask(self, inputs: Any, mask: Any) -> None:
+    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
         """There are no steps left to mask."""
         return None
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import registry, serialization
+from tfkit import serialization
 from tfkit.core.layer import Layer
 from tfkit.layers.checks import check
 
@@ -139,10 +139,12 @@ class Bidirectional(Layer):
 
 def _copy(layer: Layer, prefix: str, **changes: Any) -> Any:
     """A new layer with the configuration of `layer`, and `prefix` in its name."""
-    config = _unbuilt(serialization.serialize_keras_object(layer))
+    references = serialization.References()
+    with references.written():
+        config = _unbuilt(serialization.serialize_keras_object(layer))
     config["config"]["name"] = prefix + layer.name.removeprefix(prefix)
     config["config"].update(changes)
-    with registry.custom_object_scope({type(layer).__name__: type(layer)}):
+    with references.read():
         return serialization.deserialize_keras_object(config)
 
 
