@@ -184,6 +184,15 @@ def serialize_keras_object(obj: Any) -> Any:
     )
 
 
+def made_again(obj: Any) -> Any:
+    """A new object of the class and configuration of `obj`, of which nothing needs to be registered."""
+    references = References()
+    with references.written():
+        config = obj.get_config()
+    with references.read():
+        return type(obj).from_config(config)
+
+
 def _serialize_function(function: Any) -> dict[str, Any]:
     references = _references.get()
     if references is not None and not is_builtin(function):

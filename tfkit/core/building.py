@@ -6,12 +6,13 @@ import contextlib
 import functools
 import inspect
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit import nests
+from tfkit import nests, serialization
 from tfkit.core import claims, tracking
 from tfkit.core.arguments import CallArguments, given_dtype
 from tfkit.core.context import CallFrame, current_frame
@@ -61,7 +62,7 @@ def first_call(layer: Any) -> Iterator[None]:
     Other threads wait. Where another one was first, this is a call like any other.
     """
     with claims.claimed(layer):
-        outermost = current_frame() is None and not layer.built
+        outermost = current_frame() is None and not layer._tfkit.built
         with undone_on_error(layer) if outermost else contextlib.nullcontext():
             yield
 
@@ -118,40 +119,66 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
+def warn_of_unbuilt(layer: Any) -> None:
+    """Warns that `build(None)` leaves layers inside without weights, until they are called."""
+    unbuilt = [below.name for below in tracking.all_layers(layer)[1:] if not below.built]
+    if unbuilt:
+        warnings.warn(
+            f"`build(None)` was called on layer '{layer.path}' (of type {type(layer).__name__}), which has "
+            f"no `build()` of its own; the layers {unbuilt} inside are not built by that. Pass the shape of "
+            "the inputs, or define `build()`.",
+            stacklevel=3,
+        )
+
+
 def build_from_arguments(layer: Any, arguments: CallArguments) -> None:
     """Calls the layer's own `build` with the shapes of a call's arguments."""
+    positional, named = shape_arguments(layer, layer.build, arguments)
+    layer.build(*positional, **named)
+
+
+def shape_arguments(
+    layer: Any, method: Callable[..., Any], arguments: CallArguments
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The shapes of a call's arguments, positional and by name, as a method of the layer takes them.
+
+    Args:
+        layer: the layer, for messages.
+        method: its `build` or `compute_output_shape`.
+        arguments: the arguments of the call.
+
+    Raises:
+        ValueError: for a parameter that is not named after an argument of `call()`.
+        TypeError: for a shape that is needed and of which the call passed no tensor.
+    """
     shapes = arguments.shapes()
+    known = inspect.signature(method).parameters
     parameters = [
         name
-        for name, parameter in inspect.signature(layer.build).parameters.items()
+        for name, parameter in known.items()
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     ]
-    if len(parameters) == 1:
-        layer.build(next(iter(shapes.values()), None))
-        return
+    if len(parameters) == 1 or (not parameters and known):
+        return (next(iter(shapes.values()), None),), {}
+    what = f"{method.__name__}()"
     for name in parameters:
         if not name.endswith("_shape") or name[: -len("_shape")] not in arguments.signature.names:
             raise ValueError(
-                f"Layer '{layer.path}' (of type {type(layer).__name__}) has a `build()` method with the "
+                f"Layer '{layer.path}' (of type {type(layer).__name__}) has a `{what}` method with the "
                 f"arguments {parameters}. With more than one, each must be the name of an argument of "
                 f"`call()` and `_shape`. Received: `{name}`. Expected names from: "
                 f"{[f'{argument}_shape' for argument in arguments.signature.names]}"
             )
     missing = [name for name in parameters if name[: -len("_shape")] not in shapes]
-    required = [
-        name
-        for name in missing
-        if inspect.signature(layer.build).parameters[name].default is inspect.Parameter.empty
-    ]
+    required = [name for name in missing if known[name].default is inspect.Parameter.empty]
     if required:
         raise TypeError(
-            f"Layer '{layer.path}' (of type {type(layer).__name__}) cannot be built: its `build()` needs "
+            f"Layer '{layer.path}' (of type {type(layer).__name__}) has a `{what}` method that needs "
             f"`{required[0]}`, but the call passed no tensor for `{required[0][: -len('_shape')]}`. "
             f"Received tensors for: {list(shapes)}. Pass it, or give `{required[0]}` a default of None."
         )
-    layer.build(
-        **{name: shapes[name[: -len("_shape")]] for name in parameters if name not in missing}
-    )
+    named = {name: shapes[name[: -len("_shape")]] for name in parameters if name not in missing}
+    return (), named
 
 
 # --- What the layer was called with, to build it again and to export it -------------------------------
@@ -275,6 +302,8 @@ def _symbolic(config: Any) -> Any:
 
 def symbolic_from_shapes(shapes: Any, dtype: str) -> Any:
     """Symbolic tensors in the form of a nest of shapes."""
+    if shapes is None:  # An optional argument that is not passed.
+        return None
     if is_shape(shapes):
         return KerasTensor(shapes, dtype)
     if nests.is_nested(shapes):
@@ -318,10 +347,10 @@ def build_config(layer: Any) -> dict[str, Any] | None:
 
 def build_from_config(layer: Any, config: dict[str, Any]) -> None:
     """Builds a layer as another one was built, without data."""
-    if layer.built or not config:
+    if layer._tfkit.built or not config:
         return
     if "call" in config:
-        layer.compute_output_spec(**specs_from_config(config["call"]))
+        layer._traced_outputs((), specs_from_config(config["call"]))
         return
     shapes = config.get("shapes_dict", config)
     named = {name: _as_shape(shape) for name, shape in shapes.items()}
@@ -342,7 +371,7 @@ def _as_shape(value: Any) -> Any:
 def unbuilt_copy(layer: Any) -> Any:
     """A new layer with the same configuration; draws of default seeds are not counted."""
     with drawing_aside():
-        copy = type(layer).from_config(layer.get_config())
+        copy = serialization.made_again(layer)
     for below in tracking.all_layers(copy):
         below._tfkit.made_in = (
             None  # Where a `call` asks for the shape, the copy is of no other use.

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit import budget, constraints, dtype_policies, execution, forks, recomputation, regularizers
-from tfkit.core import building, claims, tracking
+from tfkit.core import building, claims, copies, output_specs, tracking
 from tfkit.core.arguments import CallArguments, CallSignature, as_tensors, check_tensors, shapes_of
 from tfkit.core.attributes import calling_layer
 from tfkit.core.autograph import convert
@@ -170,9 +170,27 @@ class Layer(Copied, Stateful):
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call on symbolic tensors: notes it down, and builds the layer on the way."""
-        node = Node(self, args, kwargs, self.compute_output_spec(*args, **kwargs))
+        node = Node(self, args, kwargs, self._symbolic_outputs(args, kwargs))
         self._tfkit.nodes.append(node)
         return node.outputs
+
+    def _symbolic_outputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the call gives, by a trace, which builds the layer; or as a subclass says."""
+        if type(self).compute_output_spec is not Layer.compute_output_spec:
+            return self.compute_output_spec(*args, **kwargs)
+        outputs = self._traced_outputs(args, kwargs)
+        if type(self).compute_output_shape is Layer.compute_output_shape:
+            return outputs
+        return output_specs.completed(outputs, output_specs.declared(self, args, kwargs))
+
+    def _traced_outputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The symbolic outputs of a trace of the call."""
+
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            building.mark_as_cast(self, (args, kwargs))
+            return self._forward(args, kwargs)
+
+        return trace(forward, args, kwargs)
 
     def _runs_directly(self) -> bool:
         """Whether this is an outermost call by plain Python, which a compiled function may answer."""
@@ -230,11 +248,15 @@ class Layer(Copied, Stateful):
 
         Args:
             input_shape: shape of the first argument of `call`, or a nest of shapes; a `build` with
-                several arguments names them after those of `call`: `query_shape`, `value_shape`.
+                several arguments names them after those of `call`: `query_shape`, `value_shape`. Here
+                `None` only marks the layer as built.
         """
-        if type(self).build is Layer.build and not self.built:
-            inputs = building.symbolic_from_shapes(input_shape, self.input_dtype)
-            self.compute_output_spec(inputs)
+        if type(self).build is Layer.build and not self._tfkit.built:
+            if input_shape is None:
+                building.warn_of_unbuilt(self)
+            else:
+                inputs = building.symbolic_from_shapes(input_shape, self.input_dtype)
+                self._traced_outputs((inputs,), {})
         self.built = True
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
@@ -249,25 +271,27 @@ class Layer(Copied, Stateful):
         return previous_mask
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
-        """What the layer would give for symbolic tensors, as symbolic tensors."""
+        """What the layer would give for symbolic tensors, as symbolic tensors.
 
-        def forward(*args: Any, **kwargs: Any) -> Any:
-            building.mark_as_cast(self, (args, kwargs))
-            return self._forward(args, kwargs)
-
-        return trace(forward, args, kwargs)
+        Where a subclass defines `compute_output_shape`, that says it, and `call` is not run.
+        """
+        if type(self).compute_output_shape is not Layer.compute_output_shape:
+            return output_specs.declared(self, args, kwargs)
+        return self._traced_outputs(args, kwargs)
 
     def compute_output_shape(self, *input_shapes: Any, **named_shapes: Any) -> Any:
         """Returns the shape of the outputs for inputs of the given shape or nest of shapes."""
         dtype = self.input_dtype
-        inputs = [building.symbolic_from_shapes(shape, dtype) for shape in input_shapes]
+        inputs = tuple(building.symbolic_from_shapes(shape, dtype) for shape in input_shapes)
         named = {
             name.removesuffix("_shape"): building.symbolic_from_shapes(shape, dtype)
             for name, shape in named_shapes.items()
         }
         with budget.given_back():
-            layer = self if self.built else building.unbuilt_copy(self)
-            return shapes_of(layer.compute_output_spec(*inputs, **named))
+            layer = self if self._tfkit.built else building.unbuilt_copy(self)
+            if type(self).compute_output_spec is not Layer.compute_output_spec:
+                return shapes_of(layer.compute_output_spec(*inputs, **named))
+            return shapes_of(layer._traced_outputs(inputs, named))
 
     # --- State --------------------------------------------------------------------------------------
 
@@ -385,8 +409,9 @@ class Layer(Copied, Stateful):
 
     @property
     def built(self) -> bool:
-        """Whether the weights are made."""
-        return self._tfkit.built
+        """Whether the weights are made; from the beginning where the class has none."""
+        at_once = self._built_at_once and type(self).build is Layer.build
+        return self._tfkit.built or at_once
 
     @built.setter
     def built(self, value: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ class Stateful(tf.Module):
     _trainable: bool
     _tfkit_settings: Any = None  # What `compile` was given, of a model.
     _not_read_in_calls: frozenset[str] = frozenset()
+    _built_at_once = False  # Whether the class needs no `build`, and says so from the beginning.
+    # Arguments that configurations leave out where they have this value, as those of Keras do.
+    _omitted_from_config: Mapping[str, Any] = {}
 
     def _members(self) -> list[tuple[str, Any]]:
         """Direct members with their paths; containers of layers name them in their own way."""

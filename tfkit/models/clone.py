@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfkit import serialization
 from tfkit.core.input_layer import InputLayer
 from tfkit.models.model import Functional
 from tfkit.models.sequential import Sequential
@@ -53,7 +54,7 @@ def clone_model(
             return clone_model(layer, clone_function=clone_function, recursive=True)
         if clone_function is not None and not isinstance(layer, InputLayer):
             return clone_function(layer)
-        return type(layer).from_config(layer.get_config())
+        return serialization.made_again(layer)
 
     if isinstance(model, Sequential):
         stack = [clone(layer) for layer in model._stack]
@@ -69,7 +70,7 @@ def clone_model(
                 "`input_tensors` and `clone_function` need a Functional or Sequential model. "
                 f"Received: {model!r}"
             )
-        return type(model).from_config(model.get_config())
+        return serialization.made_again(model)
     copies: dict[int, Any] = {id(layer): clone(layer) for layer in model._graph.layers}
     values: dict[int, Any] = {}
     if input_tensors is not None:
