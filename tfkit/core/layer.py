@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit import budget, constraints, dtype_policies, execution, forks, recomputation, regularizers
-from tfkit.core import building, claims, copies, output_specs, tracking
+from tfkit.core import building, claims, output_specs, tracking
 from tfkit.core.arguments import CallArguments, CallSignature, as_tensors, check_tensors, shapes_of
 from tfkit.core.attributes import calling_layer
 from tfkit.core.autograph import convert
