@@ -219,7 +219,7 @@ class RNN(Layer):
             all_outputs=self.return_sequences,
         )
 
-    def compute_mask(self, inputs: Any, mask: Any) -> Any:  # type: ignore[override]
+    def compute_mask(self, inputs: Any, mask: Any) -> Any:
         """The inputs' mask for outputs of all steps, none for anything else."""
         mask = tf.nest.flatten(mask)[0] if self.return_sequences else None
         return [mask, *(None for _ in self.state_size)] if self.return_state else mask
