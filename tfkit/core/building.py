@@ -6,7 +6,6 @@ import contextlib
 import functools
 import inspect
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,7 +17,7 @@ from tfkit.core.arguments import CallArguments, given_dtype
 from tfkit.core.context import CallFrame, current_frame
 from tfkit.core.state import LayerState, current_watch
 from tfkit.generators import drawing_aside
-from tfkit.symbolic import KerasTensor
+from tfkit.symbolic import KerasTensor, trace
 
 
 def check_initialized(layer: Any) -> None:
@@ -119,18 +118,6 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
-def warn_of_unbuilt(layer: Any) -> None:
-    """Warns that `build(None)` leaves layers inside without weights, until they are called."""
-    unbuilt = [below.name for below in tracking.all_layers(layer)[1:] if not below.built]
-    if unbuilt:
-        warnings.warn(
-            f"`build(None)` was called on layer '{layer.path}' (of type {type(layer).__name__}), which has "
-            f"no `build()` of its own; the layers {unbuilt} inside are not built by that. Pass the shape of "
-            "the inputs, or define `build()`.",
-            stacklevel=3,
-        )
-
-
 def build_from_arguments(layer: Any, arguments: CallArguments) -> None:
     """Calls the layer's own `build` with the shapes of a call's arguments."""
     positional, named = shape_arguments(layer, layer.build, arguments)
@@ -228,6 +215,16 @@ def mark_as_cast(layer: Any, inputs: Any) -> None:
         for tensor in tf.nest.flatten(inputs):
             if isinstance(tensor, tf.Tensor) and tensor.dtype == policy.compute_dtype:
                 tensor._tfkit_given = tf.as_dtype(policy.variable_dtype)
+
+
+def traced(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The symbolic outputs that a trace of a call gives, which builds the layer."""
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        mark_as_cast(layer, (args, kwargs))
+        return layer._forward(args, kwargs)
+
+    return trace(forward, args, kwargs)
 
 
 def _merge(old: dict[str, Any] | None, new: dict[str, Any]) -> dict[str, Any]:
@@ -350,7 +347,7 @@ def build_from_config(layer: Any, config: dict[str, Any]) -> None:
     if layer._tfkit.built or not config:
         return
     if "call" in config:
-        layer._traced_outputs((), specs_from_config(config["call"]))
+        traced(layer, (), specs_from_config(config["call"]))
         return
     shapes = config.get("shapes_dict", config)
     named = {name: _as_shape(shape) for name, shape in shapes.items()}

@@ -8,9 +8,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import budget, constraints, dtype_policies, execution, forks, recomputation, regularizers
+from tfkit import constraints, dtype_policies, execution, forks, recomputation, regularizers
 from tfkit.core import building, claims, output_specs, tracking
-from tfkit.core.arguments import CallArguments, CallSignature, as_tensors, check_tensors, shapes_of
+from tfkit.core.arguments import CallArguments, CallSignature, as_tensors, check_tensors
 from tfkit.core.attributes import calling_layer
 from tfkit.core.autograph import convert
 from tfkit.core.compiled import DirectCalls
@@ -22,10 +22,10 @@ from tfkit.core.recording import ConstructorArguments, layer_config
 from tfkit.core.state import LayerState
 from tfkit.core.stateful import Stateful
 from tfkit.core.stateless import stateless_call
-from tfkit.core.weights import check_may_add, make_weight
+from tfkit.core.weights import by_position, check_may_add, make_weight
 from tfkit.names import auto_name
 from tfkit.serialization import deserialize_keras_object
-from tfkit.symbolic import Node, any_symbolic, trace
+from tfkit.symbolic import Node, any_symbolic
 
 
 class Layer(Copied, Stateful):
@@ -170,27 +170,9 @@ class Layer(Copied, Stateful):
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call on symbolic tensors: notes it down, and builds the layer on the way."""
-        node = Node(self, args, kwargs, self._symbolic_outputs(args, kwargs))
+        node = Node(self, args, kwargs, output_specs.of_call(self, args, kwargs))
         self._tfkit.nodes.append(node)
         return node.outputs
-
-    def _symbolic_outputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the call gives, by a trace, which builds the layer; or as a subclass says."""
-        if type(self).compute_output_spec is not Layer.compute_output_spec:
-            return self.compute_output_spec(*args, **kwargs)
-        outputs = self._traced_outputs(args, kwargs)
-        if type(self).compute_output_shape is Layer.compute_output_shape:
-            return outputs
-        return output_specs.completed(outputs, output_specs.declared(self, args, kwargs))
-
-    def _traced_outputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The symbolic outputs of a trace of the call."""
-
-        def forward(*args: Any, **kwargs: Any) -> Any:
-            building.mark_as_cast(self, (args, kwargs))
-            return self._forward(args, kwargs)
-
-        return trace(forward, args, kwargs)
 
     def _runs_directly(self) -> bool:
         """Whether this is an outermost call by plain Python, which a compiled function may answer."""
@@ -252,11 +234,7 @@ class Layer(Copied, Stateful):
                 `None` only marks the layer as built.
         """
         if type(self).build is Layer.build and not self._tfkit.built:
-            if input_shape is None:
-                building.warn_of_unbuilt(self)
-            else:
-                inputs = building.symbolic_from_shapes(input_shape, self.input_dtype)
-                self._traced_outputs((inputs,), {})
+            output_specs.build_by_trace(self, input_shape)
         self.built = True
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
@@ -275,28 +253,17 @@ class Layer(Copied, Stateful):
 
         Where a subclass defines `compute_output_shape`, that says it, and `call` is not run.
         """
-        if type(self).compute_output_shape is not Layer.compute_output_shape:
-            return output_specs.declared(self, args, kwargs)
-        return self._traced_outputs(args, kwargs)
+        return output_specs.without_building(self, args, kwargs)
 
     def compute_output_shape(self, *input_shapes: Any, **named_shapes: Any) -> Any:
         """Returns the shape of the outputs for inputs of the given shape or nest of shapes."""
-        dtype = self.input_dtype
-        inputs = tuple(building.symbolic_from_shapes(shape, dtype) for shape in input_shapes)
-        named = {
-            name.removesuffix("_shape"): building.symbolic_from_shapes(shape, dtype)
-            for name, shape in named_shapes.items()
-        }
-        with budget.given_back():
-            layer = self if self._tfkit.built else building.unbuilt_copy(self)
-            if type(self).compute_output_spec is not Layer.compute_output_spec:
-                return shapes_of(layer.compute_output_spec(*inputs, **named))
-            return shapes_of(layer._traced_outputs(inputs, named))
+        return output_specs.shape_of(self, input_shapes, named_shapes)
 
     # --- State --------------------------------------------------------------------------------------
 
     def add_weight(
         self,
+        *args: Any,
         shape: Any = None,
         initializer: Any = None,
         dtype: Any = None,
@@ -311,6 +278,7 @@ class Layer(Copied, Stateful):
         """Makes a weight of this layer.
 
         Args:
+            *args: `shape`, `initializer` and `dtype` may be passed by position.
             shape: tuple of sizes; `None` for a scalar.
             initializer: name or `Initializer`; `None` for Glorot uniform for floats, zeros for others.
             dtype: dtype of the weight; `None` for the layer's `variable_dtype`.
@@ -328,7 +296,8 @@ class Layer(Copied, Stateful):
         """
         name = name or "variable"
         building.check_initialized(self)
-        check_may_add(self, name, shape)
+        shape, initializer, dtype = by_position(args, shape, initializer, dtype)
+        check_may_add(self, name)
         regularizer, constraint = regularizers.get(regularizer), constraints.get(constraint)
         mixed = autocast and self.autocast and self._dtype_policy.is_mixed
         weight = make_weight(

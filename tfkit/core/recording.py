@@ -84,8 +84,8 @@ def layer_config(layer: Any, overridden: bool) -> dict[str, Any]:
             continue
         if builtin and hasattr(layer, name):
             value = getattr(layer, name)
-        default = layer._omitted_from_config.get(name, inspect.Parameter.empty)
-        if builtin and (value is default or value == default):
+        omitted = layer._omitted_from_config
+        if builtin and name in omitted and value == omitted[name]:
             continue
         try:
             config[name] = _short(serialization.serialize_keras_object(value))

@@ -209,6 +209,10 @@ class AdditiveAttention(Attention):
                 name="scale", shape=(input_shape[0][-1],), initializer="glorot_uniform"
             )
 
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {**super().get_config(), "seed": self.seed}
+
     def _scores(self, query: tf.Tensor, key: tf.Tensor) -> tf.Tensor:
         terms = tf.tanh(query[:, :, tf.newaxis] + key[:, tf.newaxis])
         return tf.reduce_sum(terms if self.scale is None else self.scale * terms, axis=-1)

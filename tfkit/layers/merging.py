@@ -435,6 +435,7 @@ class Dot(Layer):
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the products."""
         _check_list(self, inputs, 2)
+        inputs = [dense(x) for x in inputs]
         given = (self.axes, self.axes) if is_integer(self.axes) else self.axes
         axes = [axis % x.shape.rank for axis, x in zip(given, inputs, strict=True)]
         sizes = [x.shape[axis] for axis, x in zip(axes, inputs, strict=True)]
