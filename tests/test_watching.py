@@ -112,6 +112,24 @@ def test_metric_inside_a_layer_that_is_called_directly():
     assert float(layer.accuracy.result()) == 0.5
 
 
+@pytest.mark.parametrize("direct", [False, True])
+def test_option_of_an_activity_regularizer(direct):
+    regularizer = keras.regularizers.L2(0.5)
+    layer = keras.layers.Dense(1, kernel_initializer="ones", activity_regularizer=regularizer)
+    model = keras.Sequential([keras.Input((3,)), layer])
+    model.compile()
+
+    def penalty():
+        if direct:
+            layer(X)
+            return float(layer.losses[0])
+        return model.evaluate(X, verbose=0)
+
+    before = penalty()
+    regularizer.l2 = 1.0
+    np.testing.assert_allclose(penalty(), 2 * before, rtol=1e-6)
+
+
 @pytest.mark.parametrize("what", ["schedule", "regularizer", "constraint"])
 def test_options_of_what_training_calls(what):
     schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.5)

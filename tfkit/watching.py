@@ -93,10 +93,8 @@ class Watched:
     def _changes(self) -> Changes:
         # Made when it is asked for: a subclass may set attributes before it calls `super().__init__()`.
         changes: Changes | None = vars(self).get("_own_changes")
-        if changes is None:
-            changes = _OwnChanges(type(self))
-            vars(self)["_own_changes"] = changes
-        return changes
+        # Two threads that ask at once get the same.
+        return changes or vars(self).setdefault("_own_changes", _OwnChanges(type(self)))
 
     def _is_change(self, name: str, value: Any) -> bool:
         old = vars(self).get(name, _MISSING)

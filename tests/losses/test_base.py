@@ -165,7 +165,7 @@ def test_errors(call, message):
     "name", [it for it in dir(losses) if hasattr(getattr(keras.losses, it, 0), "get_config")]
 )
 def test_configurations_equal_keras(name):
-    ours, theirs = getattr(losses, name)(), getattr(keras.losses, name)()
+    ours, theirs = (getattr(module, name)(name="loss") for module in (losses, keras.losses))
     assert ours.get_config() == theirs.get_config()
     assert type(ours).from_config(theirs.get_config()).get_config() == ours.get_config()
 

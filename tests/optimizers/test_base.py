@@ -174,6 +174,17 @@ def test_sparse_gradients_with_repeated_rows_equal_keras(name, options, jit_comp
     oracle.assert_same(ours.variables, theirs.variables)
 
 
+def test_rows_as_lists():
+    w, dense = tf.Variable(tf.ones((3, 2))), tf.Variable(tf.ones((3, 2)))
+    rows = tf.IndexedSlices(values=np.ones((2, 2), "float32"), indices=(0, 2), dense_shape=(3, 2))
+    for variable, gradient in (
+        (w, rows),
+        (dense, tf.constant([[1.0, 1.0], [0.0, 0.0], [1.0, 1.0]])),
+    ):
+        optimizers.Adam(0.5, global_clipnorm=1.0).apply([gradient], [variable])
+    oracle.assert_same([w], [dense])
+
+
 def test_assigned_learning_rate_reaches_compiled_programs():
     optimizer, w = optimizers.SGD(0.5), tf.Variable(1.0)
     step = tf.function(lambda: optimizer.apply([tf.constant(1.0)], [w]), jit_compile=True)

@@ -382,12 +382,12 @@ def test_lambda_callback_keeps_what_is_no_hook():
     assert ours.LambdaCallback(helper=len).helper([1, 2]) == 2
 
 
-@pytest.mark.parametrize("monitor", ["loss", "val_accuracy"])
-def test_monitor_op_is_known_after_an_epoch(monitor):
+@pytest.mark.parametrize(("monitor", "mode"), [("loss", "auto"), ("val_accuracy", "max")])
+def test_monitor_op_is_known_after_an_epoch(monitor, mode):
     operators = []
     for module, library in ((ours, tfkit), (keras.callbacks, keras)):
-        model = Model(metrics=[library.metrics.BinaryAccuracy(name="accuracy")])
-        callback = module.EarlyStopping(monitor)
+        model = Model()
+        callback = module.EarlyStopping(monitor, mode=mode)
         assert callback.monitor_op is None
         callback.set_model(model)
         callback.on_train_begin()
