@@ -225,6 +225,7 @@ def _matched(
     matcher = Matcher(reader, model, rename, same_order)
     places = matcher.places()
     checked = keras_matching.check(reader, matcher.plan(places), "", _APART, skip_mismatch)
+    matcher.check_casts(checked.casts)
     if reader.below(SEEDS):
         seeds = keras_matching.Plan(keras_contents.seeds(places))
         checked.add(keras_matching.check(reader, seeds, SEEDS, skip_mismatch=skip_mismatch))

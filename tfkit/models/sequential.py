@@ -201,6 +201,11 @@ class Sequential(Model):
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
         """A new model with the layers of a configuration."""
         del custom_objects
+        if not isinstance(config, dict) or "layers" not in config:
+            raise ValueError(
+                "The configuration of a Sequential model must be a dict with the key 'layers'. "
+                f"Received: {config}"
+            )
         model = cls(name=config.get("name"))
         for entry in config["layers"]:
             layer = serialization.deserialize_keras_object(entry)

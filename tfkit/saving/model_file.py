@@ -129,7 +129,7 @@ def _add_optimizer(loaded: weights.Loaded, model: Any) -> None:
     if model.optimizer is not None and stored:
         model.optimizer.build(model.trainable_weights)
         variables = state.optimizer_state(model)
-        found = matching.match(variables, stored, {path: path for path in stored})
+        found = loaded.match(state.OPTIMIZER, variables, {path: path for path in stored})
         matching.check(found, loaded.reader.path, state.OPTIMIZER)
         loaded.add(state.OPTIMIZER, variables, found)
 
@@ -138,7 +138,7 @@ def _add_metrics(loaded: weights.Loaded, model: Any) -> None:
     """What fits: some metrics make their variables in their first update, and all begin anew in time."""
     stored = loaded.reader.shapes(state.METRICS)
     variables = state.metrics_state(model)
-    found = matching.match(variables, stored, {path: path for path in stored})
+    found = loaded.match(state.METRICS, variables, {path: path for path in stored})
     left = {**found.missing, **found.different, **found.unexpected}
     if left:
         warnings.warn(

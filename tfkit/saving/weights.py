@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tfkit.core import tracking
 from tfkit.core.layer import Layer
-from tfkit.saving import hdf5, matching, shards, state
+from tfkit.saving import float_widths, hdf5, matching, shards, state
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import LoadError
 from tfkit.saving.matching import LoadReport, Match, Rename
@@ -134,18 +134,31 @@ class Loaded:
         report: what becomes of each variable.
         values: variables with the groups and paths of their values.
         stores: layers that read their variables themselves, with the beginnings of their paths.
+        casts: variables whose stored values are floats of another width, with both dtypes.
     """
 
     reader: Reader
     report: LoadReport
     values: list[tuple[tf.Variable, str, str]] = dataclasses.field(default_factory=list)
     stores: list[tuple[str, Layer, dict[str, np.ndarray]]] = dataclasses.field(default_factory=list)
+    casts: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def match(
+        self, group: str, variables: dict[str, tf.Variable], places: dict[str, str]
+    ) -> Match:
+        """Compares variables with the values of a group; `places` are their stored paths."""
+
+        def read(place: str) -> np.ndarray:
+            return self.reader.value(group, place)
+
+        return matching.match(variables, self.reader.shapes(group), places, read)
 
     def add(self, group: str, variables: dict[str, tf.Variable], found: Match) -> None:
         """What fits is to be assigned, once its checksum is compared."""
         with ThreadPoolExecutor(_THREADS) as pool:  # Reading and checksums leave Python's lock.
             list(pool.map(lambda place: self.reader.check(group, place), found.fits.values()))
         self.values += [(variables[path], group, place) for path, place in found.fits.items()]
+        self.casts |= found.casts
 
     def assign(self, skip_mismatch: bool = False) -> LoadReport:
         """Assigns everything; first what can still fail, and if it does, no weight has changed.
@@ -171,7 +184,12 @@ class Loaded:
                     ) from error
                 self.report.skip_below(prefix, reason)
         for variable, group, path in self.values:
-            variable.assign(_tensor(self.reader.value(group, path)))
+            value = self.reader.value(group, path)
+            if float_widths.is_other_width(value.dtype.name, variable.dtype.name):
+                variable.assign(float_widths.cast(value, variable.dtype.name))
+            else:
+                variable.assign(_tensor(value))
+        float_widths.warn(self.reader.path, self.casts)
         return self.report
 
 
@@ -215,13 +233,13 @@ def read_model(
     variables, own = state.plain_state(model), state.own_stores(model)
     beginnings = tuple(prefix for prefix, _ in own)
     plain = {path: place for path, place in places.items() if not path.startswith(beginnings)}
-    found = matching.match(variables, stored, plain)
+    loaded = Loaded(reader, LoadReport(str(reader.path)))
+    found = loaded.match(state.WEIGHTS, variables, plain)
     if not skip_mismatch:
         matching.check(found, reader.path, state.WEIGHTS, partly=by_name)
-    report = found.report(reader.path)
+    report = loaded.report = found.report(reader.path)
     placed = set(places.values())
     report.unused |= {path: "below no layer of that name" for path in stored if path not in placed}
-    loaded = Loaded(reader, report)
     loaded.add(state.WEIGHTS, variables, found)
     for prefix, layer in own:
         paths = {path: place for path, place in places.items() if path.startswith(prefix)}
