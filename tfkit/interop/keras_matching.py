@@ -17,7 +17,7 @@ from tfkit.core.layer import Layer
 from tfkit.interop import keras_layout
 from tfkit.interop.keras_hdf5 import KerasReader, Stored
 from tfkit.interop.keras_layout import Container, Member
-from tfkit.saving import float_widths
+from tfkit.saving import float_widths, state
 from tfkit.saving.errors import LoadError
 from tfkit.saving.matching import LoadReport
 
@@ -315,6 +315,7 @@ def check(
     group: str = "",
     apart: tuple[str, ...] = (),
     skip_mismatch: bool = False,
+    skipped: state.Skipped | None = None,
 ) -> Checked:
     """Compares the datasets of a group with the variables of a plan, by path, shape and dtype.
 
@@ -324,6 +325,7 @@ def check(
         group: where they stand; the root where it is empty.
         apart: beginnings of paths that others read.
         skip_mismatch: whether what does not fit is left out.
+        skipped: layers and weights that are left as they are.
 
     Raises:
         LoadError: with a table of what does not fit.
@@ -334,11 +336,15 @@ def check(
         if not path.startswith(apart or ("//",))
     }
     own = tuple(f"{prefix}/" for prefix in plan.stores)
-    result = Checked(reader, stores=list(plan.stores.items()))
+    stores = plan.stores.items()
+    result = Checked(reader, stores=[(p, it) for p, it in stores if not skipped or it not in skipped])
     lines = []
     for path, variable in plan.variables.items():
         expected = Stored(tuple(variable.shape), variable.dtype.name)
         label = getattr(variable, "path", "")
+        if skipped and variable in skipped:
+            result.skipped.append((variable, "in `objects_to_skip`"))
+            continue
         if path not in stored:
             lines.append(f"  missing in the file:  {path} {expected} ({label})")
             result.skipped.append((variable, "missing in the file"))

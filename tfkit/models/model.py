@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -232,7 +232,12 @@ class Model(Trainer, Layer):
         save_model(self, filepath, overwrite, **kwargs)
 
     def save_weights(
-        self, filepath: Any, overwrite: bool = True, max_shard_size: float | None = None
+        self,
+        filepath: Any,
+        overwrite: bool = True,
+        max_shard_size: float | None = None,
+        *,
+        objects_to_skip: Iterable[Any] | None = None,
     ) -> None:
         """Writes the weights to a `.weights.h5` file, whole or not at all.
 
@@ -240,8 +245,11 @@ class Model(Trainer, Layer):
             filepath: a name that ends in `.weights.h5`; with `max_shard_size`, in `.weights.json`.
             overwrite: whether an existing file is replaced.
             max_shard_size: GB that a file may have; the weights go into as many as are needed.
+            objects_to_skip: layers and weights that the file leaves out.
         """
-        save_weights(self, filepath, overwrite, max_shard_size)
+        save_weights(
+            self, filepath, overwrite, max_shard_size, objects_to_skip=objects_to_skip
+        )
 
     def load_weights(
         self,
@@ -249,6 +257,8 @@ class Model(Trainer, Layer):
         skip_mismatch: bool = False,
         by_name: bool = False,
         rename: Rename | None = None,
+        *,
+        objects_to_skip: Iterable[Any] | None = None,
     ) -> LoadReport:
         """Reads weights by attribute path: all of them, or an error that says what does not fit.
 
@@ -258,11 +268,14 @@ class Model(Trainer, Layer):
             by_name: whether weights are found by the names that you gave to layers, instead of by path.
             rename: for what has another path in the file: a dict from beginnings of paths in the file to
                 those in the model, or a function of a path.
+            objects_to_skip: layers, with all that is inside them, and weights that are left as they are.
 
         Returns:
             What became of each weight.
         """
-        return load_weights(self, filepath, skip_mismatch, by_name, rename)
+        return load_weights(
+            self, filepath, skip_mismatch, by_name, rename, objects_to_skip=objects_to_skip
+        )
 
     def export(
         self,
