@@ -54,7 +54,7 @@ def test_all_that_is_wrong_is_in_one_table(saved):
     model = Parts(encoders=None, decoder=None, scale=None)
     model.decoder = layers.Dense(5)
     model.decoder.build((None, 4))
-    model.scale = layers.Dense(4, dtype="complex64")
+    model.scale = layers.Dense(4, dtype="complex64", kernel_initializer="zeros")
     model.scale.build((None, 4))
     before = model.get_weights()
     with pytest.raises(ValueError, match="nothing was loaded") as caught:
