@@ -221,7 +221,7 @@ def _check_registered_name(name: str, config: dict[str, Any]) -> None:
 
 
 def _registered_function(name: str) -> Any:
-    """The function registered under this name in the only package that has one; Keras 3.6 wrote no package."""
+    """The function of this name in the only package that has one, for files of Keras 3.6 name no package."""
     found = [
         item
         for registered, item in _registered.items()

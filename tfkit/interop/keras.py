@@ -265,7 +265,7 @@ def _optimizer_state(reader: KerasReader, model: Any) -> Checked:
     """The optimizer's variables; none where it has not been used before it was saved."""
     legacy = keras_legacy.is_legacy(reader)
     group = keras_legacy.OPTIMIZER if legacy else OPTIMIZER
-    if model.optimizer is None or not reader.below(group):
+    if getattr(model, "optimizer", None) is None or not reader.below(group):
         return Checked(reader)
     if len(reader.below(group)) > len(model.optimizer.variables):  # It had been used.
         model.optimizer.build(model.trainable_weights)

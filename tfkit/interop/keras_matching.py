@@ -304,7 +304,11 @@ class Checked:
                 value = float_widths.cast(value, variable.dtype.name)
             variable.assign(value)
             report.loaded.append(names.get(id(variable), path))
-        casts = {names.get(id(v), path): self.casts[path] for v, path in self.values if path in self.casts}
+        casts = {
+            names.get(id(v), path): self.casts[path]
+            for v, path in self.values
+            if path in self.casts
+        }
         float_widths.warn(self.reader.path, casts)
         return report
 
@@ -337,7 +341,9 @@ def check(
     }
     own = tuple(f"{prefix}/" for prefix in plan.stores)
     stores = plan.stores.items()
-    result = Checked(reader, stores=[(p, it) for p, it in stores if not skipped or it not in skipped])
+    result = Checked(
+        reader, stores=[(p, it) for p, it in stores if not skipped or it not in skipped]
+    )
     lines = []
     for path, variable in plan.variables.items():
         expected = Stored(tuple(variable.shape), variable.dtype.name)

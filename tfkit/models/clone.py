@@ -86,7 +86,9 @@ def _replaced(model: Any, input_tensors: Any) -> dict[int, Any]:
     given = tf.nest.flatten(input_tensors)
     alike = len(given) == len(model._graph.flat_inputs)
     if isinstance(expected, Mapping):
-        alike = isinstance(input_tensors, Mapping) and input_tensors.keys() == expected.keys() and alike
+        alike = (
+            isinstance(input_tensors, Mapping) and input_tensors.keys() == expected.keys() and alike
+        )
     if not alike or not all(isinstance(tensor, KerasTensor) for tensor in given):
         raise ValueError(
             "`input_tensors` must have the same structure as model.input, with a symbolic tensor for each. "
@@ -114,5 +116,7 @@ def _compiled_like(model: Any, copy: Any) -> Any:
 
     if model.compiled and not copy.compiled:
         arguments = model._tfkit_settings.arguments()
-        copy._compile_as({name: tf.nest.map_structure(anew, value) for name, value in arguments.items()})
+        copy._compile_as(
+            {name: tf.nest.map_structure(anew, value) for name, value in arguments.items()}
+        )
     return copy

@@ -40,7 +40,9 @@ class Graph:
                     f"Received: {kind}={given}"
                 )
         self.nodes = _in_order(self.flat_inputs, self.flat_outputs)
-        floats = [tensor.dtype for tensor in self.flat_inputs if tf.as_dtype(tensor.dtype).is_floating]
+        floats = [
+            tensor.dtype for tensor in self.flat_inputs if tf.as_dtype(tensor.dtype).is_floating
+        ]
         # Whether an input asks for floats of another width than the default.
         self.other_floats = any(dtype != settings.floatx() for dtype in floats)
         self.layers = _unique(n.operation for n in self.nodes if isinstance(n.operation, Layer))

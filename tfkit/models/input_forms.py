@@ -14,9 +14,9 @@ from tfkit.symbolic import KerasTensor
 def match_form(given: Any, expected: Any, name: str) -> list[Any]:
     """The values for the inputs of a graph, in its order.
 
-    Lists and tuples stand for each other, and a dict by the names of the inputs for a list. Any other form is
-    taken in its own order, with a warning where there are several inputs. Keys that no input has are left out,
-    with a warning where the inputs are a dict, or one.
+    Lists and tuples stand for each other, and a dict by the names of the inputs for a list. Any other
+    form is taken in its own order, with a warning where there are several inputs. Keys that no input has
+    are left out, with a warning where the inputs are a dict, or one.
 
     Args:
         given: a nest of values.
@@ -29,13 +29,14 @@ def match_form(given: Any, expected: Any, name: str) -> list[Any]:
     """
     if isinstance(given, Mapping):
         return _by_key(given, expected, name)
-    if isinstance(expected, Mapping) and nests.is_nested(given) and len(expected) > 1:
-        if list(expected) != sorted(expected):
-            raise ValueError(
-                f"The structure of `inputs` doesn't match the expected structure. Model '{name}' expects a dict "
-                f"with the keys {list(expected)}, whose order is not that of the alphabet. Pass a dict: which "
-                f"value of a list is meant for which key is not clear. Received: a {type(given).__name__}"
-            )
+    is_list = nests.is_nested(given)
+    if is_list and isinstance(expected, Mapping) and list(expected) != sorted(expected):
+        raise ValueError(
+            f"The structure of `inputs` doesn't match the expected structure. Model '{name}' expects a "
+            f"dict with the keys {list(expected)}, whose order is not that of the alphabet. Pass a dict: "
+            "which value of a list is meant for which key is not clear. "
+            f"Received: a {type(given).__name__}"
+        )
     flat = tf.nest.flatten(given)
     if len(flat) > 1 and not _is_alike(given, expected):
         _warn(given, expected, name, "The values are taken in their order")

@@ -181,8 +181,8 @@ class Model(Trainer, Layer):
     @layers.setter
     def layers(self, _: Any) -> None:
         raise AttributeError(
-            "`Model.layers` attribute is reserved: it lists what is in the other attributes. Keep your layers "
-            "under another name."
+            "`Model.layers` attribute is reserved: it lists what is in the other attributes. Keep your "
+            "layers under another name."
         )
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
@@ -265,9 +265,7 @@ class Model(Trainer, Layer):
             max_shard_size: GB that a file may have; the weights go into as many as are needed.
             objects_to_skip: layers and weights that the file leaves out.
         """
-        save_weights(
-            self, filepath, overwrite, max_shard_size, objects_to_skip=objects_to_skip
-        )
+        save_weights(self, filepath, overwrite, max_shard_size, objects_to_skip=objects_to_skip)
 
     def load_weights(
         self,

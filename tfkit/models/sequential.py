@@ -80,7 +80,10 @@ class Sequential(Model):
             entry = layer._entries()[0]
             stack.append(
                 InputLayer(
-                    batch_shape=entry.shape, dtype=entry.dtype, sparse=entry.sparse, ragged=entry.ragged
+                    batch_shape=entry.shape,
+                    dtype=entry.dtype,
+                    sparse=entry.sparse,
+                    ragged=entry.ragged,
                 )
             )
         self._set_stack([*stack, layer])

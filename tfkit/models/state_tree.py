@@ -44,8 +44,8 @@ def assign(model: Any, tree: dict[str, Any]) -> None:
             array = np.asarray(value)
             if not variable.shape.is_compatible_with(array.shape):
                 raise ValueError(
-                    f"The variable '{path}' has the shape {tuple(variable.shape)}. Received: a value of shape "
-                    f"{array.shape}"
+                    f"The variable '{path}' has the shape {tuple(variable.shape)}. Received: a value of "
+                    f"shape {array.shape}"
                 )
             values.append((variable, array.astype(variable.dtype.as_numpy_dtype)))
     for variable, value in values:
@@ -59,7 +59,9 @@ def _variables(model: Any) -> dict[str, dict[str, tf.Variable]]:
     optimizer = getattr(model, "optimizer", None)
     return {
         "trainable_variables": {path: it for path, it in state.items() if id(it) in trained},
-        "non_trainable_variables": {path: it for path, it in state.items() if id(it) not in trained},
+        "non_trainable_variables": {
+            path: it for path, it in state.items() if id(it) not in trained
+        },
         "optimizer_variables": {} if optimizer is None else _optimizer_variables(optimizer, model),
         "metrics_variables": {
             f"{tracking.escaped(metric.name)}/{name}": variable
@@ -102,4 +104,6 @@ def _nested(paths: dict[str, tf.Variable], value: Any) -> dict[str, Any]:
 def _flat(branch: Any, path: str) -> list[tuple[str, Any]]:
     if not isinstance(branch, dict):
         return [(path, branch)]
-    return [leaf for key, item in branch.items() for leaf in _flat(item, f"{path}/{key}".lstrip("/"))]
+    return [
+        leaf for key, item in branch.items() for leaf in _flat(item, f"{path}/{key}".lstrip("/"))
+    ]

@@ -33,9 +33,7 @@ def why_lost(value: np.ndarray, dtype: str) -> str | None:
     if not is_lost.any():
         return None
     first = float(value[is_lost][0])
-    return (
-        f"{np.count_nonzero(is_lost):,} of its values, such as {first:.6g}, are larger than {dtype} can hold"
-    )
+    return f"{np.count_nonzero(is_lost):,} of its values, such as {first:.6g}, are larger than {dtype} can hold"
 
 
 def warn(file: Any, casts: dict[str, str]) -> None:

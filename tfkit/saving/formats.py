@@ -92,6 +92,4 @@ def load_weights(
         ```
     """
     load = keras.load_weights if keras.is_keras_file(filepath) else weights.load_weights
-    return load(
-        model, filepath, skip_mismatch, by_name, rename, objects_to_skip=objects_to_skip
-    )
+    return load(model, filepath, skip_mismatch, by_name, rename, objects_to_skip=objects_to_skip)

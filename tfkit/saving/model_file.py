@@ -126,7 +126,7 @@ def load_model(
 
 def _add_optimizer(loaded: weights.Loaded, model: Any) -> None:
     stored = loaded.reader.shapes(state.OPTIMIZER)
-    if model.optimizer is not None and stored:
+    if getattr(model, "optimizer", None) is not None and stored:
         model.optimizer.build(model.trainable_weights)
         variables = state.optimizer_state(model)
         found = loaded.match(state.OPTIMIZER, variables, {path: path for path in stored})

@@ -165,9 +165,7 @@ class Loaded:
     stores: list[tuple[str, Layer, dict[str, np.ndarray]]] = dataclasses.field(default_factory=list)
     casts: dict[str, str] = dataclasses.field(default_factory=dict)
 
-    def match(
-        self, group: str, variables: dict[str, tf.Variable], places: dict[str, str]
-    ) -> Match:
+    def match(self, group: str, variables: dict[str, tf.Variable], places: dict[str, str]) -> Match:
         """Compares variables with the values of a group; `places` are their stored paths."""
 
         def read(place: str) -> np.ndarray:

@@ -95,7 +95,9 @@ class CompiledLoss:
         predictions = outputs.split_tensors(y_pred, "y_pred")
         self._entries = []
         for one in found:
-            loss = _loss_for(one.loss, _packed(one.structure, targets), _packed(one.structure, predictions))
+            loss = _loss_for(
+                one.loss, _packed(one.structure, targets), _packed(one.structure, predictions)
+            )
             if len(one.outputs) == 1:
                 label = outputs.label(one.outputs[0], loss.name)
             else:
@@ -122,9 +124,7 @@ class CompiledLoss:
             sample_weight = _common(place, sample_weights)
             value = loss(target, prediction, sample_weight=sample_weight)
             if mean is not None:
-                mean.update_state(
-                    tf.stop_gradient(value), sample_weight=batch_size_of(prediction)
-                )
+                mean.update_state(tf.stop_gradient(value), sample_weight=batch_size_of(prediction))
             value = value if _is_one(weight) else value * tf.cast(weight, value.dtype)
             total = value if total is None else total + value
         return total
@@ -144,8 +144,8 @@ def _common(place: Any, sample_weights: list[Any]) -> Any:
     first, *rest = (sample_weights[number] for number in tf.nest.flatten(place))
     if any(other is not first for other in rest):
         raise ValueError(
-            "A loss of several outputs takes one `sample_weight` for all of them. Pass one array instead of a "
-            f"nest. Received: {[first, *rest]}"
+            "A loss of several outputs takes one `sample_weight` for all of them. Pass one array instead of "
+            f"a nest. Received: {[first, *rest]}"
         )
     return first
 
@@ -167,6 +167,11 @@ def _weighed(identifiers: Any, weights: Any) -> list[tuple[Any, Any]]:
     """The losses of one output, each with its weight; one weight is for all of them."""
     if identifiers is None:
         return []
+    if isinstance(identifiers, Mapping):
+        raise KeyError(
+            f"The keys {list(identifiers)} of `loss` can't be found in the model's outputs: what stands "
+            "there is one output."
+        )
     listed = as_list(identifiers)
     if not isinstance(weights, (list, tuple)):
         return [(identifier, weights) for identifier in listed]

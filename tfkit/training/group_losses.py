@@ -1,8 +1,8 @@
 """Losses of several outputs at once: those that `compile` was given for a nest inside the outputs.
 
-A loss at a place of the outputs where a nest stands gets the whole nest, targets and predictions alike. A list
-in the place of a dict, or of a tuple, and a tuple in the place of a list, holds several losses for the same
-place: `[whole, (first, second)]` for a tuple of two outputs.
+A loss at a place of the outputs where a nest stands gets the whole nest, targets and predictions alike. A
+list in the place of a dict, or of a tuple, and a tuple in the place of a list, holds several losses for the
+same place: `[whole, (first, second)]` for a tuple of two outputs.
 """
 
 from __future__ import annotations
@@ -63,17 +63,20 @@ def _assigned(
         yield Assignment(path, outputs, structure, loss, weights)
         return
     entries = nests.items(loss)
+    is_nest = nests.is_nested(structure)
     is_list = isinstance(loss, (list, tuple))
     plain = is_list and not any(nests.is_nested(item) for _, item in entries)
-    for key, item in entries:
+    for place, (key, item) in enumerate(entries):
         weight = _weight(weights, key, len(entries), strict)
-        if plain and len(entries) == len(outputs) and nests.is_nested(structure):
-            number = outputs[int(key) if isinstance(key, int) else list(nests.opened(loss)[0].keys).index(key)]
-            yield from _assigned(item, weight, number, (*path, *_path_to(structure, number)), strict)
+        if plain and is_nest and len(entries) == len(outputs):
+            number = outputs[place]
+            yield from _assigned(
+                item, weight, number, (*path, *_path_to(structure, number)), strict
+            )
         elif is_list and not isinstance(structure, type(loss)):
             yield from _assigned(item, weight, structure, path, strict)
         else:
-            children = dict(nests.items(structure)) if nests.is_nested(structure) else {}
+            children = dict(nests.items(structure)) if is_nest else {}
             if key in children:
                 yield from _assigned(item, weight, children[key], (*path, key), strict)
             elif strict and item is not None:
