@@ -45,10 +45,10 @@ class Outputs:
 
     def group_label(self, path: Path, outputs: list[int], otherwise: str) -> str:
         """What the loss of several outputs is called: its keys, or the names of the outputs."""
-        if path and not isinstance(path[-1], int):
-            return "/".join(map(str, path))
-        joined = "_".join(self.names[number] or otherwise for number in outputs)
-        return "/".join(map(str, (*path[:-1], joined)))
+        if path and isinstance(path[-1], int):
+            path = path[:-1]
+        names = "_".join(self.names[number] or otherwise for number in outputs)
+        return "/".join(map(str, path)) or names
 
     def split(self, value: Any, what: str) -> list[Any]:
         """One value of `value` for each output: by key or name from a dict, by place from a list."""
