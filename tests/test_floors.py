@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FLOORS = {
-    0: """budget config copying datasets device_scope dtype_policies dtypes execution forks
+    0: """budget config copying datasets device_scope dtype_policies dtypes execution forks frames
         function_defs generators guards kernel_errors masking names nests notebooks ops
         per_thread philox random recomputation registry serialization settings shared_programs
         symbolic tensorflow_alone tensorflow_faults tree variable_operators variables version

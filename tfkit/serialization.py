@@ -134,6 +134,10 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
     return found
 
 
+class UnusableConfigError(TypeError, ValueError):
+    """A configuration has not the form of what it names. A `TypeError` in Keras."""
+
+
 # --- Objects and configurations -----------------------------------------------------------------------
 
 
@@ -166,6 +170,10 @@ def serialize_keras_object(obj: Any) -> Any:
             "class_name": kind,
             "config": {"value": value.tolist(), "dtype": value.dtype.name},
         }
+    if isinstance(obj, bytes):
+        return _serialize_bytes(obj)
+    if isinstance(obj, tf.TypeSpec):
+        return _serialize_spec(obj)
     if isinstance(obj, slice):
         parts = [serialize_keras_object(part) for part in (obj.start, obj.stop, obj.step)]
         return {"class_name": "__slice__", "config": parts}
@@ -191,6 +199,64 @@ def made_again(obj: Any) -> Any:
         config = obj.get_config()
     with references.read():
         return type(obj).from_config(config)
+
+
+def _serialize_bytes(value: bytes) -> dict[str, Any]:
+    """Bytes as text: UTF-8, as Keras writes them, or Latin-1 where they are none."""
+    try:
+        return {"class_name": "__bytes__", "config": {"value": value.decode("utf-8")}}
+    except UnicodeDecodeError:
+        text = value.decode("latin-1")
+        return {"class_name": "__bytes__", "config": {"value": text, "encoding": "latin-1"}}
+
+
+def _deserialize_bytes(config: Any) -> bytes:
+    value = config.get("value") if isinstance(config, dict) else None
+    encoding = config.get("encoding", "utf-8") if isinstance(config, dict) else None
+    if not isinstance(value, str) or encoding not in ("utf-8", "latin-1"):
+        raise UnusableConfigError(
+            "Bytes in a configuration must have a `value`, a text, and the `encoding` 'utf-8' or 'latin-1'. "
+            f"Received: {config!r}"
+        )
+    return value.encode(encoding)
+
+
+# The specs that a configuration may name, with the names of their constructor's arguments.
+_SPECS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "TensorSpec": (tf.TensorSpec, ("shape", "dtype", "name")),
+    "SparseTensorSpec": (tf.SparseTensorSpec, ("shape", "dtype")),
+    "RaggedTensorSpec": (
+        tf.RaggedTensorSpec,
+        ("shape", "dtype", "ragged_rank", "row_splits_dtype"),
+    ),
+}
+
+
+def _serialize_spec(spec: tf.TypeSpec) -> dict[str, Any]:
+    name = type(spec).__name__
+    if name not in _SPECS:
+        raise TypeError(
+            f"Cannot put {spec!r} into a configuration. Expected one of the specs {sorted(_SPECS)}."
+        )
+    parts = [serialize_keras_object(getattr(spec, argument)) for argument in _SPECS[name][1]]
+    parts[0] = None if parts[0] is None else list(parts[0])
+    return {
+        "class_name": "__typespec__",
+        "spec_name": name,
+        "module": type(spec).__module__,
+        "config": parts,
+        "registered_name": None,
+    }
+
+
+def _deserialize_spec(config: dict[str, Any]) -> tf.TypeSpec:
+    name, parts = config.get("spec_name"), config["config"]
+    if name not in _SPECS or not isinstance(parts, (list, tuple)):
+        raise UnusableConfigError(
+            f"A spec in a configuration must have a `spec_name` out of {sorted(_SPECS)} and a list of its "
+            f"constructor's arguments as its `config`. Received: {config!r}"
+        )
+    return _SPECS[name][0](*parts)
 
 
 def _serialize_function(function: Any) -> dict[str, Any]:
@@ -292,6 +358,10 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
     if class_name in ("__numpy__", "__tensor__"):
         value = _array(inner)
         return value if class_name == "__numpy__" else tf.constant(value)
+    if class_name == "__bytes__":
+        return _deserialize_bytes(inner)
+    if class_name == "__typespec__":
+        return _deserialize_spec(config)
     if class_name == "__lambda__":
         raise ValueError(LAMBDA_HELP)
     if class_name == "__slice__":
@@ -309,11 +379,11 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
         return known[shared_id]
     cls = registry.find(class_name, config.get("registered_name"), kind, config)
     if not inspect.isclass(cls) or not hasattr(cls, "from_config"):
-        raise ValueError(
+        raise UnusableConfigError(
             f"{class_name!r} in a configuration names {cls!r}, which is no class with `from_config()`."
         )
     if not isinstance(inner, dict):
-        raise ValueError(
+        raise UnusableConfigError(
             f"The `config` of a {cls.__name__} must be a dict. Received: {inner!r} (of type "
             f"{type(inner).__name__})"
         )

@@ -54,8 +54,8 @@ def check_may_set(layer: Any, name: str, value: Any) -> None:
     if is_weight and state.locked and not state.builds and value is not old:
         raise AttributeError(
             f"Attribute `{name}` of layer '{layer.path}' (of type {type(layer).__name__}) holds a weight, "
-            f"which cannot be replaced. Received: a value of type {type(value).__name__}. To change the values "
-            f"of the weight, use `layer.{name}.assign(value)`."
+            f"which cannot be replaced. Received: a value of type {type(value).__name__}. To change the "
+            f"values of the weight, use `layer.{name}.assign(value)`."
         )
     if calling_layer() is layer and tracking.holds_members(value):
         for _, member in tracking.walk(name, value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any)
     """Writes a whole model to one file.
 
     Args:
-        model: a built model.
+        model: a model; of one that is not built the configuration and the arguments of `compile` are kept.
         filepath: a name that ends in `.h5` or `.hdf5` for tfkit's own format, in `.keras` for Keras's.
         overwrite: whether an existing file is replaced.
         **kwargs: `include_optimizer=False` leaves the optimizer's state out.
 
     Raises:
-        ValueError: for another ending, and for a model that is not built.
+        ValueError: for another ending, and for a model that is not built although layers in it are.
         TypeError: for a model whose configuration cannot be made. The old file stays as it was.
     """
     if Path(filepath).suffix == ".keras":
@@ -62,6 +63,8 @@ def load_weights(
     skip_mismatch: bool = False,
     by_name: bool = False,
     rename: Rename | None = None,
+    *,
+    objects_to_skip: Iterable[Any] | None = None,
 ) -> LoadReport:
     """Reads weights; everything is checked before the first is assigned.
 
@@ -74,6 +77,7 @@ def load_weights(
             as they are. Not for files of Keras.
         rename: for what has another path in the file: a dict from the beginnings of paths in the file to
             those in the model, or, where tfkit wrote the file, a function of a path.
+        objects_to_skip: layers, with all that is inside them, and single weights that are left as they are.
 
     Returns:
         What became of each weight, and of each value in the file.
@@ -88,4 +92,4 @@ def load_weights(
         ```
     """
     load = keras.load_weights if keras.is_keras_file(filepath) else weights.load_weights
-    return load(model, filepath, skip_mismatch, by_name, rename)
+    return load(model, filepath, skip_mismatch, by_name, rename, objects_to_skip=objects_to_skip)

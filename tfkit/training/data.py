@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from tfkit.generators import generators_in_force
 from tfkit.training import random_states
+from tfkit.training.absent import without_none
 from tfkit.training.arrays import as_tensor
 
 
@@ -180,7 +181,7 @@ def make_arrays(
     """
     if y is None and sample_weight is not None:
         raise ValueError("`sample_weight` was passed without `y`: it weighs the loss of targets.")
-    packed = tuple(part for part in (x, y, sample_weight) if part is not None)
+    packed = tuple(without_none(part) for part in (x, y, sample_weight) if part is not None)
     if class_weight is not None:
         if y is None:
             raise ValueError("`class_weight` was passed without `y`: it weighs classes of targets.")
@@ -268,6 +269,7 @@ def split_validation(
     """The first rows for training and the last ones, `fraction` of all, for validation."""
     if not 0.0 < fraction < 1.0:
         raise ValueError(f"`validation_split` must be between 0 and 1. Received: {fraction}")
+    data = tuple(part if part is None else without_none(part) for part in data)
     check_lengths([part for part in data if part is not None])
     leaves = [leaf for leaf in tf.nest.flatten(data) if leaf is not None]
     if not all(hasattr(leaf, "shape") and hasattr(leaf, "__getitem__") for leaf in leaves):

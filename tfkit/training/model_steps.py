@@ -12,6 +12,7 @@ from tfkit import execution, settings, watching
 from tfkit.core import tracking
 from tfkit.core.autograph import convert
 from tfkit.metrics import Metric
+from tfkit.training.absent import with_none
 from tfkit.training.compilation import Compiled
 from tfkit.training.compiled_metrics import CompiledMetrics
 from tfkit.training.data import batch_size_of, unpack_x_y_sample_weight
@@ -191,7 +192,7 @@ class ModelSteps(Compiled):
 
         def governed(*args: Any) -> Any:
             with execution.governed_by(self._tfkit_settings):
-                return function(*args)
+                return function(*map(with_none, args))
 
         return governed
 

@@ -13,6 +13,7 @@ import tensorflow as tf
 from tfkit import nests
 from tfkit.generators import generators_in_force
 from tfkit.training import random_states
+from tfkit.training.absent import without_none
 from tfkit.training.arrays import as_tensor
 from tfkit.training.data import (
     ArrayData,
@@ -76,7 +77,7 @@ def make_data(
         if class_weight is not None:
             data.dataset = data.dataset.map(lambda *batch: with_class_weight(batch, class_weight))
         return data
-    packed = tuple(part for part in (x, y, sample_weight) if part is not None)
+    packed = tuple(without_none(part) for part in (x, y, sample_weight) if part is not None)
     if class_weight is None and any(map(_is_composite, tf.nest.flatten(packed))):
         check_lengths(packed)
         return _rows_dataset(pack_x_y_sample_weight(*packed), batch_size, shuffle)
@@ -206,7 +207,7 @@ def _length(batches: Any) -> int | None:
 def _as_batch(batch: Any) -> Any:
     if isinstance(batch, list):
         batch = tuple(batch)
-    return tf.nest.map_structure(as_tensor, batch)
+    return tf.nest.map_structure(as_tensor, without_none(batch))
 
 
 def _check_structure(first: Any, batch: Any) -> None:
