@@ -8,6 +8,7 @@ from typing import Any, Self
 import tensorflow as tf
 
 from tfkit import config, registry, serialization
+from tfkit.tracebacks import shortened
 
 _Axes = int | Sequence[int]
 
@@ -144,6 +145,7 @@ unit_norm = UnitNorm
 registry.register_builtins("constraints", [Constraint, MaxNorm, MinMaxNorm, NonNeg, UnitNorm])
 
 
+@shortened
 def get(identifier: Any) -> Any:
     """The constraint that a name, a configuration, a class or a callable stands for.
 

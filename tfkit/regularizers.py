@@ -8,6 +8,7 @@ from typing import Any, Self
 import tensorflow as tf
 
 from tfkit import config, registry, serialization
+from tfkit.tracebacks import shortened
 
 
 class Regularizer:
@@ -178,6 +179,7 @@ registry.register_builtins(
 )
 
 
+@shortened
 def get(identifier: Any) -> Any:
     """The regularizer that a name, a configuration, a class or a callable stands for.
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import tensorflow as tf
 
-from tfkit import masking, nests
+from tfkit import masking, nests, tracebacks
 from tfkit.dtypes import standardize_dtype
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -217,9 +217,13 @@ def symbolic_op(function: Function) -> Function:
 
     @functools.wraps(function)
     def op(*args: Any, **kwargs: Any) -> Any:
-        if any_symbolic(args, kwargs):
-            return record(op, function, args, kwargs)
-        return function(*args, **kwargs)
+        try:
+            if any_symbolic(args, kwargs):
+                return record(op, function, args, kwargs)
+            return function(*args, **kwargs)
+        except BaseException as error:
+            tracebacks.shorten(error)
+            raise
 
     return op  # type: ignore[return-value]
 

@@ -11,6 +11,7 @@ from tfkit import settings
 from tfkit.core.layer import Layer
 from tfkit.names import auto_name
 from tfkit.symbolic import KerasTensor, Node
+from tfkit.tracebacks import shortened
 
 
 class InputLayer(Layer):
@@ -106,6 +107,7 @@ def _is_size(size: Any) -> bool:
     return size is None or (isinstance(size, (int, np.integer)) and int(size) >= 0)
 
 
+@shortened
 def Input(
     shape: Any = None,
     batch_size: int | None = None,

@@ -7,7 +7,16 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import budget, constraints, dtype_policies, execution, forks, recomputation, regularizers
+from tfkit import (
+    budget,
+    constraints,
+    dtype_policies,
+    execution,
+    forks,
+    recomputation,
+    regularizers,
+    tracebacks,
+)
 from tfkit.core import building, claims, tracking
 from tfkit.core.arguments import CallArguments, CallSignature, as_tensors, check_tensors, shapes_of
 from tfkit.core.autograph import convert
@@ -23,6 +32,7 @@ from tfkit.core.weights import check_may_add, make_weight
 from tfkit.names import auto_name
 from tfkit.serialization import deserialize_keras_object
 from tfkit.symbolic import Node, any_symbolic, trace
+from tfkit.tracebacks import shortened
 
 
 class Layer(Stateful):
@@ -120,15 +130,19 @@ class Layer(Stateful):
             *args: tensors, arrays, symbolic tensors, or nests of these.
             **kwargs: further arguments of `call`; `training` and masks reach the layers inside.
         """
-        if forks.threads_are_lost:
-            forks.check(f"A call of layer '{self.name}'")
-        self._tfkit.called_by(current_frame())
-        args, kwargs = self._as_tensors(args, kwargs)
-        if any_symbolic(args, kwargs):
-            return self._record(args, kwargs)
-        if self._runs_directly():
-            return self._tfkit.direct(args, kwargs)
-        return self._forward(args, kwargs)
+        try:
+            if forks.threads_are_lost:
+                forks.check(f"A call of layer '{self.name}'")
+            self._tfkit.called_by(current_frame())
+            args, kwargs = self._as_tensors(args, kwargs)
+            if any_symbolic(args, kwargs):
+                return self._record(args, kwargs)
+            if self._runs_directly():
+                return self._tfkit.direct(args, kwargs)
+            return self._forward(args, kwargs)
+        except BaseException as error:
+            tracebacks.shorten(error)
+            raise
 
     def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The phases of a call, one after the other."""
@@ -242,6 +256,7 @@ class Layer(Stateful):
 
         return trace(forward, args, kwargs)
 
+    @shortened
     def compute_output_shape(self, *input_shapes: Any, **named_shapes: Any) -> Any:
         """The shape of the outputs for inputs of the given shape or nest of shapes."""
         dtype = self.input_dtype
@@ -326,6 +341,7 @@ class Layer(Stateful):
         """What `add_loss` got in the latest call, here and inside, and the weights' regularization."""
         return tracking.losses_of(self)
 
+    @shortened
     def stateless_call(
         self,
         trainable_variables: Any,
@@ -424,6 +440,7 @@ class Layer(Stateful):
         return layer_config(self, overridden=type(self).get_config is not Layer.get_config)
 
     @classmethod
+    @shortened
     def from_config(cls, config: dict[str, Any]) -> Layer:
         """A new layer with the arguments that `config` holds."""
         arguments = {name: deserialize_keras_object(value) for name, value in config.items()}
@@ -433,6 +450,7 @@ class Layer(Stateful):
         """What `build_from_config` needs to make the weights again, without data."""
         return building.build_config(self)
 
+    @shortened
     def build_from_config(self, config: dict[str, Any]) -> None:
         """Makes the weights as they were when `get_build_config` gave `config`."""
         building.build_from_config(self, config)

@@ -12,6 +12,7 @@ from tfkit.losses.reduction import reduce_weighted_values, standardize_reduction
 from tfkit.losses.tensors import as_tensor
 from tfkit.masking import get_mask
 from tfkit.names import auto_name
+from tfkit.tracebacks import shortened
 
 
 class Loss:
@@ -57,6 +58,7 @@ class Loss:
         """The float type that the loss computes in."""
         return self._dtype
 
+    @shortened
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> tf.Tensor:
         """The loss.
 

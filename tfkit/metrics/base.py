@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfkit import dtype_policies, initializers, nests, settings
 from tfkit.names import auto_name
+from tfkit.tracebacks import shortened
 from tfkit.variables import lent, make_variable
 
 
@@ -135,6 +136,7 @@ class Metric(tf.Module):
         for variable in self.variables:
             variable.assign(tf.zeros_like(variable))
 
+    @shortened
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Adds a batch to the state and gives the value so far."""
         self._check_super_called()

@@ -8,8 +8,10 @@ from typing import Any
 from tfkit.core.input_layer import InputLayer
 from tfkit.models.model import Functional
 from tfkit.models.sequential import Sequential
+from tfkit.tracebacks import shortened
 
 
+@shortened
 def clone_model(
     model: Any,
     input_tensors: Any = None,

@@ -27,6 +27,7 @@ from tfkit.saving.matching import LoadReport, Rename
 from tfkit.saving.weights import save_weights
 from tfkit.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.symbolic import KerasTensor
+from tfkit.tracebacks import shortened
 from tfkit.training.cache import Programs
 from tfkit.training.compile_settings import CompileSettings
 from tfkit.training.trainer import Trainer
@@ -62,6 +63,7 @@ class Model(Trainer, Layer):
         object.__setattr__(model, "_tfkit_settings", CompileSettings())
         return model
 
+    @shortened
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         inputs = kwargs.pop("inputs", args[0] if args else None)
         outputs = kwargs.pop("outputs", args[1] if len(args) > 1 else None)
@@ -167,6 +169,7 @@ class Model(Trainer, Layer):
         """The layers directly inside."""
         return tracking.sublayers(self)
 
+    @shortened
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
         """The layer inside of this name, or at this index of `layers`.
 
@@ -192,6 +195,7 @@ class Model(Trainer, Layer):
             f"No such layer: {name}. Existing layers are: {names}.{did_you_mean(name, names)}"
         )
 
+    @shortened
     def summary(
         self,
         line_length: int | None = None,
@@ -221,6 +225,7 @@ class Model(Trainer, Layer):
 
     # --- Files --------------------------------------------------------------------------------------
 
+    @shortened
     def save(self, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
         """Writes configuration, weights and optimizer state to one file, whole or not at all.
 
@@ -231,6 +236,7 @@ class Model(Trainer, Layer):
         """
         save_model(self, filepath, overwrite, **kwargs)
 
+    @shortened
     def save_weights(
         self, filepath: Any, overwrite: bool = True, max_shard_size: float | None = None
     ) -> None:
@@ -243,6 +249,7 @@ class Model(Trainer, Layer):
         """
         save_weights(self, filepath, overwrite, max_shard_size)
 
+    @shortened
     def load_weights(
         self,
         filepath: Any,
@@ -264,6 +271,7 @@ class Model(Trainer, Layer):
         """
         return load_weights(self, filepath, skip_mismatch, by_name, rename)
 
+    @shortened
     def export(
         self,
         filepath: Any,
@@ -288,6 +296,7 @@ class Model(Trainer, Layer):
         """What `compile` was given, as data; `None` before `compile`."""
         return serialize_keras_object(self._tfkit_settings.arguments()) if self.compiled else None
 
+    @shortened
     def compile_from_config(self, config: dict[str, Any]) -> None:
         """Compiles the model as it was when `get_compile_config` gave `config`.
 
@@ -319,6 +328,7 @@ class Model(Trainer, Layer):
         return {"name": self.name, "trainable": self.trainable, **graph_to_config(self._graph)}
 
     @classmethod
+    @shortened
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
         """A new model with the layers and arguments of a configuration."""
         del custom_objects  # Put in force by whoever reads the file.
@@ -338,6 +348,7 @@ class Model(Trainer, Layer):
 class Functional(Model):
     """A model that is described by its symbolic inputs and outputs."""
 
+    @shortened
     def __init__(
         self, inputs: Any = None, outputs: Any = None, name: str | None = None, **kwargs: Any
     ) -> None:

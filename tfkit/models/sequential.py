@@ -14,6 +14,7 @@ from tfkit.core.layer import Layer
 from tfkit.models.graph import Graph
 from tfkit.models.model import Model
 from tfkit.symbolic import KerasTensor
+from tfkit.tracebacks import shortened
 
 
 class Sequential(Model):
@@ -30,6 +31,7 @@ class Sequential(Model):
         []
     """
 
+    @shortened
     def __init__(
         self, layers: Any = None, trainable: bool = True, name: str | None = None, **kwargs: Any
     ) -> None:
@@ -40,6 +42,7 @@ class Sequential(Model):
         for layer in layers if isinstance(layers, (list, tuple)) else [layers] if layers else []:
             self.add(layer)
 
+    @shortened
     def add(self, layer: Any, rebuild: bool = True) -> None:
         """Puts a layer on top.
 

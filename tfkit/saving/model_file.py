@@ -14,6 +14,7 @@ from tfkit.saving import hdf5, matching, state, weights
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import ConfigurationError, LoadError
 from tfkit.saving.json_nest import from_json, to_json
+from tfkit.tracebacks import shortened
 
 CONFIG = "config"
 COMPILE = "compile"
@@ -149,6 +150,7 @@ def _add_metrics(loaded: weights.Loaded, model: Any) -> None:
     loaded.add(state.METRICS, variables, found)
 
 
+@shortened
 def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = None) -> Any:
     """A new model with the configuration that `model.to_json()` of tfkit or of Keras gave.
 

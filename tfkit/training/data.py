@@ -10,10 +10,12 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.generators import generators_in_force
+from tfkit.tracebacks import shortened
 from tfkit.training import random_states
 from tfkit.training.arrays import as_tensor
 
 
+@shortened
 def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
     """`(x, y, sample_weight)` from what a step is given: a tensor, or a tuple of one to three."""
     if isinstance(data, list):

@@ -83,7 +83,9 @@ class _Program:
         try:
             return run()
         except tf.errors.OpError as error:
-            error = kernel_errors.in_layer(error, self.trace.watch.path_of)
+            error = kernel_errors.in_layer(
+                error, self.trace.watch.path_of, self.trace.function.graph
+            )
             raise kernel_errors.located(error, step=step()) from None
 
     def _at(self, position: tf.Tensor) -> contextlib.AbstractContextManager[Any]:

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfkit import forks
 from tfkit.per_thread import Lock
+from tfkit.tracebacks import shortened
 from tfkit.training import loop, predict_loop
 from tfkit.training.callbacks import History
 from tfkit.training.data import make_arrays
@@ -26,6 +27,7 @@ class Trainer(ModelSteps):
 
     # --- Loops --------------------------------------------------------------------------------------
 
+    @shortened
     def fit(
         self,
         x: Any = None,
@@ -100,6 +102,7 @@ class Trainer(ModelSteps):
                 resume,
             )
 
+    @shortened
     def evaluate(
         self,
         x: Any = None,
@@ -130,6 +133,7 @@ class Trainer(ModelSteps):
         values = self._in_order(logs)
         return values[0] if len(values) == 1 else values
 
+    @shortened
     def predict(
         self,
         x: Any,
@@ -161,6 +165,7 @@ class Trainer(ModelSteps):
         verbose = _verbosity(verbose)
         return predict_loop.predict(self, data, verbose, steps, callbacks)
 
+    @shortened
     def train_on_batch(
         self,
         x: Any,
@@ -173,6 +178,7 @@ class Trainer(ModelSteps):
         self._check_compiled("train_on_batch")
         return self._on_batch("train", x, y, sample_weight, class_weight, return_dict)
 
+    @shortened
     def test_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False
     ) -> Any:
@@ -192,6 +198,7 @@ class Trainer(ModelSteps):
         values = self._in_order(logs)
         return values[0] if len(values) == 1 else values
 
+    @shortened
     def predict_on_batch(self, x: Any) -> Any:
         """The outputs for one batch, as NumPy arrays."""
         forks.check("`predict_on_batch()`")
