@@ -19,14 +19,18 @@ from tfkit.frames import is_dependency, is_library, is_tfkit
 # `{{function_node f}}{{node n}}`; a node of the program itself has no function.
 _NODE = re.compile(r"(?:\{\{function_node ([^}]*)\}\})?\{\{node ([^}]*)\}\}")
 _FUNCTION = re.compile(r"\{\{function_node ([^}]*)\}\} ?")
-_PLACES = re.compile(r"\s*(?:\[\[\{\{.*?\}\}\]\]|\[Op:[^\]]*\])")
+_PLACES = re.compile(r"\s*(?:\[\[\{\{.*?\}\}\]\]|\n\t \[\[[^\s\]]*\]\]|\[Op:[^\]]*\])")
 # What TensorFlow puts before a message: the node, and the lines of Python that made it.
 _TRACED = re.compile(
     r"^Graph execution error:\s*Detected at node (\S+) defined at .*:\n(?:\s*\n|  File .*\n|    .*\n)*"
 )
 # What TensorFlow adds to the message of an operation outside of any program.
 _EAGER = re.compile(r"\s*\[Op:(\w+)\](?: name: ?\S*)?\s*$")
+# How TensorFlow describes a node that it cannot add to a graph.
+_TRACED_NODE = re.compile(r"\.? for '\{\{node ([^}]*)\}\} = (\w+)\[.*?\]\([^()]*\)'")
 _COMPILER = ("tf2xla", "_XlaMustCompile", "XLA compilation", "Not implemented for XLA")
+# Before the message of an error that was raised while a program was traced for XLA.
+BY_XLA = "XLA compilation: "
 _LABEL = re.compile(r"Received a label value of (-?\d+) .*Label values: ((?:-?\d+ ?)+)", re.DOTALL)
 
 
@@ -85,15 +89,19 @@ def in_layer(
 
 
 def tidy(error: BaseException) -> None:
-    """Takes TensorFlow's names of functions out of the message of an error that is as TensorFlow raised it."""
-    if not isinstance(error, tf.errors.OpError) or hasattr(error, "_tfkit"):
-        return
-    message = str(error.message)
-    made = _EAGER.search(message)
-    if made is not None or _FUNCTION.match(message):
-        text = _EAGER.sub("", _FUNCTION.sub("", _PLACES.sub("", message))).strip()
-        by = f"\nRaised by the operation {made[1]}." if made else ""
-        error._message = text + _position_of_label(text) + by
+    """Takes names of functions and nodes out of a message that is as TensorFlow wrote it."""
+    if isinstance(error, tf.errors.OpError) and not hasattr(error, "_tfkit"):
+        message = str(error.message)
+        made = _EAGER.search(message)
+        if made is not None or _FUNCTION.match(message):
+            text = _FUNCTION.sub("", _PLACES.sub("", _EAGER.sub("", message))).strip()
+            by = f"\nRaised by the operation {made[1]}." if made else ""
+            error._message = text + _position_of_label(text) + by
+    elif type(error) in (ValueError, TypeError) and error.args and isinstance(error.args[0], str):
+        error.args = (
+            _TRACED_NODE.sub(r" in the operation \2 ('\1')", error.args[0]),
+            *error.args[1:],
+        )
 
 
 def located(error: tf.errors.OpError, **known: Any) -> Any:
@@ -108,7 +116,10 @@ def located(error: tf.errors.OpError, **known: Any) -> Any:
     if place.get("is_of_compiler"):
         known = {name: known[name] for name in known if name in ("layer", "lines")}
     known = {name: value for name, value in known.items() if value is not None}
-    return _made(type(error), text, place | known).with_traceback(error.__traceback__)
+    made = _made(type(error), text, place | known)
+    if hasattr(error, "is_of_shapes"):
+        made.is_of_shapes = True
+    return made.with_traceback(error.__traceback__)
 
 
 def operations_of(error: tf.errors.OpError) -> list[str]:
@@ -117,16 +128,24 @@ def operations_of(error: tf.errors.OpError) -> list[str]:
     return [place["name"], *place.get("callers", ())] if "name" in place else []
 
 
+def as_value_error(error: tf.errors.OpError) -> ValueError:
+    """An error of shapes, met when a program was compiled, as TensorFlow raises it while it traces."""
+    text, place = named(error)._tfkit
+    made = ValueError(_message(text.removeprefix(BY_XLA), place))
+    made._tfkit_lines = place.get("lines", ())  # type: ignore[attr-defined]
+    return made
+
+
 def step_of(error: tf.errors.OpError) -> int | None:
     """The step that `located` was given; `None` without one."""
     return named(error)._tfkit[1].get("step")
 
 
 def _made(kind: type, text: str, place: dict[str, Any]) -> Any:
-    error = kind(None, None, _message(text, place))
-    error._tfkit = text, place
-    error._tfkit_lines = place.get("lines", ())
-    return error
+    made = kind(None, None, _message(text, place))
+    made._tfkit = text, place
+    made._tfkit_lines = place.get("lines", ())
+    return made
 
 
 def _lines_that_made(names: list[str], kind: str | None, graph: Any) -> list[tuple[str, int, str]]:

@@ -136,7 +136,7 @@ def _users(entries: list[_Entry]) -> list[_Entry]:
 def _what_was_being_done(entries: list[_Entry]) -> list[_Entry]:
     """The innermost line of tfkit where it did not raise the error itself."""
     for entry in reversed(entries):
-        if is_tfkit(entry.filename):
+        if is_tfkit(entry.filename) and entry.filename != __file__:
             raises = entry is entries[-1] and _opcode(entry) == _RAISE
             return [] if raises else [entry]
         if not is_library(entry.filename) and not is_dependency(entry.filename):
@@ -221,7 +221,5 @@ def _made_up(filename: str, line: int, function: str, like: _Entry | None = None
     try:
         exec(code, values)
     except ZeroDivisionError as error:
-        assert error.__traceback__ is not None and error.__traceback__.tb_next is not None
-        made = error.__traceback__.tb_next
-        return _Entry(made.tb_frame, made.tb_lasti, line)
-    raise AssertionError
+        (_, made) = _entries(error.__traceback__)
+    return _Entry(made.frame, made.instruction, line)

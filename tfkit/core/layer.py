@@ -18,7 +18,14 @@ from tfkit import (
     tracebacks,
 )
 from tfkit.core import building, claims, tracking
-from tfkit.core.arguments import CallArguments, CallSignature, as_tensors, check_tensors, shapes_of
+from tfkit.core.arguments import (
+    CallArguments,
+    CallSignature,
+    as_tensors,
+    check_tensors,
+    shapes_of,
+    unknown_arguments,
+)
 from tfkit.core.autograph import convert
 from tfkit.core.compiled import DirectCalls
 from tfkit.core.context import CallFrame, current_frame
@@ -80,6 +87,7 @@ class Layer(Stateful):
         if "build" in vars(cls):
             cls.build = building.build_once(cls.build)  # type: ignore[method-assign]
 
+    @shortened
     def __init__(
         self,
         *,
@@ -94,9 +102,7 @@ class Layer(Stateful):
         input_dim = kwargs.pop("input_dim", None)
         input_shape = kwargs.pop("input_shape", None if input_dim is None else (input_dim,))
         if kwargs:
-            raise ValueError(
-                f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}"
-            )
+            raise unknown_arguments(type(self), kwargs)
         if name is not None and (not isinstance(name, str) or "/" in name):
             raise ValueError(
                 "Argument `name` must be a string and cannot contain character `/`. "

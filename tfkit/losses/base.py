@@ -71,6 +71,11 @@ class Loss:
         in_mask = get_mask(y_pred)
         y_true, y_pred = self._convert(y_true), self._convert(y_pred)
         losses = self.call(y_true, y_pred)
+        if losses is None:
+            raise ValueError(
+                f"Loss '{self.name}' returned None. Expected a tensor, one loss per sample: end the function "
+                "with `return`."
+            )
         out_mask = get_mask(losses)
         if in_mask is not None and out_mask is not None:
             mask = in_mask & out_mask

@@ -20,6 +20,23 @@ def _check_axis(axis: Any) -> None:
         raise ValueError(f"`axis` must be an integer. Received: axis={axis}")
 
 
+def _check_one_hot(y_true: Any, y_pred: Any) -> None:
+    """Refuses class ids in the place of one-hot labels."""
+    targets, scores = (getattr(each, "shape", None) for each in (y_true, y_pred))
+    if targets is None or scores is None:
+        return
+    targets, scores = tf.TensorShape(targets), tf.TensorShape(scores)
+    if targets.rank is None or scores.rank is None or not scores.rank or scores[-1] in (None, 1):
+        return
+    if targets.rank == scores.rank - 1 or (targets.rank == scores.rank and targets[-1] == 1):
+        raise ValueError(
+            "One-hot labels must have the shape of the predictions. "
+            f"Received: y_true of shape {targets} and y_pred of shape {scores}. For class ids use "
+            "`sparse_categorical_crossentropy`, or turn them into one-hot labels with "
+            "`utils.to_categorical`."
+        )
+
+
 def _warn_of_single_class(y_pred: tf.Tensor) -> None:
     if y_pred.shape[-1] == 1:
         warnings.warn(
@@ -48,6 +65,7 @@ def categorical_crossentropy(
         axis: the axis of classes.
     """
     _check_axis(axis)
+    _check_one_hot(y_true, y_pred)
     y_true, y_pred = as_tensors(y_true, y_pred)
     check_same_shape(y_true, y_pred)
     _warn_of_single_class(y_pred)

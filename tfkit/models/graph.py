@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.brief import brief
 from tfkit.core.input_layer import Input, InputLayer
 from tfkit.core.layer import Layer
 from tfkit.symbolic import KerasTensor, Node, symbolic_leaves
@@ -36,7 +37,7 @@ class Graph:
             if not flat or len(flat) != len(tf.nest.flatten(given)):
                 raise ValueError(
                     f"All `{kind}` values must be KerasTensors, from `Input(...)` and calls on it. "
-                    f"Received: {kind}={given}"
+                    f"Received: {kind}={brief(given)}"
                 )
         self.nodes = _in_order(self.flat_inputs, self.flat_outputs)
         self.layers = _unique(n.operation for n in self.nodes if isinstance(n.operation, Layer))

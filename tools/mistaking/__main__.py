@@ -26,7 +26,9 @@ def run(framework: str, names: list[str], ipython: str = "") -> dict[str, dict[s
     marked = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
     results = [json.loads(line.removeprefix("RESULT ")) for line in marked]
     if len(results) != len(names):
-        raise RuntimeError(f"{framework} ended after {len(results)} mistakes: {done.stderr[-2000:]}")
+        raise RuntimeError(
+            f"{framework} ended after {len(results)} mistakes: {done.stderr[-2000:]}"
+        )
     return {result["name"]: result for result in results}
 
 
@@ -71,7 +73,12 @@ def main() -> None:
     for name in names if options.show else ():
         for framework in FRAMEWORKS:
             found = results[framework][name]
-            print(f"=== {name}: {framework}", *found["warnings"], found["output"] + found["text"], sep="\n")
+            print(
+                f"=== {name}: {framework}",
+                *found["warnings"],
+                found["output"] + found["text"],
+                sep="\n",
+            )
     print(report(results, names))
 
 

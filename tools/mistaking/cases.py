@@ -265,7 +265,8 @@ MISTAKES: dict[str, str] = {
         "subclassed(call).fit(x, y, verbose=0)  # here"
     ),
     "a fixed batch in call": _in_call(
-        "return self.dense(tf.reshape(inputs, (16, 4)))  # here", "model.fit(x, y, verbose=0)  # here"
+        "return self.dense(tf.reshape(inputs, (16, 4)))  # here",
+        "model.fit(x, y, verbose=0)  # here",
     ),
     "a fixed batch in call, the last is smaller": _in_call(
         "return self.dense(tf.concat([inputs, tf.ones((32, 4))], 1))  # here",
@@ -310,7 +311,9 @@ MISTAKES: dict[str, str] = {
         "    def train_step(self, data):\n        x, y, z = data  # here\n"
         "model = Mine()\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y, verbose=0)  # here"
     ),
-    "a call that returns nothing": _in_call("self.dense(inputs)", "model.fit(x, y, verbose=0)  # here"),
+    "a call that returns nothing": _in_call(
+        "self.dense(inputs)", "model.fit(x, y, verbose=0)  # here"
+    ),
     "a model without call": (
         "class Mine(keras.Model):\n    pass\nmodel = Mine()\nmodel.compile('sgd', 'mse')\n"
         "model.fit(x, y, verbose=0)  # here"
