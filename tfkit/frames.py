@@ -10,13 +10,16 @@ import functools
 import os
 import sys
 import warnings
-from types import FrameType
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
 import rich
 import tensorflow as tf
+from tensorflow.python.autograph.impl import api as autograph_api
 
+_GENERATED = "__autograph_generated_file"
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # TensorFlow's package, and what runs functions in between: context managers, decorators.
 _OTHERS = (
@@ -26,7 +29,7 @@ _OTHERS = (
 )
 # Packages that tfkit calls, and Python's own modules.
 _DEPENDENCIES = tuple(
-    os.path.dirname(os.path.abspath(module.__file__)) + os.sep for module in (h5py, np, rich)
+    os.path.dirname(os.path.abspath(str(module.__file__))) + os.sep for module in (h5py, np, rich)
 )
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
@@ -51,13 +54,46 @@ def is_dependency(filename: str) -> bool:
     return filename.startswith("<frozen ") or standard or path.startswith(_DEPENDENCIES)
 
 
+class Place(NamedTuple):
+    """A line of code."""
+
+    filename: str
+    line: int
+    function: str
+
+
+def as_written(filename: str, line: int) -> Place | None:
+    """The user's line that AutoGraph has made a line of generated code of; `None` for other code."""
+    if _GENERATED not in filename:
+        return None
+    for sources in _source_maps():
+        for place, origin in sources.items():
+            if place.filename == filename and place.lineno == line:
+                return Place(origin.loc.filename, origin.loc.lineno, origin.function_name)
+    return None
+
+
+def _source_maps() -> Iterator[dict[Any, Any]]:
+    """What AutoGraph knows of all functions that it has converted (seen in TensorFlow 2.21)."""
+    cache = getattr(getattr(autograph_api._TRANSPILER, "_cache", None), "_cache", {})
+    for factories in list(cache.values()):
+        for factory in list(factories.values()):
+            yield getattr(factory, "source_map", None) or {}
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Issues a warning that points at the line of the user's that led to it.
 
     Frames are told apart by their files, so that it is right from wherever it is called.
     """
-    frame: FrameType | None = sys._getframe(1)
-    level = 2
-    while frame is not None and is_library(frame.f_code.co_filename):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level - 1 if frame is not None else 2)
+    frame = here = sys._getframe(1)
+    while frame.f_back is not None and is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    if is_library(frame.f_code.co_filename):
+        frame = here  # A thread of tfkit's own, or its command line.
+    place = as_written(frame.f_code.co_filename, frame.f_lineno)
+    filename, line, _ = place or Place(frame.f_code.co_filename, frame.f_lineno, "")
+    values = frame.f_globals
+    registry = values.setdefault("__warningregistry__", {})
+    module = values.get("__name__") or "<unknown>"
+    warnings.warn_explicit(message, category, filename, line, module, registry)

@@ -48,7 +48,7 @@ def register_builtins(
             and "__init__" in vars(item)
             and not hasattr(item.__init__, "__wrapped__")
         ):
-            item.__init__ = shortened(item.__init__)
+            item.__init__ = shortened(item.__init__)  # type: ignore[method-assign]
     table.update(aliases or {})
 
 

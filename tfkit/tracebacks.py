@@ -20,14 +20,11 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, NamedTuple, TypeVar
 
-from tensorflow.python.autograph.impl import api as autograph_api
-
 from tfkit import kernel_errors, settings
-from tfkit.frames import is_dependency, is_library, is_tfkit
+from tfkit.frames import as_written, is_dependency, is_library, is_tfkit
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_GENERATED = "__autograph_generated_file"
 # Functions that AutoGraph makes of the parts of a function.
 _PART = re.compile(r"(if_body|else_body|loop_body|loop_test|extra_test|get_state|set_state)(_\d+)?")
 _RAISE = dis.opmap["RAISE_VARARGS"]
@@ -168,27 +165,12 @@ def _is_chained(error: BaseException) -> bool:
     return error.__cause__ is not None
 
 
-# --- Code that AutoGraph has rewritten ----------------------------------------------------------------
+# --- Lines that are not running -----------------------------------------------------------------------
 
 
 def _as_written(entry: _Entry) -> _Entry | None:
-    """The line that a line of generated code was made of, `None` for other code."""
-    if _GENERATED not in entry.filename:
-        return None
-    for sources in _source_maps():
-        for place, origin in sources.items():
-            if place.filename == entry.filename and place.lineno == entry.line:
-                location = origin.loc
-                return _made_up(location.filename, location.lineno, origin.function_name, entry)
-    return None
-
-
-def _source_maps() -> Iterator[dict[Any, Any]]:
-    """What AutoGraph knows of all functions that it has converted (seen in TensorFlow 2.21)."""
-    cache = getattr(getattr(autograph_api._TRANSPILER, "_cache", None), "_cache", {})
-    for factories in list(cache.values()):
-        for factory in list(factories.values()):
-            yield getattr(factory, "source_map", None) or {}
+    place = as_written(entry.filename, entry.line)
+    return place and _made_up(*place, like=entry)
 
 
 def _where_made(error: BaseException) -> list[_Entry]:
@@ -206,7 +188,7 @@ def _made_up(filename: str, line: int, function: str, like: _Entry | None = None
         like: where debuggers find the values of variables.
     """
     text = linecache.getline(filename, line)
-    place = {
+    place: Any = {
         "lineno": line,
         "end_lineno": line,
         # From the first to the last character: Python marks parts of a line only.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import tensorflow as tf
 
+from tfkit.frames import warn
 from tfkit.losses.likelihood import clip_probabilities, find_logits, smooth_labels
 from tfkit.losses.tensors import as_tensors, check_class_ids, check_same_shape
 from tfkit.losses.wrapper import FunctionLoss
@@ -39,11 +39,10 @@ def _check_one_hot(y_true: Any, y_pred: Any) -> None:
 
 def _warn_of_single_class(y_pred: tf.Tensor) -> None:
     if y_pred.shape[-1] == 1:
-        warnings.warn(
+        warn(
             "A categorical loss got predictions of one class only, of shape "
             f"{y_pred.shape}. For two classes use `binary_crossentropy`.",
             SyntaxWarning,
-            stacklevel=3,
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,6 +15,7 @@ from tfkit.core.context import CallFrame, current_frame
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
 from tfkit.export.formats import export
+from tfkit.frames import warn
 from tfkit.models.graph import Graph, graph_between
 from tfkit.models.graph_config import graph_from_config, graph_to_config, operation_names
 from tfkit.models.naming import local_names
@@ -306,11 +306,10 @@ class Model(Trainer, Layer):
         try:
             inspect.signature(self.compile).bind(**arguments)
         except TypeError as error:
-            warnings.warn(
+            warn(
                 f"Model '{self.name}' is not compiled, and its optimizer's state is not loaded: its own "
                 f"`compile()` cannot be called with what `get_compile_config()` gave ({error}). Override "
-                "`get_compile_config()` and `compile_from_config()`, or call `compile()` yourself.",
-                stacklevel=2,
+                "`get_compile_config()` and `compile_from_config()`, or call `compile()` yourself."
             )
             return
         self.compile(**arguments)

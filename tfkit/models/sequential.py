@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from tfkit import serialization
@@ -11,6 +10,7 @@ from tfkit.core.arguments import CallArguments
 from tfkit.core.context import CallFrame
 from tfkit.core.input_layer import InputLayer
 from tfkit.core.layer import Layer
+from tfkit.frames import warn
 from tfkit.models.graph import Graph
 from tfkit.models.model import Model
 from tfkit.symbolic import KerasTensor
@@ -152,10 +152,9 @@ class Sequential(Model):
     def _warn_if_untraced(self) -> None:
         why, self._why_untraced = self._why_untraced, ""
         if why:
-            warnings.warn(
+            warn(
                 f"The layers of the Sequential model '{self.name}' cannot be traced, and run one by one; the "
-                f"model has no `inputs` and `outputs`. {why}",
-                stacklevel=2,
+                f"model has no `inputs` and `outputs`. {why}"
             )
 
     @property

@@ -134,6 +134,13 @@ class ModelSteps(Compiled):
             results.update(result if isinstance(result, dict) else {metric.name: result})
         return results
 
+    @property
+    def _needs_targets(self) -> bool:
+        """Whether an evaluation needs `y`: it has a loss of `compile`, and nothing of it is overridden."""
+        names = ("compute_loss", "test_step")
+        plain = all(getattr(type(self), name) is getattr(ModelSteps, name) for name in names)
+        return plain and self._compiled_loss is not None
+
     # --- Metrics -----------------------------------------------------------------------------------
 
     @property
@@ -198,8 +205,8 @@ class ModelSteps(Compiled):
         """The logs of a step of the user's."""
         if not isinstance(logs, Mapping):
             raise ValueError(
-                f"`{step.__name__}()` of {type(self).__name__} returned {brief(logs)}. Expected a dict of logs, "
-                "each a tensor: end it with `return {'loss': loss}`, or with `return "
+                f"`{step.__name__}()` of {type(self).__name__} returned {brief(logs)}. Expected a dict of "
+                "logs, each a tensor: end it with `return {'loss': loss}`, or with `return "
                 "{metric.name: metric.result() for metric in self.metrics}`."
             )
         for name, value in logs.items():

@@ -73,7 +73,8 @@ class Outputs:
             expected = [key for key in keys if key is not None]
             named = f" Expected the key {expected[0]!r}." if expected else ""
             raise ValueError(
-                f"`loss` has the keys {list(value)}, but the model has one output.{named} Pass the loss alone."
+                f"`loss` has the keys {list(value)}, but the model has one output.{named} Pass the loss "
+                "alone."
             )
         return value[0] if isinstance(value, (list, tuple)) and len(value) == 1 else value
 

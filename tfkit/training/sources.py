@@ -6,7 +6,6 @@ import contextvars
 import inspect
 import itertools
 import os
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -14,6 +13,7 @@ import tensorflow as tf
 
 from tfkit import nests
 from tfkit.brief import brief
+from tfkit.frames import warn
 from tfkit.generators import generators_in_force
 from tfkit.training import random_states
 from tfkit.training.arrays import as_tensor
@@ -59,10 +59,9 @@ def make_data(
         check_class_weight(class_weight)
     if is_batches(x):
         if batch_size is not None:
-            warnings.warn(
+            warn(
                 "Argument `batch_size` is for arrays and has no effect: a dataset or generator already gives "
-                f"batches. Received: x={type(x).__name__}, batch_size={batch_size}",
-                stacklevel=4,
+                f"batches. Received: x={type(x).__name__}, batch_size={batch_size}"
             )
         for name, value in (("y", y), ("sample_weight", sample_weight)):
             if value is not None:
@@ -245,7 +244,8 @@ def _check_fits(batch: Any, spec: Any) -> None:
         raise tf.errors.InvalidArgumentError(
             None,
             None,
-            "All batches must have one structure, and the same sizes beside the batch where the first two have. "
+            "All batches must have one structure, and the same sizes beside the batch where the first two "
+            "have. "
             f"Received first: {spec}, then: {tf.nest.map_structure(_batch_spec_of, batch)}",
         )
 

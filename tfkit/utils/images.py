@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import os
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tfkit import settings
+from tfkit.frames import warn
 from tfkit.tracebacks import shortened
 
 Image: Any
@@ -111,7 +111,7 @@ def save_img(
         file_format = "jpeg"
     img = array_to_img(x, data_format, scale)
     if img.mode == "RGBA" and file_format == "jpeg":
-        warnings.warn("JPEG has no transparency: the image is saved as RGB.", stacklevel=2)
+        warn("JPEG has no transparency: the image is saved as RGB.")
         img = img.convert("RGB")
     img.save(path, format=file_format, **kwargs)
 

@@ -49,11 +49,12 @@ def make(name: str, keras: object, folder: Path) -> dict[str, object]:
     """Runs the program of a mistake.
 
     Returns:
-        The error's type, what Python prints, its lines, those of a notebook or `None`, the number of tracebacks,
-        and the marked lines that are not shown.
+        The error's type, what Python prints, its lines, those of a notebook or `None`, the number of
+        tracebacks, and the marked lines that are not shown.
     """
     path = folder / f"{''.join(c if c.isalnum() else '_' for c in name)}.py"
-    source = MISTAKES[name].strip() + "\n"
+    # AutoGraph takes functions for the same whose code is the same and begins at the same line.
+    source = "\n" * list(MISTAKES).index(name) + MISTAKES[name].strip() + "\n"
     path.write_text(source, encoding="utf-8")
     values = {"keras": keras, "__name__": "__main__", "__file__": str(path)}
     exec(PREFACE, values)
