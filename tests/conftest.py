@@ -13,7 +13,7 @@ from tfkit.datasets import mnist as mnist_dataset
 
 
 def pytest_addoption(parser):
-    """Tests see the tracebacks that users see; `--all-frames` shows tfkit's and TensorFlow's lines as well."""
+    """Tests see the tracebacks that users see; `--all-frames` shows tfkit's and TensorFlow's lines."""
     parser.addoption("--all-frames", action="store_true", help="show all frames of tracebacks")
 
 
