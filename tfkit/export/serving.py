@@ -25,12 +25,14 @@ from tfkit.export.saved_model import archive_of
 from tfkit.export.verification import Case, expected, verify
 from tfkit.export.warmup import read_warmup, write_warmup
 from tfkit.saving.atomic import sync, sync_tree
+from tfkit.tracebacks import shortened
 
 _TEMPORARY = ".tfkit-"
 _ABANDONED = 24 * 3600.0  # seconds after which a temporary folder is nobody's
 _TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
 
 
+@shortened
 def to_serving(
     model: Any,
     base_dir: Any,

@@ -13,8 +13,10 @@ from tfkit.core.input_layer import InputLayer
 from tfkit.models.model import Functional
 from tfkit.models.sequential import Sequential
 from tfkit.symbolic import KerasTensor
+from tfkit.tracebacks import shortened
 
 
+@shortened
 def clone_model(
     model: Any,
     input_tensors: Any = None,
@@ -24,7 +26,8 @@ def clone_model(
 ) -> Any:
     """Returns a model of the same structure, with new layers and newly drawn weights.
 
-    It is compiled as the model is. A functional model whose class has a constructor of its own gives a plain `Functional` model.
+    It is compiled as the model is. A functional model whose class has a constructor of its own gives a
+    plain `Functional` model.
 
     Args:
         model: a functional or Sequential model; any other is made again from its configuration.
