@@ -213,7 +213,10 @@ def test_a_version_is_never_replaced(dense, tmp_path):
     [
         ({"name": "a/b"}, "name='a/b'"),
         ({"name": ".a"}, "name='.a'"),
+        ({"name": "a:b"}, "name='a:b'"),
         ({"name": "a", "version": 0}, "version=0"),
+        ({"name": "a", "version": True}, "version=True"),
+        ({"name": "a", "version": 20261122083000123456}, "largest that TF Serving can read"),
         ({"name": "a", "keep": 0}, "keep=0"),
         ({"name": "a", "warmup": np.zeros((2, 3))}, r"Expected: float32 \(None, 2\)"),
         ({"name": "a", "warmup": WORDS}, "Received: object"),
@@ -223,6 +226,72 @@ def test_bad_arguments_are_refused_before_anything_is_written(dense, tmp_path, a
     with pytest.raises(ValueError, match=message):
         tfkit.export.to_serving(dense, tmp_path, **arguments)
     assert not os.listdir(tmp_path)
+
+
+def test_a_folder_whose_number_tf_serving_cannot_read_is_no_version(dense, tmp_path):
+    fake_version(tmp_path / "m", 20261122083000123456)
+    fake_version(tmp_path / "m", "9" * 200)
+    fake_version(tmp_path / "m", "٣")  # A digit, and no number to TF Serving.
+    fake_version(tmp_path / "m", "007")
+    assert tfkit.export.to_serving(dense, tmp_path, name="m", keep=1).name == "8"
+    assert not (tmp_path / "m" / "007").exists()
+    assert (tmp_path / "m" / "20261122083000123456").exists()
+
+
+def test_no_version_follows_the_largest(dense, tmp_path):
+    fake_version(tmp_path / "m", 2**63 - 1)
+    with pytest.raises(ValueError, match="no version after 9223372036854775807"):
+        tfkit.export.to_serving(dense, tmp_path, name="m")
+
+
+class Counting(layers.Layer):
+    """Adds how often it was called."""
+
+    def build(self, input_shape):
+        self.calls = self.add_weight(shape=(), initializer="zeros", trainable=False)
+
+    def call(self, x):
+        self.calls.assign_add(1.0)
+        return x + self.calls
+
+
+def test_the_check_leaves_the_state_as_it_was(tmp_path):
+    counting = Counting()
+    counting(np.ones((2, 2), "float32"))
+    sample = np.zeros((2, 2), "float32")
+    folder = tfkit.export.to_serving(counting, tmp_path, name="counting", warmup=sample)
+    assert float(counting.calls) == 1
+    with c_api.SavedModel(folder) as served:  # The version begins with the state that was exported.
+        (output,) = served.run(
+            "serve", **{next(iter(served.signatures["serve"].inputs)): sample}
+        ).values()
+    np.testing.assert_array_equal(output, 2.0)
+
+
+def test_a_layer_with_a_state_is_published_as_it_stands(tmp_path):
+    model = tfkit.Sequential(
+        [tfkit.Input(batch_shape=(2, 3, 4)), layers.GRU(3, stateful=True), layers.Dense(2)]
+    )
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype("float32")
+    model.predict(x, verbose=0)
+    (before,) = (state.numpy() for state in model.layers[0].states)
+    tfkit.export.to_serving(model, tmp_path, name="gru", warmup=x)
+    np.testing.assert_array_equal(model.layers[0].states[0], before)
+
+
+class Changeable(layers.Layer):
+    """Computes one thing in plain Python and another in a trace."""
+
+    def call(self, x):
+        return x * 2 if tf.executing_eagerly() else x
+
+
+def test_the_check_compares_with_plain_python(tmp_path):
+    layer = Changeable()
+    for _ in range(2):  # The second call is compiled.
+        layer(np.ones((2, 2), "float32"))
+    with pytest.raises(VerificationError, match="gives other values"):
+        tfkit.export.to_serving(layer, tmp_path, name="changeable")
 
 
 def test_made_up_inputs_that_do_not_fit_ask_for_a_sample(dense, tmp_path):

@@ -22,7 +22,8 @@ import tensorflow as tf
 from tfkit.export.archive import DEFAULT, ExportArchive
 from tfkit.export.samples import made_up, samples_by_endpoint
 from tfkit.export.saved_model import archive_of
-from tfkit.export.verification import Case, expected, verify
+from tfkit.export.verification import Case, expected, unchanged, verify
+from tfkit.export.versions import LARGEST, versions_in
 from tfkit.export.warmup import read_warmup, write_warmup
 from tfkit.saving.atomic import sync, sync_tree
 
@@ -94,7 +95,7 @@ def to_serving(
         if requests:
             write_warmup(written, folder.name, requests)
             cases += read_warmup(written)
-        verify(written, {**archive.endpoints, DEFAULT: archive.default}, cases)
+        verify(written, {**archive.endpoints, DEFAULT: archive.default}, cases, archive.state)
         sync_tree(written)
         published = _publish(written, folder, version)
     if keep is not None:
@@ -103,9 +104,9 @@ def to_serving(
 
 
 def _model_folder(base_dir: Any, name: str | None) -> Path:
-    if not name or name.startswith(".") or "/" in name:
+    if not name or name.startswith(".") or "/" in name or ":" in name:
         raise ValueError(
-            "Expected `name`: the name of the served model, without slash and no dot in front. "
+            "Expected `name`: the name of the served model, without slash or colon and no dot in front. "
             f"Received: name={name!r}"
         )
     return Path(os.path.abspath(base_dir), name)
@@ -113,9 +114,13 @@ def _model_folder(base_dir: Any, name: str | None) -> Path:
 
 def _check_numbers(folder: Path, version: int | None, keep: int | None) -> None:
     for what, number in (("version", version), ("keep", keep)):
-        if number is not None and (not isinstance(number, int) or number < 1):
-            raise ValueError(f"Expected `{what}` of 1 or more. Received: {what}={number!r}")
-    if version is not None and version in _versions(folder):
+        is_number = isinstance(number, int) and not isinstance(number, bool)
+        if number is not None and not (is_number and 1 <= number <= LARGEST):
+            raise ValueError(
+                f"Expected `{what}`: an integer from 1 to {LARGEST}, the largest that TF Serving can read. "
+                f"Received: {what}={number!r}"
+            )
+    if version is not None and version in versions_in(folder):
         raise FileExistsError(f"Version {version} is there already: {folder / str(version)}")
 
 
@@ -130,7 +135,8 @@ def _cases(
         if inputs is None:
             inputs = made_up(endpoint)
             try:
-                expected(endpoint, inputs)
+                with unchanged(archive.state):
+                    expected(endpoint, inputs)
             except (tf.errors.OpError, ValueError) as error:
                 raise ValueError(
                     f"Cannot check endpoint '{name}' with made-up inputs: {error}. Pass a sample, as "
@@ -153,18 +159,19 @@ def _temporary(folder: Path) -> Iterator[Path]:
         yield Path(temporary)
 
 
-def _versions(folder: Path) -> dict[int, Path]:
-    """The versions in a folder by number; TF Serving reads `007` as 7."""
-    if not folder.is_dir():
-        return {}
-    entries = [Path(entry.path) for entry in os.scandir(folder)]
-    return {int(path.name): path for path in entries if path.name.isascii() and path.name.isdigit()}
+def _next(folder: Path) -> int:
+    newest = max(versions_in(folder), default=0)
+    if newest == LARGEST:
+        raise ValueError(
+            f"There is no version after {LARGEST}, which is in {folder}. Remove it, or pass `version`."
+        )
+    return newest + 1
 
 
 def _publish(written: Path, folder: Path, version: int | None) -> Path:
     """Gives a finished folder its number. A number that another exporter took meanwhile is refused."""
     while True:
-        target = folder / str(version or max(_versions(folder), default=0) + 1)
+        target = folder / str(version or _next(folder))
         try:
             os.rename(written, target)  # Fails where there is a folder with something in it.
         except OSError as error:
@@ -179,7 +186,7 @@ def _publish(written: Path, folder: Path, version: int | None) -> Path:
 
 def _prune(folder: Path, keep: int, published: Path) -> None:
     """Takes all but the newest versions away, never the one that was just published."""
-    versions = _versions(folder)
+    versions = versions_in(folder)
     for number in sorted(versions)[:-keep]:
         if versions[number] != published:
             with _temporary(folder) as temporary, contextlib.suppress(FileNotFoundError):
