@@ -20,6 +20,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.export.archive import DEFAULT, ExportArchive
+from tfkit.export.json_dtypes import warn_of_others
 from tfkit.export.samples import made_up, samples_by_endpoint
 from tfkit.export.saved_model import archive_of
 from tfkit.export.verification import Case, expected, unchanged, verify
@@ -100,6 +101,7 @@ def to_serving(
         published = _publish(written, folder, version)
     if keep is not None:
         _prune(folder, keep, published)
+    warn_of_others(archive.endpoints)
     return published
 
 
