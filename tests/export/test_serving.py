@@ -297,6 +297,16 @@ def test_the_check_compares_with_plain_python(tmp_path):
         tfkit.export.to_serving(layer, tmp_path, name="changeable")
 
 
+def test_examples_are_made_up_too(dense, tmp_path):
+    endpoints = {
+        "labels": tfkit.export.classify(dense),
+        "numbers": tfkit.export.regress(tfkit.Sequential([tfkit.Input((2,)), layers.Dense(1)])),
+    }
+    folder = tfkit.export.to_serving(dense, tmp_path, name="a", endpoints=endpoints)
+    with c_api.SavedModel(folder) as served:
+        assert {"labels", "numbers"} <= served.signatures.keys()
+
+
 def test_made_up_inputs_that_do_not_fit_ask_for_a_sample(dense, tmp_path):
     function = tf.function(
         lambda text: tf.io.decode_raw(text, tf.float32) + tf.strings.to_number(text)
