@@ -1,5 +1,6 @@
 """`to_serving`: versions that appear whole, checked, with warm-up requests, and go away as whole."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -175,12 +176,14 @@ def test_the_next_number_and_old_versions_pruned(dense, tmp_path):
     for number in (2, 9, 10):
         fake_version(folder, number)
     (folder / "notes").mkdir()
-    (folder / ".tfkit-dead").mkdir()
-    os.utime(folder / ".tfkit-dead", (0, 0))
-    (folder / ".tfkit-alive").mkdir()
+    (folder / ".tfkit.dead.tmp").mkdir()
+    (folder / ".tfkit.alive.tmp").mkdir()
+    alive = os.open(folder / ".tfkit.alive.tmp", os.O_RDONLY)
+    fcntl.flock(alive, fcntl.LOCK_EX)
     published = tfkit.export.to_serving(dense, tmp_path, name="dense", keep=2)
     assert published.name == "11"
-    assert sorted(os.listdir(folder)) == [".tfkit-alive", "10", "11", "notes"]
+    assert sorted(os.listdir(folder)) == [".tfkit.alive.tmp", "10", "11", "notes"]
+    os.close(alive)
     with c_api.SavedModel(published) as model:
         assert set(model.signatures) == {"serve", "serving_default"}
 

@@ -10,10 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
-import tempfile
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +22,8 @@ from tfkit.export.saved_model import archive_of
 from tfkit.export.verification import Case, expected, unchanged, verify
 from tfkit.export.versions import LARGEST, versions_in
 from tfkit.export.warmup import read_warmup, write_warmup
-from tfkit.saving.atomic import sync, sync_tree
+from tfkit.saving.atomic import sync, sync_tree, temporary_folder
 
-_TEMPORARY = ".tfkit-"
-_ABANDONED = 24 * 3600.0  # seconds after which a temporary folder is nobody's
 _TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
 
 
@@ -89,8 +83,7 @@ def to_serving(
     cases, requests = _cases(archive, warmup)
 
     folder.mkdir(parents=True, exist_ok=True)
-    _remove_abandoned(folder)
-    with _temporary(folder) as temporary:
+    with temporary_folder(folder) as temporary:
         written = temporary / "model"
         archive.write_into(written)
         if requests:
@@ -154,13 +147,6 @@ def _cases(
 # --- Folders ------------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def _temporary(folder: Path) -> Iterator[Path]:
-    """A folder on the same file system, whose name is no number."""
-    with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=folder) as temporary:
-        yield Path(temporary)
-
-
 def _next(folder: Path) -> int:
     newest = max(versions_in(folder), default=0)
     if newest == LARGEST:
@@ -191,14 +177,5 @@ def _prune(folder: Path, keep: int, published: Path) -> None:
     versions = versions_in(folder)
     for number in sorted(versions)[:-keep]:
         if versions[number] != published:
-            with _temporary(folder) as temporary, contextlib.suppress(FileNotFoundError):
+            with temporary_folder(folder) as temporary, contextlib.suppress(FileNotFoundError):
                 os.rename(versions[number], temporary / "model")
-
-
-def _remove_abandoned(folder: Path) -> None:
-    """Removes what exporters that were killed have left."""
-    for entry in os.scandir(folder):
-        if entry.name.startswith(_TEMPORARY) and entry.is_dir(follow_symlinks=False):
-            with contextlib.suppress(FileNotFoundError):
-                if time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED:
-                    shutil.rmtree(entry.path, ignore_errors=True)
