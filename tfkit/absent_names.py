@@ -9,12 +9,14 @@ from types import ModuleType
 from typing import Any
 
 _DATASETS = "Load the data by other means, for one with the package `tensorflow_datasets`."
-_FOLDERS = "Make a `tf.data.Dataset`: `tf.data.Dataset.list_files(...)` and a `map` that reads a file."
+_FOLDERS = (
+    "Make a `tf.data.Dataset`: `tf.data.Dataset.list_files(...)` and a `map` that reads a file."
+)
 _IMAGES = "Change images in the pipeline: `dataset.map(...)` with functions of `tf.image` and `ops.image`."
 _LOOKUP = "Use `tf.lookup` and `tf.strings` in the pipeline: `dataset.map(...)`."
 _APPLICATIONS = (
-    "Load a model that Keras has saved: `keras.applications.ResNet50().save('resnet.keras')` once, with Keras, "
-    "then `tfkit.models.load_model('resnet.keras')`, as far as tfkit has its layers."
+    "Load a model that Keras has saved: `keras.applications.ResNet50().save('resnet.keras')` once, with "
+    "Keras, then `tfkit.models.load_model('resnet.keras')`, as far as tfkit has its layers."
 )
 _QUANTIZATION = "Export the model and quantize that: `model.export(path, format='litert')`."
 _DISTRIBUTION = "Build the model under the `scope()` of a strategy of `tf.distribute`."
@@ -41,8 +43,9 @@ ABSENT: dict[str, dict[str, str]] = {
     "config": {
         "set_backend": _OTHER_ENGINE,
         "is_nnx_enabled": _OTHER_ENGINE,
-        "enable_unsafe_deserialization": "A file of tfkit's cannot run code. Pass `custom_objects`, or register "
-        "the function.",
+        "enable_unsafe_deserialization": (
+            "A file of tfkit's cannot run code. Pass `custom_objects`, or register the function."
+        ),
         "max_epochs max_steps_per_epoch set_max_epochs set_max_steps_per_epoch": (
             "Pass `epochs` and `steps_per_epoch` to `fit()`."
         ),
@@ -77,7 +80,7 @@ ABSENT: dict[str, dict[str, str]] = {
         "GroupQueryAttention": "Use `ops.dot_product_attention` in a layer of your own.",
         "ReversibleEmbedding": "Multiply by `ops.transpose(embedding.embeddings)` in a layer of your own.",
         "Rescaling": "Use `layers.Lambda(lambda x: x / 255)`, or scale the data in the pipeline.",
-        "Normalization": "Use `layers.Lambda(lambda x: (x - mean) / std)`, or scale the data in the pipeline.",
+        "Normalization": "Use `layers.Lambda(lambda x: (x - mean) / std)`, or scale the data before.",
         "Resizing CenterCrop": "Use `tf.image.resize` and `tf.image.central_crop` in the pipeline.",
         "AugMix AutoContrast ContrastLimitedAdaptiveHistogramEqualization CutMix Equalization MixUp "
         "MaxNumBoundingBoxes Pipeline RandAugment RandomBrightness RandomColorDegeneration "
@@ -94,7 +97,7 @@ ABSENT: dict[str, dict[str, str]] = {
     },
     "ops.image": {"elastic_transform": "Use `ops.image.map_coordinates`."},
     "optimizers": {
-        "MultiOptimizer OptimizerMap": "Override `train_step` and apply an optimizer to each group of weights.",
+        "MultiOptimizer OptimizerMap": "Override `train_step`, with an optimizer for each group of weights.",
         "legacy": "Use the optimizer of the same name.",
     },
     "preprocessing": {

@@ -22,7 +22,9 @@ from tfkit.core.arguments import (
     CallArguments,
     CallSignature,
     as_tensors,
+    check_name,
     check_tensors,
+    check_trainable,
     shapes_of,
     unknown_arguments,
 )
@@ -103,16 +105,8 @@ class Layer(Stateful):
         input_shape = kwargs.pop("input_shape", None if input_dim is None else (input_dim,))
         if kwargs:
             raise unknown_arguments(type(self), kwargs)
-        if name is not None and (not isinstance(name, str) or "/" in name):
-            raise ValueError(
-                "Argument `name` must be a string and cannot contain character `/`. "
-                f"Received: name={name} (of type {type(name).__name__})"
-            )
-        if not isinstance(trainable, bool):
-            raise ValueError(
-                "Expected `trainable` to be a boolean. "
-                f"Received: trainable={trainable} (of type {type(trainable).__name__})"
-            )
+        check_name(name)
+        check_trainable(trainable)
         self._name = name or auto_name(type(self).__name__)
         self._auto_named = name is None
         self._trainable = trainable
