@@ -43,8 +43,9 @@ ABSENT: dict[str, dict[str, str]] = {
     "config": {
         "set_backend": _OTHER_ENGINE,
         "is_nnx_enabled": _OTHER_ENGINE,
-        "enable_unsafe_deserialization": "A file of tfkit's cannot run code. Pass `custom_objects`, or "
-        "register the function.",
+        "enable_unsafe_deserialization": (
+            "A file of tfkit's cannot run code. Pass `custom_objects`, or register the function."
+        ),
         "max_epochs max_steps_per_epoch set_max_epochs set_max_steps_per_epoch": (
             "Pass `epochs` and `steps_per_epoch` to `fit()`."
         ),
@@ -79,7 +80,7 @@ ABSENT: dict[str, dict[str, str]] = {
         "GroupQueryAttention": "Use `ops.dot_product_attention` in a layer of your own.",
         "ReversibleEmbedding": "Multiply by `ops.transpose(embedding.embeddings)` in a layer of your own.",
         "Rescaling": "Use `layers.Lambda(lambda x: x / 255)`, or scale the data in the pipeline.",
-        "Normalization": "Use `layers.Lambda(lambda x: (x - mean) / std)`, or scale in the pipeline.",
+        "Normalization": "Use `layers.Lambda(lambda x: (x - mean) / std)`, or scale the data before.",
         "Resizing CenterCrop": "Use `tf.image.resize` and `tf.image.central_crop` in the pipeline.",
         "AugMix AutoContrast ContrastLimitedAdaptiveHistogramEqualization CutMix Equalization MixUp "
         "MaxNumBoundingBoxes Pipeline RandAugment RandomBrightness RandomColorDegeneration "
@@ -96,7 +97,7 @@ ABSENT: dict[str, dict[str, str]] = {
     },
     "ops.image": {"elastic_transform": "Use `ops.image.map_coordinates`."},
     "optimizers": {
-        "MultiOptimizer OptimizerMap": "Override `train_step`: apply an optimizer to each group of weights.",
+        "MultiOptimizer OptimizerMap": "Override `train_step`, with an optimizer for each group of weights.",
         "legacy": "Use the optimizer of the same name.",
     },
     "preprocessing": {

@@ -22,7 +22,9 @@ from tfkit.core.arguments import (
     CallArguments,
     CallSignature,
     as_tensors,
+    check_name,
     check_tensors,
+    check_trainable,
     unknown_arguments,
 )
 from tfkit.core.attributes import calling_layer
@@ -117,13 +119,8 @@ class Layer(Copied, Stateful):
         input_shape = kwargs.pop("input_shape", None if input_dim is None else (input_dim,))
         if kwargs:
             raise unknown_arguments(type(self), kwargs)
-        if name is not None:
-            _check_name(name)
-        if not isinstance(trainable, bool):
-            raise ValueError(
-                "Expected `trainable` to be a boolean. "
-                f"Received: trainable={trainable} (of type {type(trainable).__name__})"
-            )
+        check_name(name)
+        check_trainable(trainable)
         self._name = name or auto_name(type(self).__name__)
         self._auto_named = name is None
         self._trainable = trainable
@@ -388,7 +385,7 @@ class Layer(Copied, Stateful):
 
     @name.setter
     def name(self, name: str) -> None:
-        _check_name(name)
+        check_name(name)
         self._name, self._auto_named = name, False
 
     @property
@@ -473,11 +470,3 @@ class Layer(Copied, Stateful):
     def build_from_config(self, config: dict[str, Any]) -> None:
         """Makes the weights as they were when `get_build_config` gave `config`."""
         building.build_from_config(self, config)
-
-
-def _check_name(name: Any) -> None:
-    if not isinstance(name, str) or "/" in name:
-        raise ValueError(
-            "Argument `name` must be a string and cannot contain character `/`. "
-            f"Received: name={name} (of type {type(name).__name__})"
-        )
