@@ -11,16 +11,17 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FLOORS = {
-    0: """budget config datasets device_scope dtype_policies dtypes execution forks function_defs generators
-        guards kernel_errors masking names nests ops per_thread philox random recomputation registry
-        serialization settings shared_programs symbolic tensorflow_alone tensorflow_faults tree variables
-        version xla xla_equals""",
+    0: """budget config copying datasets device_scope dtype_policies dtypes execution forks frames
+        function_defs generators guards kernel_errors masking names nests notebooks ops
+        per_thread philox random recomputation registry serialization settings shared_programs
+        symbolic tensorflow_alone tensorflow_faults tree variable_operators variables version
+        watching xla xla_equals""",
     1: "activations constraints initializers losses metrics mixed_precision optimizers regularizers",
     2: "core",
     # `saving`, `export` and `interop` work on any layer. Models stand above: `Model.save` calls them.
     3: "export interop layers saving training",
     4: "models",
-    5: "backend cli preprocessing serving utils",
+    5: "backend cli preprocessing serving utils wrappers",
     6: "__init__ __main__",
 }
 FLOOR = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()}
@@ -32,12 +33,13 @@ OPTIONAL = {
     "grpc",
     "ml_dtypes",
     "onnx",
+    "sklearn",
     "tensorflow_serving",
     "tf2onnx",
 }
 
 # A module that the user names; the packages of an extra, in a table.
-NAMED_BY_STRINGS = {"tfkit.cli.convert", "tfkit.serving.packages"}
+NAMED_BY_STRINGS = {"tfkit.cli.convert", "tfkit.serving.packages", "tfkit.wrappers.__init__"}
 # A folder that runs without tfkit, wherever it stands.
 COPIED = "tfkit.export.c_api"
 

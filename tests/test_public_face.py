@@ -28,6 +28,8 @@ def names_of(module):
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names.update(target.id for target in targets if isinstance(target, ast.Name))
+            if targets[0].id == "__all__":  # Of names that are imported when they are used.
+                names.update(ast.literal_eval(node.value))
     return sorted(name for name in names if not name.startswith("_") or name == "__version__")
 
 

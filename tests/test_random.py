@@ -219,3 +219,9 @@ def test_masks_inside_xla_are_those_outside(count):
     np.testing.assert_array_equal(draw(seed), expected)
     np.testing.assert_array_equal(compiled(seed), expected)
     np.testing.assert_array_equal(SharedProgram(compiled)(seed), expected)
+
+
+def test_generator_refuses_unknown_arguments():
+    for module in (random, keras.random):
+        with pytest.raises(ValueError, match="Unrecognized keyword arguments"):
+            module.SeedGenerator(sed=5)

@@ -1,5 +1,6 @@
 """Variables: made by one set of rules, and lent values that they give back whatever happens."""
 
+import keras as oracle
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -197,3 +198,210 @@ def test_a_variable_that_is_made_while_tracing_belongs_to_no_trace():
     np.testing.assert_array_equal(run(), [1.0, 1.0])
     np.testing.assert_array_equal(made[0].numpy(), [1.0, 1.0])
     np.testing.assert_array_equal(made[1].numpy(), [3, 0])
+
+
+# --- With Keras's interface ---------------------------------------------------------------------------
+
+
+VARIABLES = {
+    "float": lambda k: k.Variable(0.0),
+    "int": lambda k: k.Variable(1),
+    "bool": lambda k: k.Variable(True),
+    "array": lambda k: k.Variable(np.zeros(3)),
+    "cast": lambda k: k.Variable(1.5, dtype="int32"),
+    "name": lambda k: k.Variable("zeros", shape=(2,), name="x"),
+    "initializer": lambda k: k.Variable(k.initializers.Ones(), shape=(2,), trainable=False),
+    "function": lambda k: k.Variable(lambda shape, dtype: tf.ones(shape, dtype), (2,), "float16"),
+}
+
+
+@pytest.mark.parametrize("make", VARIABLES.values(), ids=VARIABLES)
+def test_variable_is_made_as_in_keras(make):
+    ours, theirs = make(keras), make(oracle)
+    assert isinstance(ours, keras.Variable)
+    assert isinstance(ours, tf.Variable)
+    assert (ours.dtype, ours.shape, ours.trainable) == (
+        theirs.dtype,
+        theirs.shape,
+        theirs.trainable,
+    )
+    assert ours.ndim == theirs.ndim
+    assert ours.name.rstrip("_0123456789") == theirs.name.rstrip("_0123456789")
+    assert ours.path == ours.name
+    np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
+REFUSED = [
+    ({"initializer": "zeros"}, "`shape` argument should be specified"),
+    ({"initializer": 0.0, "name": "a/b"}, "cannot contain character `/`"),
+    ({"initializer": 0.0, "layout": 1}, "`layout` must be None"),
+    ({"initializer": 0.0, "aggregation": "product"}, "Unknown `aggregation`"),
+    ({"initializer": 0.0, "synchronization": "never"}, "Unknown `synchronization`"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED)
+def test_a_variable_that_cannot_be_made_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        keras.Variable(**arguments)
+
+
+OPERATIONS = {
+    "int + float": lambda i, f: i + 1.5,
+    "float - int": lambda i, f: 1.5 - i,
+    "int / int": lambda i, f: i / 2,
+    "int / float variable": lambda i, f: i / f,
+    "float * int tensor": lambda i, f: f * tf.constant(2),
+    "int + float tensor": lambda i, f: i + tf.constant(1.5),
+    "power": lambda i, f: i**2,
+    "compare": lambda i, f: f > i,
+    "value": lambda i, f: f.value + 1,
+    "value of both": lambda i, f: f.value * f.value,
+    "minus": lambda i, f: -f.value,
+    "index": lambda i, f: f.value[0],
+    "numpy": lambda i, f: np.asarray(f.value),
+    "function": lambda i, f: tf.reduce_sum(f.value),
+}
+
+
+@pytest.mark.parametrize("operate", OPERATIONS.values(), ids=OPERATIONS)
+def test_arithmetic_is_that_of_keras(operate):
+    ours, theirs = (operate(k.Variable(2), k.Variable([1.0, 3.0])) for k in (keras, oracle))
+    assert ours.dtype == theirs.dtype
+    np.testing.assert_array_equal(ours, theirs)
+
+
+CHANGES = {
+    "float to int": lambda i, f: i.assign(3.7),
+    "bool": lambda i, f: i.assign_add(True),
+    "float tensor": lambda i, f: i.assign_add(tf.constant(2.2)),
+    "int tensor": lambda i, f: f.assign_sub(tf.constant([1, 1])),
+    "broadcast": lambda i, f: f.assign_add(1),
+    "int64 array": lambda i, f: f.assign(np.array([4, 5])),
+    "value": lambda i, f: f.assign(f.value + 1),
+}
+
+
+@pytest.mark.parametrize("traced", [False, True], ids=["eager", "traced"])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_assigning_casts_as_keras_does(change, traced):
+    results = []
+    for k in (keras, oracle):
+        i, f = k.Variable(2), k.Variable([1.0, 3.0])
+        run = tf.function(change) if traced and k is keras else change
+        if traced and k is keras:
+            tf.function(lambda i=i, f=f: tf.identity(change(i, f)))()
+        else:
+            run(i, f)
+        results.append([i.numpy(), *f.numpy()])
+    assert results[0] == results[1]
+
+
+def test_a_value_of_another_shape_is_refused():
+    variable = keras.Variable([1.0, 2.0], name="pair")
+    for change in (variable.assign, variable.assign_add, variable.assign_sub):
+        with pytest.raises(ValueError, match="shape"):
+            change([1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match=r"'pair' has shape \(2,\).*Received"):
+        variable.assign(1.0)
+    np.testing.assert_array_equal(variable, [1.0, 2.0])
+
+
+def test_value_is_a_method_too_as_in_tensorflow():
+    variable = keras.Variable([1.0, 2.0])
+
+    @tf.function
+    def run():
+        return variable.value() + variable.value
+
+    assert isinstance(variable.value(), tf.Tensor)
+    np.testing.assert_array_equal(run(), [2.0, 4.0])
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(variable.value() * 3 + variable.value**2)
+    np.testing.assert_array_equal(tape.gradient(loss, variable), [5.0, 7.0])
+    variable.value.assign([0.0, 0.0])
+    assert not variable.numpy().any()
+    assert not callable(variable)
+
+
+def test_weights_have_names_paths_and_axes():
+    dense = keras.layers.Dense(2, name="scores")
+    dense.build((None, 3))
+    assert [(w.name, w.path, w.ndim) for w in dense.weights] == [
+        ("kernel", "scores/kernel", 2),
+        ("bias", "scores/bias", 1),
+    ]
+    assert keras.metrics.Mean().variables[0].name == "total"
+    optimizer = keras.optimizers.Adam()
+    optimizer.build(dense.trainable_weights)
+    assert optimizer.variables[2].name == "scores_kernel_momentum"
+    assert all(isinstance(variable, keras.Variable) for variable in optimizer.variables)
+    mixed = keras.layers.Dense(2, dtype="mixed_bfloat16")
+    mixed.build((None, 3))
+    assert mixed.kernel.name == "kernel"
+    assert isinstance(mixed.kernel, keras.Variable)
+    own = tf.Variable(1.0, name="own")
+    assert own.name == "own:0"
+    assert not isinstance(own, keras.Variable)
+
+
+def test_a_variable_in_an_attribute_is_tracked_like_a_weight():
+    class Scale(keras.layers.Layer):
+        def build(self, input_shape):
+            self.scale = keras.Variable("ones", shape=(input_shape[-1],), dtype="float32")
+            self.steps = keras.Variable(0, trainable=False)
+
+        def call(self, inputs):
+            self.steps.assign_add(keras.ops.shape(inputs)[0])
+            return inputs * self.scale
+
+    model = keras.Sequential([Scale()])
+    model.compile("sgd", "mse")
+    x = np.ones((4, 3), "float32")
+    model.fit(x, 2 * x, verbose=0)
+    (layer,) = model.layers
+    assert [w.shape for w in model.trainable_weights] == [(3,)]
+    assert len(model.weights) == 2
+    assert int(layer.steps) == 4
+    assert (layer.scale.numpy() > 1).all()
+
+
+def test_a_metric_counts_with_integers():
+    class Rows(keras.metrics.Metric):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            self.rows = self.add_weight(name="rows", initializer="zeros")
+
+        def update_state(self, y_true, y_pred, sample_weight=None):
+            self.rows.assign_add(keras.ops.shape(y_pred)[0])
+
+        def result(self):
+            return self.rows
+
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse", metrics=[Rows(name="rows")])
+    x = np.ones((5, 3))
+    assert model.fit(x, x[:, :1], verbose=0, batch_size=2).history["rows"] == [5.0]
+
+
+def test_variables_of_a_strategy_have_the_interface():
+    strategy = tf.distribute.MirroredStrategy(["cpu:0"])
+    with strategy.scope():
+        variable = keras.Variable([1.0, 2.0], name="pair")
+    assert isinstance(variable, keras.Variable)
+    assert variable.name == "pair"
+    variable.assign_add(1)
+    np.testing.assert_array_equal(variable.value(), [2.0, 3.0])
+
+
+def test_variables_are_saved_by_tensorflow(tmp_path):
+    module = tf.Module()
+    module.variable = keras.Variable([1.0, 2.0], name="pair")
+    module.get = tf.function(lambda: module.variable * 2, input_signature=[])
+    tf.saved_model.save(module, str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    np.testing.assert_array_equal(loaded.get(), [2.0, 4.0])
+    path = tf.train.Checkpoint(module).save(str(tmp_path / "checkpoint"))
+    module.variable.assign([0.0, 0.0])
+    tf.train.Checkpoint(module).restore(path).assert_consumed()
+    np.testing.assert_array_equal(module.variable, [1.0, 2.0])

@@ -25,6 +25,7 @@ from tfkit import regularizers as regularizers
 from tfkit import saving as saving
 from tfkit import tree as tree
 from tfkit import utils as utils
+from tfkit import wrappers as wrappers
 from tfkit.core.input_layer import Input as Input
 from tfkit.core.input_spec import InputSpec as InputSpec
 from tfkit.core.layer import Layer as Layer
@@ -43,5 +44,6 @@ from tfkit.random import SeedGenerator as SeedGenerator
 from tfkit.regularizers import Regularizer as Regularizer
 from tfkit.symbolic import KerasTensor as KerasTensor
 from tfkit.training import callbacks as callbacks
+from tfkit.variables import Variable as Variable
 from tfkit.version import __version__ as __version__
 from tfkit.version import version as version

@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import tensorflow as tf
 
-from tfkit import config, registry, serialization
+from tfkit import config, registry, serialization, watching
 
 _Axes = int | Sequence[int]
 
 
-class Constraint:
+class Constraint(watching.Watched):
     """The base of constraints: functions that project a variable's value after each update.
 
     A subclass defines `__call__(w)`, which returns the projected value, and `get_config()` where

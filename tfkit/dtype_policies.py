@@ -18,14 +18,20 @@ from tfkit.serialization import deserialize_keras_object, resolve, serialize_ker
 _MIXED = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
 
 
+# `None` follows the default float type.
+_global_policy: PerThread[DTypePolicy | None] = PerThread("dtype policy", None)
+
+
 class DTypePolicy:
     """In which dtype a layer computes and in which it keeps its weights.
 
     Args:
         name: a dtype such as `"float32"` or `"bfloat16"` (both are that dtype), or `"mixed_float16"`,
-            `"mixed_bfloat16"` (computes in 16 bits, weights in `float32`).
+            `"mixed_bfloat16"` (computes in 16 bits, weights in `float32`); that of the global policy
+            unless given.
 
     Raises:
+        TypeError: for anything that is no string.
         ValueError: for any other name.
 
     Example:
@@ -35,7 +41,14 @@ class DTypePolicy:
     """
 
     def __init__(self, name: str | None = None) -> None:
-        name = settings.floatx() if name is None else name
+        if name is None:
+            chosen = _global_policy.get()
+            name = settings.floatx() if chosen is None else chosen.name
+        if not isinstance(name, str):
+            raise TypeError(
+                "The name of a dtype policy must be a string, such as 'mixed_float16'. Received: "
+                f"name={name!r} (of type {type(name).__name__})"
+            )
         if name in _MIXED:
             self._compute_dtype, self._variable_dtype = _MIXED[name], "float32"
         else:
@@ -98,9 +111,6 @@ FloatDTypePolicy = DTypePolicy
 
 register_builtins("", [DTypePolicy], {"FloatDTypePolicy": DTypePolicy})
 
-# `None` follows the default float type.
-_global_policy: PerThread[DTypePolicy | None] = PerThread("dtype policy", None)
-
 
 def dtype_policy() -> DTypePolicy:
     """The policy of layers that are given none: the default float type unless set."""
@@ -112,6 +122,11 @@ def set_dtype_policy(policy: str | DTypePolicy) -> None:
 
     The main thread sets it for the process, any other thread for the layers that it makes itself.
     """
+    if policy is None:
+        raise ValueError(
+            "`set_dtype_policy` expects the name of a policy, such as 'mixed_float16', or a `DTypePolicy`. "
+            "Received: policy=None. `reset_dtype_policy()` goes back to the default float type."
+        )
     _global_policy.set(get(policy))
 
 
@@ -131,7 +146,9 @@ def get(identifier: Any) -> DTypePolicy:
         if isinstance(found, DTypePolicy):
             return found
     else:
-        return DTypePolicy(identifier)
+        return DTypePolicy(
+            identifier if isinstance(identifier, str) else standardize_dtype(identifier)
+        )
     raise ValueError(f"Expected the configuration of a dtype policy. Received: {identifier!r}")
 
 

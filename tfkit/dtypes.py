@@ -34,6 +34,8 @@ def standardize_dtype(dtype: Any) -> str:
     if isinstance(dtype, str):  # To TensorFlow, `tf.float32 == "float"`.
         dtype = {"int": "int32", "float": settings.floatx()}.get(dtype, dtype)
     try:
+        if isinstance(dtype, int):  # TensorFlow has a number for each dtype.
+            raise TypeError
         return tf.as_dtype(getattr(dtype, "base_dtype", dtype)).name
     except TypeError:
         pass

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit import philox, recomputation
+from tfkit import copying, philox, recomputation
 from tfkit.dtypes import is_float, is_int, standardize_dtype
 from tfkit.generators import generators_in_force, set_generators
 from tfkit.names import auto_name
@@ -31,7 +31,7 @@ class SeedGenerator(tf.Module):
         name: name of the generator.
 
     Raises:
-        ValueError: when `seed` is neither an integer nor `None`.
+        ValueError: when `seed` is neither an integer nor `None`, and for an argument that is not known.
 
     Example:
         >>> seeds = SeedGenerator(42)
@@ -40,7 +40,12 @@ class SeedGenerator(tf.Module):
         False
     """
 
-    def __init__(self, seed: int | None = None, name: str | None = None) -> None:
+    def __init__(self, seed: int | None = None, name: str | None = None, **kwargs: Any) -> None:
+        if kwargs:
+            raise ValueError(
+                f"Unrecognized keyword arguments of SeedGenerator: {list(kwargs)}. "
+                "Expected `seed` and `name`."
+            )
         super().__init__()
         # Not handed to `tf.Module`, which takes Python identifiers only.
         self._name = name or auto_name(type(self).__name__)
@@ -74,6 +79,13 @@ class SeedGenerator(tf.Module):
         else:
             self.state.assign((current + 1) * 5387 % 933199)
         return current
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a pickle holds: where the stream stands, too."""
+        return copying.attributes_of(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        copying.set_attributes(self, state)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""

@@ -143,12 +143,12 @@ def get_custom_objects() -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def custom_object_scope(custom_objects: dict[str, Any]) -> Iterator[None]:
-    """Within the `with` block configurations may also name these objects, given by name.
+def custom_object_scope(custom_objects: dict[str, Any] | None) -> Iterator[None]:
+    """Within the `with` block configurations may also name these objects, given by name; `None` for none.
 
     It holds in the thread, or the `asyncio` task, that it is entered in.
     """
-    token = _scope.set({**_scope.get(), **custom_objects})
+    token = _scope.set({**_scope.get(), **(custom_objects or {})})
     try:
         yield
     finally:
@@ -191,9 +191,11 @@ def find(name: Any, registered_name: Any, kind: str | None, config: dict[str, An
         names = [each for each in (registered_name, name) if isinstance(each, str)]
         kinds = _kinds_of(str(module), kind, is_function)
         found = [get_registered_object(each) for each in names]
-        found += [_builtins.get(each, {}).get(name) for each in kinds]
-        for item in found:
+        own = [_builtins.get(each, {}).get(name) for each in kinds]
+        for item in [*found, *own, _registered_function(name) if is_function else None]:
             if item is not None and not (is_function and inspect.isclass(item)):
+                if is_builtin(item) and item not in found:
+                    _check_registered_name(name, config)
                 return item
     raise NotRegisteredError(
         f"A configuration names {name!r}"
@@ -204,6 +206,28 @@ def find(name: Any, registered_name: Any, kind: str | None, config: dict[str, An
         "`@tfkit.saving.register_keras_serializable()` before loading, or pass "
         f"`custom_objects={{{str(name)!r}: ...}}`."
     )
+
+
+def _check_registered_name(name: str, config: dict[str, Any]) -> None:
+    """Refuses one of tfkit's own objects where the program that wrote the file had registered another."""
+    registered_name = config.get("registered_name")
+    if registered_name not in (None, "", name, config["class_name"]):
+        raise NotRegisteredError(
+            f"A configuration names {name!r}, registered as {registered_name!r}, which this program has not "
+            f"registered; tfkit's own {name!r} is another. Register yours with "
+            "`@tfkit.saving.register_keras_serializable()` before loading, or pass "
+            f"`custom_objects={{{name!r}: ...}}`."
+        )
+
+
+def _registered_function(name: str) -> Any:
+    """The function of this name in the only package that has one, for files of Keras 3.6 name no package."""
+    found = [
+        item
+        for registered, item in _registered.items()
+        if registered.partition(">")[2] == name and not inspect.isclass(item)
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _kinds_of(module: str, kind: str | None, is_function: bool) -> list[str]:

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import tensorflow as tf
 
-from tfkit import config, registry, serialization
+from tfkit import config, registry, serialization, watching
 
 
-class Regularizer:
+class Regularizer(watching.Watched):
     """The base of regularizers: functions from a tensor to a penalty that is added to the loss.
 
     A subclass defines `__call__(x)`, which returns a scalar tensor, and `get_config()` where its

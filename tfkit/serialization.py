@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -46,6 +46,48 @@ def reads_shared_objects() -> Iterator[None]:
         yield
     finally:
         _read.reset(token)
+
+
+class References:
+    """What configurations refer to by a number, instead of describing it: classes, functions, other objects.
+
+    A file is read without them, so such a number in a file names nothing.
+
+    Args:
+        objects: what the numbers stand for.
+    """
+
+    def __init__(self, objects: Iterable[Any] = ()) -> None:
+        self.objects = list(objects)
+        self._names = {id(item): f"{_REFERENCE}{i}" for i, item in enumerate(self.objects)}
+
+    def name_of(self, item: Any) -> str:
+        """The name by which a configuration refers to `item`."""
+        if id(item) not in self._names:
+            self._names[id(item)] = f"{_REFERENCE}{len(self.objects)}"
+            self.objects.append(item)
+        return self._names[id(item)]
+
+    @contextlib.contextmanager
+    def written(self) -> Iterator[None]:
+        """Within the `with` block configurations refer to what they cannot describe."""
+        token = _references.set(self)
+        try:
+            with writes_shared_objects():
+                yield
+        finally:
+            _references.reset(token)
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[None]:
+        """Within the `with` block configurations may refer to these objects."""
+        named = {self.name_of(item): item for item in self.objects}
+        with custom_object_scope(named), reads_shared_objects():
+            yield
+
+
+_REFERENCE = "reference>"
+_references: ContextVar[References | None] = ContextVar("objects referred to", default=None)
 
 
 # --- Identifiers ------------------------------------------------------------------------------------
@@ -92,6 +134,10 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
     return found
 
 
+class UnusableConfigError(TypeError, ValueError):
+    """A configuration has not the form of what it names. A `TypeError` in Keras."""
+
+
 # --- Objects and configurations -----------------------------------------------------------------------
 
 
@@ -124,6 +170,10 @@ def serialize_keras_object(obj: Any) -> Any:
             "class_name": kind,
             "config": {"value": value.tolist(), "dtype": value.dtype.name},
         }
+    if isinstance(obj, bytes):
+        return _serialize_bytes(obj)
+    if isinstance(obj, tf.TypeSpec):
+        return _serialize_spec(obj)
     if isinstance(obj, slice):
         parts = [serialize_keras_object(part) for part in (obj.start, obj.stop, obj.step)]
         return {"class_name": "__slice__", "config": parts}
@@ -133,13 +183,91 @@ def serialize_keras_object(obj: Any) -> Any:
         return _serialize_function(obj)
     if hasattr(obj, "get_config") and not inspect.isclass(obj):
         return _serialize_instance(obj)
+    references = _references.get()
+    if references is not None:
+        return {"class_name": "__reference__", "config": references.name_of(obj)}
     raise TypeError(
         f"Cannot put {obj!r} (of type {type(obj).__name__}) into a configuration. Expected a number, "
         "a string, an array, a registered function, an object with `get_config()`, or a nest of these."
     )
 
 
+def made_again(obj: Any) -> Any:
+    """A new object of the class and configuration of `obj`, of which nothing needs to be registered."""
+    references = References()
+    with references.written():
+        config = obj.get_config()
+    with references.read():
+        return type(obj).from_config(config)
+
+
+def _serialize_bytes(value: bytes) -> dict[str, Any]:
+    """Bytes as text: UTF-8, as Keras writes them, or Latin-1 where they are none."""
+    try:
+        return {"class_name": "__bytes__", "config": {"value": value.decode("utf-8")}}
+    except UnicodeDecodeError:
+        text = value.decode("latin-1")
+        return {"class_name": "__bytes__", "config": {"value": text, "encoding": "latin-1"}}
+
+
+def _deserialize_bytes(config: Any) -> bytes:
+    value = config.get("value") if isinstance(config, dict) else None
+    encoding = config.get("encoding", "utf-8") if isinstance(config, dict) else None
+    if not isinstance(value, str) or encoding not in ("utf-8", "latin-1"):
+        raise UnusableConfigError(
+            "Bytes in a configuration must have a `value`, a text, and the `encoding` 'utf-8' or 'latin-1'. "
+            f"Received: {config!r}"
+        )
+    return value.encode(encoding)
+
+
+# The specs that a configuration may name, with the names of their constructor's arguments.
+_SPECS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "TensorSpec": (tf.TensorSpec, ("shape", "dtype", "name")),
+    "SparseTensorSpec": (tf.SparseTensorSpec, ("shape", "dtype")),
+    "RaggedTensorSpec": (
+        tf.RaggedTensorSpec,
+        ("shape", "dtype", "ragged_rank", "row_splits_dtype"),
+    ),
+}
+
+
+def _serialize_spec(spec: tf.TypeSpec) -> dict[str, Any]:
+    name = type(spec).__name__
+    if name not in _SPECS:
+        raise TypeError(
+            f"Cannot put {spec!r} into a configuration. Expected one of the specs {sorted(_SPECS)}."
+        )
+    parts = [serialize_keras_object(getattr(spec, argument)) for argument in _SPECS[name][1]]
+    parts[0] = None if parts[0] is None else list(parts[0])
+    return {
+        "class_name": "__typespec__",
+        "spec_name": name,
+        "module": type(spec).__module__,
+        "config": parts,
+        "registered_name": None,
+    }
+
+
+def _deserialize_spec(config: dict[str, Any]) -> tf.TypeSpec:
+    name, parts = config.get("spec_name"), config["config"]
+    if name not in _SPECS or not isinstance(parts, (list, tuple)):
+        raise UnusableConfigError(
+            f"A spec in a configuration must have a `spec_name` out of {sorted(_SPECS)} and a list of its "
+            f"constructor's arguments as its `config`. Received: {config!r}"
+        )
+    return _SPECS[name][0](*parts)
+
+
 def _serialize_function(function: Any) -> dict[str, Any]:
+    references = _references.get()
+    if references is not None and not is_builtin(function):
+        return {
+            "module": "python",
+            "class_name": "function",
+            "config": references.name_of(function),
+            "registered_name": "function",
+        }
     if function.__name__ == "<lambda>" and not registry.is_registered(function):
         raise TypeError(
             "Cannot put a lambda into a configuration: it has no name. Define a function with "
@@ -165,7 +293,10 @@ def _serialize_instance(obj: Any) -> dict[str, Any]:
         registered_name = None
     else:
         module = cls.__module__
-        registered_name = get_registered_name(cls)
+        references = _references.get()
+        registered_name = (
+            get_registered_name(cls) if references is None else references.name_of(cls)
+        )
     config = {
         "module": module,
         "class_name": cls.__name__,
@@ -227,12 +358,18 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
     if class_name in ("__numpy__", "__tensor__"):
         value = _array(inner)
         return value if class_name == "__numpy__" else tf.constant(value)
+    if class_name == "__bytes__":
+        return _deserialize_bytes(inner)
+    if class_name == "__typespec__":
+        return _deserialize_spec(config)
     if class_name == "__lambda__":
         raise ValueError(LAMBDA_HELP)
     if class_name == "__slice__":
         return slice(*(deserialize_keras_object(part) for part in inner))
     if class_name == "__ellipsis__":
         return ...
+    if class_name == "__reference__":
+        return registry.find(inner, None, None, config)
     if class_name == "function":
         return registry.find(inner, None, kind, config)
     shared_id = config.get("shared_object_id")
@@ -242,11 +379,11 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
         return known[shared_id]
     cls = registry.find(class_name, config.get("registered_name"), kind, config)
     if not inspect.isclass(cls) or not hasattr(cls, "from_config"):
-        raise ValueError(
+        raise UnusableConfigError(
             f"{class_name!r} in a configuration names {cls!r}, which is no class with `from_config()`."
         )
     if not isinstance(inner, dict):
-        raise ValueError(
+        raise UnusableConfigError(
             f"The `config` of a {cls.__name__} must be a dict. Received: {inner!r} (of type "
             f"{type(inner).__name__})"
         )

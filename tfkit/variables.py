@@ -1,17 +1,25 @@
-"""How all variables are made, by one set of rules, and how they are lent other values for a while."""
+"""How all variables are made, by one set of rules, and how they are lent other values for a while.
+
+A variable that tfkit makes is TensorFlow's, of the class that the distribution strategy in force wants, with
+the interface of Keras's on top: its class is a subclass of that one and of `Variable`.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.ops.resource_variable_ops import write_object_proto_for_resource_variable
 
 from tfkit import budget
 from tfkit.dtypes import standardize_dtype
-from tfkit.names import operation_name
+from tfkit.names import auto_name, operation_name
+from tfkit.serialization import resolve
+from tfkit.variable_operators import Operators, Value
 
 _AGGREGATIONS = {
     None: tf.VariableAggregation.NONE,
@@ -20,6 +28,222 @@ _AGGREGATIONS = {
     "sum": tf.VariableAggregation.SUM,
     "only_first_replica": tf.VariableAggregation.ONLY_FIRST_REPLICA,
 }
+
+
+class Variable(Operators):
+    """A `tf.Variable` with the interface of Keras's: what `add_weight` gives, and all that tfkit makes.
+
+    An attribute of a layer or a metric that holds one is tracked as what `add_weight` gives is. It is read in
+    its own dtype; under a mixed policy only `add_weight` gives weights that are read in 16 bits.
+
+    Args:
+        initializer: the first value; or, with `shape`, the name of an initializer, an `Initializer`, or a
+            function of shape and dtype.
+        shape: its sizes, for an initializer.
+        dtype: its dtype, unless given that of the value, and the default float type for an initializer.
+        trainable: whether gradients train it.
+        autocast: must be a boolean; see above.
+        aggregation: how a distribution strategy combines the values of replicas: `"none"`, `"mean"`,
+            `"sum"` or `"only_first_replica"`.
+        synchronization: when it does: `"auto"`, `"none"`, `"on_write"` or `"on_read"`.
+        name: a label without `/`; `variable`, `variable_1`, ... unless given.
+        layout: must be `None`: devices are up to `tf.distribute`.
+
+    Raises:
+        ValueError: for an initializer without `shape`, and arguments that are not as above.
+
+    Example:
+        >>> steps = tfkit.Variable(0, name="steps")
+        >>> _ = steps.assign_add(2.0)  # Cast, as Keras does
+        >>> int(steps), steps.dtype.name, steps.path
+        (2, 'int32', 'steps')
+        >>> tfkit.Variable("ones", shape=(2,)).numpy()
+        array([1., 1.], dtype=float32)
+    """
+
+    path: str
+    label: str
+    regularizer: Any = None
+    overwrite_with_gradient = False
+    # Gives the bookkeeping of the layer whose traces have read the settings of its weight.
+    owner: Callable[[], Any] | None = None
+
+    def __new__(
+        cls,
+        initializer: Any,
+        shape: Any = None,
+        dtype: Any = None,
+        trainable: bool = True,
+        autocast: bool = True,
+        aggregation: str | None = "none",
+        synchronization: str | None = "auto",
+        name: str | None = None,
+        layout: Any = None,
+    ) -> Any:
+        """Makes a variable of TensorFlow's."""
+        name = auto_name("variable") if name is None else name
+        if not isinstance(name, str) or "/" in name:
+            raise ValueError(
+                "Argument `name` must be a string and cannot contain character `/`. "
+                f"Received: name={name!r}"
+            )
+        if layout is not None:
+            raise ValueError(
+                "`layout` must be None: tfkit places variables by `tf.distribute`. "
+                f"Received: {layout!r}"
+            )
+        if not isinstance(autocast, bool):
+            raise ValueError(f"`autocast` must be a boolean. Received: autocast={autocast!r}")
+        known = {it.name.lower(): it for it in tf.VariableSynchronization}
+        if (synchronization or "none") not in known:
+            raise ValueError(
+                f"Unknown `synchronization`. Expected one of {list(known)}. "
+                f"Received: {synchronization!r}"
+            )
+        first = _first_value(initializer, shape)
+        if tf.is_tensor(first):
+            shape, dtype = first.shape, dtype or first.dtype
+        return make_variable(
+            f"variable '{name}'",
+            shape,
+            first,
+            dtype,
+            name,
+            trainable=bool(trainable),
+            aggregation=aggregation,
+            synchronization=known[synchronization or "none"],
+        )
+
+    @property
+    def name(self) -> str:
+        """The label: the last part of `path`."""
+        return vars(self).get("label") or self._shared_name
+
+    @property
+    def _shared_name(self) -> str:
+        return super().name.partition(":")[0]  # type: ignore[misc]
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)  # type: ignore[attr-defined]
+
+    @property
+    def value(self) -> Value:
+        """The value, to be used like a tensor; `variable.value()` is a tensor, as in TensorFlow."""
+        return Value(self)
+
+    def _read(self) -> tf.Tensor:
+        return super().value()  # type: ignore[misc]
+
+    @property
+    def read_dtype(self) -> tf.DType:
+        """The dtype that it is read in."""
+        return self.dtype  # type: ignore[attr-defined]
+
+    @property
+    def trainable(self) -> bool:
+        """Whether gradients train it."""
+        return bool(super().trainable)  # type: ignore[misc]
+
+    @trainable.setter
+    def trainable(self, trainable: bool) -> None:
+        self._set("_trainable", bool(trainable))
+
+    @property
+    def constraint(self) -> Any:
+        """Function that it goes through after each update, or `None`."""
+        return super().constraint  # type: ignore[misc]
+
+    @constraint.setter
+    def constraint(self, constraint: Any) -> None:
+        self._set("_constraint", constraint)
+
+    def _set(self, attribute: str, value: Any) -> None:
+        for variable in getattr(self, "_values", (self,)):
+            setattr(variable, attribute, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        owner = self.owner and self.owner()
+        if owner is not None and name in ("trainable", "constraint", "regularizer"):
+            owner.changed(f"{name} of {self.name}")
+
+    def assign(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """Sets the value, cast to the dtype of the variable.
+
+        Raises:
+            ValueError: for a value of another shape.
+        """
+        return super().assign(_assignable(self, value), *args, **kwargs)  # type: ignore[misc]
+
+    def assign_add(self, delta: Any, *args: Any, **kwargs: Any) -> Any:
+        """Adds a value that is cast to the dtype, and broadcast to the shape, of the variable."""
+        delta = _assignable(self, delta, broadcast=True)
+        return super().assign_add(delta, *args, **kwargs)  # type: ignore[misc]
+
+    def assign_sub(self, delta: Any, *args: Any, **kwargs: Any) -> Any:
+        """Subtracts a value that is cast to the dtype, and broadcast to the shape, of the variable."""
+        delta = _assignable(self, delta, broadcast=True)
+        return super().assign_sub(delta, *args, **kwargs)  # type: ignore[misc]
+
+    def _write_object_proto(self, proto: Any, options: Any) -> None:
+        # TensorFlow's own refuses a name that does not end in ":0" (seen in 2.21).
+        if hasattr(self, "_values"):
+            super()._write_object_proto(proto, options)  # type: ignore[misc]
+        else:
+            write_object_proto_for_resource_variable(self, proto, options, enforce_naming=False)
+
+
+def _first_value(initializer: Any, shape: Any) -> Any:
+    """An initializer as a function of shape and dtype; a value as a tensor."""
+    if isinstance(initializer, (str, dict)):
+        initializer = resolve(initializer, "initializers")
+    if not callable(initializer) or isinstance(initializer, Value):
+        with tf.init_scope():  # A number is no part of a trace that is under way.
+            return tf.convert_to_tensor(initializer)
+    if shape is None:
+        raise ValueError(
+            "When creating a Variable from an initializer, the `shape` argument should be specified. "
+            f"Received: initializer={initializer} and shape={shape}"
+        )
+    return initializer
+
+
+def _assignable(variable: Any, value: Any, broadcast: bool = False) -> Any:
+    """`value` in the dtype of a variable, and in its shape."""
+    if isinstance(value, tf.distribute.DistributedValues):
+        return value
+    dtype = variable.dtype
+    if not tf.is_tensor(value) and not isinstance(value, Value):
+        try:
+            value = np.asarray(value)
+        except (NotImplementedError, TypeError):  # A list of tensors that are being traced.
+            value = tf.convert_to_tensor(value)
+        else:
+            if value.dtype.kind in "biuf":
+                value = value.astype(dtype.as_numpy_dtype, copy=False)
+    value = tf.convert_to_tensor(value)
+    if value.dtype != dtype:
+        value = tf.cast(value, dtype)
+    shape = variable.shape
+    known = value.shape.is_fully_defined() and shape.is_fully_defined()
+    if broadcast and known and tf.broadcast_static_shape(value.shape, shape) == shape:
+        return value if value.shape == shape else tf.broadcast_to(value, shape)
+    if not value.shape.is_compatible_with(shape):
+        raise ValueError(
+            "The shape of the target variable and the shape of the target value must match. "
+            f"Variable '{variable.path}' has shape {tuple(shape)}. Received: a value of shape {value.shape}"
+        )
+    return value
+
+
+@functools.cache
+def _class_over(base: type) -> type:
+    """A class of TensorFlow's with `Variable` on top."""
+    # `Variable(...)` would call the constructor of TensorFlow's class on what it gives.
+    own = {"__init__": lambda self, *args, **kwargs: None, "__module__": Variable.__module__}
+    return type(base)("Variable", (Variable, base), own)
 
 
 def make_variable(
@@ -70,7 +294,7 @@ def make_variable(
             raise ValueError(
                 f"The initializer of {what} gave shape {value.shape}. Expected: {shape}"
             )
-        return variable_class(
+        variable = variable_class(
             value,
             trainable=trainable,
             dtype=dtype,
@@ -78,6 +302,13 @@ def make_variable(
             aggregation=_AGGREGATIONS[aggregation],
             **options,
         )
+    if isinstance(variable, tf.Variable):  # A strategy may have split it into several.
+        if not isinstance(variable, Variable):
+            # Its class is up to the strategy and to scopes of `tf.variable_creator_scope`.
+            base: Any = type(variable)
+            variable.__class__ = _class_over(base)
+        variable.label = variable.path = name or "variable"
+    return variable
 
 
 def _checked_shape(shape: Any, what: str) -> tuple[int, ...]:
@@ -128,7 +359,10 @@ def lent(variables: Sequence[Any], values: Sequence[Any], what: str) -> Iterator
 
 def _fitting(variable: Any, value: Any, what: str) -> tf.Tensor:
     """`value` as a tensor that the variable can hold."""
-    tensor = tf.convert_to_tensor(value, variable.dtype)
+    if isinstance(value, (tf.Tensor, tf.Variable, Value)):
+        tensor = tf.cast(value, variable.dtype)
+    else:
+        tensor = tf.convert_to_tensor(value, variable.dtype)
     if not tensor.shape.is_compatible_with(variable.shape):
         raise ValueError(
             f"`{what}` has shape {tensor.shape}. Expected that of variable "

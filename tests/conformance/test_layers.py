@@ -113,6 +113,26 @@ def test_configurations_make_the_same_layer_here_and_in_keras(case):
 
 
 @every_case
+def test_configurations_have_the_keys_and_values_of_keras(case):
+    ours, theirs = case.make(layers), case.make(keras.layers)
+    # A name of its own; and Keras's loses the policy of spatial dropout, of which it keeps a dtype.
+    lost = {"name", "dtype"} if case.layer.startswith("SpatialDropout") else {"name"}
+    expected = {k: v for k, v in as_json(theirs).items() if k not in lost}
+    assert {k: v for k, v in as_json(ours).items() if k not in lost} == expected
+    assert ours.built == theirs.built
+    assert ours.supports_masking == theirs.supports_masking
+
+
+def as_json(layer):
+    """The configuration as a file has it, without names of layers inside, which count up."""
+    config = json.loads(json.dumps(layer.get_config()))
+    for inside in ("layer", "backward_layer", "cell"):
+        if inside in config:
+            config[inside]["config"].pop("name")
+    return config
+
+
+@every_case
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_mixed_precision_computes_in_16_bits_on_32_bit_weights(case, policy):
     layer, _, inputs = make(case, dtype=policy)

@@ -269,6 +269,19 @@ def test_trainable_reaches_the_layers_inside():
         (lambda: tfkit.layers.Layer(trainable="yes"), ValueError, "trainable=yes"),
         (lambda: linear_class(tfkit)(3).count_params(), ValueError, "isn't built"),
         (lambda: tfkit.layers.Dense(2, dtype="float31"), ValueError, "float31"),
+        (lambda: tfkit.layers.Dense(2, dtype=1), ValueError, "Received: 1"),
+        (lambda: tfkit.layers.Layer().add_weight("w"), ValueError, "keyword argument.*name='w'"),
+        (lambda: tfkit.layers.Layer().add_weight("w", shape=(2,)), ValueError, "add_weight.'w'"),
+        (
+            lambda: tfkit.layers.Layer().add_weight((2,), shape=(2,)),
+            ValueError,
+            "`shape` was passed both positionally and as a keyword",
+        ),
+        (
+            lambda: tfkit.layers.Layer().add_weight((2,), "zeros", "float32", "w"),
+            TypeError,
+            "at most 3 positional arguments.*Received: 4, of which 'w'",
+        ),
     ],
 )
 def test_bad_arguments_are_refused(action, error, match):
@@ -376,3 +389,127 @@ def test_inputs_have_the_default_dtype_under_every_policy(policy):
             assert framework.Input((3,)).dtype == "float32"
         finally:
             framework.config.set_dtype_policy(before)
+
+
+def test_shape_initializer_and_dtype_of_a_weight_may_come_by_position():
+    weight = tfkit.layers.Layer().add_weight((2, 3), "ones", "float16", name="w")
+    assert (weight.shape, weight.dtype, weight.label) == ((2, 3), tf.float16, "w")
+    np.testing.assert_array_equal(weight, np.ones((2, 3)))
+
+
+def declaring(shape, call):
+    """A layer that says the shape of its outputs."""
+
+    class Declaring(tfkit.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.dense = tfkit.layers.Dense(2)
+
+        def call(self, inputs):
+            return call(self, inputs)
+
+        def compute_output_shape(self, input_shape):
+            return shape(input_shape)
+
+    return Declaring()
+
+
+def test_a_declared_shape_is_given_without_a_call():
+    def refuse(layer, inputs):
+        raise RuntimeError("called")
+
+    layer = declaring(lambda shape: (shape, {"a": [shape, (*shape[:-1], 7)]}), refuse)
+    outputs = layer.compute_output_spec(tfkit.KerasTensor((None, 3)))
+    assert isinstance(outputs, tuple)
+    assert outputs[0].shape == (None, 3)
+    assert [output.shape for output in outputs[1]["a"]] == [(None, 3), (None, 7)]
+
+
+def test_a_declared_shape_says_what_a_trace_cannot_know():
+    def through_python(layer, inputs):
+        return tf.py_function(lambda x: 2 * x, [layer.dense(inputs)], tf.float32)
+
+    layer = declaring(lambda shape: (*shape[:-1], 2), through_python)
+    inputs = tfkit.Input((3,))
+    outputs = layer(inputs)
+    assert outputs.shape == (None, 2)
+    assert len(layer.weights) == 2  # The call was traced, which built the layer.
+    model = tfkit.Model(inputs, tfkit.layers.Dense(1)(outputs))
+    assert model(np.ones((4, 3))).shape == (4, 1)
+
+
+def test_a_declared_shape_may_come_from_the_layer_itself():
+    layer = declaring(
+        lambda shape: super(type(layer), layer).compute_output_shape(shape), lambda s, x: s.dense(x)
+    )
+    assert layer.compute_output_shape((None, 3)) == (None, 2)
+    assert not layer.built
+
+
+def test_building_for_no_shape_marks_a_layer_as_built():
+    layer = tfkit.layers.Layer()
+    layer.build(None)
+    assert layer.built
+    layer = declaring(None, lambda layer, inputs: layer.dense(inputs))
+    with pytest.warns(UserWarning, match=r"build\(None\).*'dense.*not built"):
+        layer.build(None)
+    assert layer(np.ones((2, 3))).shape == (2, 2)
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_masks_of_nested_inputs_come_in_the_same_nest(kind):
+    seen = []
+
+    class Nested(tfkit.layers.Layer):
+        def call(self, first, second, first_mask=None, second_mask=None):
+            seen.append((first_mask, second_mask))
+            return first[0] + second
+
+    tensors = [tf.ones((2, 3)) for _ in range(3)]
+    for tensor in tensors:
+        tensor._keras_mask = tf.constant([True, False])
+    Nested()(kind(tensors[:2]), tensors[2])
+    assert type(seen[0][0]) is kind
+    assert len(seen[0][0]) == 2
+
+
+def test_an_input_may_be_a_symbolic_tensor():
+    tensor = tfkit.KerasTensor((2, 3), "float16")
+    inputs = tfkit.Input(tensor=tensor, shape=(3,), batch_size=2)
+    assert inputs is tensor
+    assert tfkit.Model(inputs, tfkit.layers.Dense(4)(inputs)).output.shape == (2, 4)
+    with pytest.warns(UserWarning, match="`input_shape` is deprecated"):
+        assert tfkit.layers.InputLayer(input_shape=(3,)).batch_shape == (None, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"shape": (4,)}, r"incompatible `shape`.*\(4,\).*\(3,\)"),
+        ({"batch_shape": (2, 4)}, "incompatible `batch_shape`"),
+        ({"batch_size": 5}, "incompatible `batch_size`.*5.*2"),
+        ({"dtype": "float16"}, "incompatible `dtype`"),
+        ({"sparse": True}, "incompatible `sparse`"),
+        ({"input_tensor": np.ones((2, 3))}, "must be a KerasTensor"),
+        ({"input_tensor": None, "batch_size": 2, "batch_shape": (2, 3)}, "both `batch_size` and"),
+    ],
+)
+def test_an_input_that_contradicts_its_tensor_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        tfkit.layers.InputLayer(**{"input_tensor": tfkit.KerasTensor((2, 3)), **options})
+
+
+def test_a_policy_without_a_name_is_the_global_one():
+    tfkit.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        assert tfkit.DTypePolicy().name == "mixed_bfloat16"
+    finally:
+        tfkit.dtype_policies.reset_dtype_policy()
+    assert tfkit.DTypePolicy().name == "float32"
+    assert tfkit.dtype_policies.get(tf.float16).name == "float16"
+    with pytest.raises(TypeError, match=r"must be a string.*12"):
+        tfkit.DTypePolicy(12)
+    with pytest.raises(ValueError, match="Received: 12"):
+        tfkit.dtype_policies.get(12)
+    with pytest.raises(ValueError, match=r"policy=None.*reset_dtype_policy"):
+        tfkit.config.set_dtype_policy(None)

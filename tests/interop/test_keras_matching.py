@@ -153,7 +153,7 @@ def test_what_keras_cannot_hold_is_refused_in_writing(tmp_path):
     with pytest.raises(ValueError, match=r"must end in `\.weights\.h5`"):
         exchange.save_weights(model, tmp_path / "m.h5")
     with pytest.raises(ValueError, match="no weights yet"):
-        tfkit.Sequential([tfkit.layers.Dense(1)]).save(tmp_path / "m.keras")
+        exchange.save_weights(tfkit.Sequential([tfkit.layers.Dense(1)]), tmp_path / "m.weights.h5")
     with pytest.raises(FileNotFoundError):
         exchange.save_weights(model, tmp_path / "no" / "m.weights.h5")
     assert not list(tmp_path.iterdir())

@@ -90,8 +90,25 @@ def test_attention_masks(name, causal):
         (lambda: layers.MultiHeadAttention(2, 2, flash_attention=True), "no flash attention"),
         (lambda: layers.Attention(score_mode="cosine"), "'dot' or 'concat'.*'cosine'"),
         (lambda: layers.Attention()(tf.ones((2, 3, 4))), r"\[query, value\]"),
+        (lambda: layers.AdditiveAttention()(tf.ones((2, 3, 4))), r"\[query, value\]"),
+        (lambda: layers.MultiHeadAttention(2, 2, output_shape=8.0), "Invalid `output_shape`.*8.0"),
     ],
 )
 def test_bad_arguments_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_the_mask_of_attention_is_that_of_the_query_by_name_too():
+    for layer in (layers.Attention(), layers.AdditiveAttention()):
+        assert layer.compute_mask(inputs=sequences(), mask=[QUERY_MASK, None]) is QUERY_MASK
+        assert layer.compute_mask(inputs=sequences(), mask=None) is None
+
+
+def test_the_shape_of_an_argument_that_is_not_passed_may_be_none():
+    layer, oracle = (
+        each.MultiHeadAttention(2, 3, output_shape=(5, 7)) for each in (layers, keras.layers)
+    )
+    for shapes in [((2, 4, 6), (2, 3, 6), None), ([2, 4, 6], [2, 3, 6], [2, 3, 5])]:
+        assert layer.compute_output_shape(*shapes) == (2, 4, 5, 7)
+        assert tuple(oracle.compute_output_shape(*shapes)) == (2, 4, 5, 7)

@@ -89,7 +89,7 @@ def test_embedding_takes_float_ids_given_weights_and_refuses_unknown_ids():
     np.testing.assert_array_equal(layer.embeddings, table)
     # 257 is no bfloat16.
     np.testing.assert_allclose(layer(tf.constant([257.0])), [[514, 516]], rtol=0.01)
-    assert layer.get_config()["weights"] is None
+    assert "weights" not in layer.get_config()
     with pytest.raises(tf.errors.InvalidArgumentError, match="600"):
         layer(tf.constant([600]))
 
@@ -144,3 +144,17 @@ def test_a_wrapper_builds_and_tracks_the_layer_inside():
     assert len(layer.weights) == 2
     copy = Twice.from_config(layer.get_config())
     assert copy.layer.units == 3
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [((2, 3), "must be broadcastable"), ((1, 1, 3), "must not have more dimensions")],
+)
+def test_a_mask_larger_than_the_inputs_of_softmax_is_refused(shape, message):
+    for where in (layers, keras.layers):
+        with pytest.raises(ValueError, match=message):
+            where.Softmax()(np.ones((1, 3), "float32"), mask=np.ones(shape, "float32"))
+    layer, oracle = layers.Softmax(), keras.layers.Softmax()
+    inputs = np.arange(6.0, dtype="float32").reshape(2, 3)
+    mask = np.array([1.0, 0.0, 1.0])
+    np.testing.assert_allclose(layer(inputs, mask=mask), oracle(inputs, mask=mask), rtol=1e-6)

@@ -1,10 +1,13 @@
 """BatchNormalization's moving averages and masks; and what the normalizations refuse."""
 
+import warnings
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfkit
 from tfkit import layers
 
 
@@ -64,6 +67,51 @@ def test_replicas_share_their_batches_when_synchronized():
     np.testing.assert_allclose(layer.moving_variance.numpy(), [25.0])
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"renorm_clipping": {"rmax": 1.2, "rmin": 0.8, "dmax": 0.3}, "center": False},
+        {"moving_variance_initializer": "zeros", "epsilon": 0.1, "axis": 1, "scale": False},
+    ],
+)
+def test_renormalization_is_that_of_keras(options):
+    options = {"renorm": True, "renorm_momentum": 0.8, "momentum": 0.9, **options}
+    ours, theirs = (each.BatchNormalization(**options) for each in (layers, keras.layers))
+    if options.get("moving_variance_initializer"):
+        for layer, constant in ((ours, tfkit.initializers), (theirs, keras.initializers)):
+            layer.moving_variance_initializer = constant.Constant(4.0)
+    draws = np.random.default_rng(0)
+    for _ in range(3):
+        inputs = tf.constant(draws.normal(2, 3, (8, 3)), "float32")
+        results = []
+        for layer in (ours, theirs):
+            with tf.GradientTape() as tape:
+                tape.watch(inputs)
+                outputs = layer(inputs, training=True)
+                total = tf.reduce_sum(outputs**3)
+            results.append((outputs, tape.gradient(total, inputs)))
+        for mine, other in zip(*results, strict=True):
+            np.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-4)
+    assert len(ours.weights) == len(theirs.weights)
+    for mine, other in zip(ours.get_weights(), theirs.get_weights(), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-6)
+    np.testing.assert_allclose(ours(inputs), theirs(inputs), rtol=1e-5, atol=1e-6)
+
+
+def test_rms_scaling_warns_and_divides_as_keras_does():
+    inputs = np.arange(12.0, dtype="float32").reshape(3, 4)
+    with pytest.warns(UserWarning, match="rms_scaling.*RMSNormalization"):
+        ours = layers.LayerNormalization(rms_scaling=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = keras.layers.LayerNormalization(rms_scaling=True)
+        expected = theirs(inputs)
+    np.testing.assert_allclose(ours(inputs), expected, rtol=1e-6)
+    assert [weight.label for weight in ours.weights] == ["gamma"]
+    assert ours.get_config()["rms_scaling"] is True
+
+
 def test_group_normalization_of_unknown_sizes():
     layer = layers.GroupNormalization(groups=2)
     inputs = np.random.default_rng(0).normal(size=(2, 3, 5, 4)).astype("float32")
@@ -74,14 +122,22 @@ def test_group_normalization_of_unknown_sizes():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: layers.BatchNormalization(renorm=True), ValueError, "renorm.*does not have"),
+        (
+            lambda: layers.BatchNormalization(renorm=True, renorm_clipping={"max": 1.0}),
+            ValueError,
+            "invalid keys.*'max'",
+        ),
+        (
+            lambda: layers.BatchNormalization(renorm=True, renorm_clipping={"rmax": 1, "rmin": 2}),
+            ValueError,
+            "rmax >= rmin",
+        ),
         (lambda: layers.BatchNormalization(axis=[1, 2]), ValueError, "`axis`.*an integer"),
         (
             lambda: layers.LayerNormalization("last"),
             TypeError,
             "`axis` of layer LayerNormalization",
         ),
-        (lambda: layers.LayerNormalization(rms_scaling=True), ValueError, "use RMSNormalization"),
         (lambda: layers.GroupNormalization(0), ValueError, "`groups`.*groups=0"),
         (lambda: layers.GroupNormalization(3)(tf.ones((1, 4))), ValueError, "multiple of `groups`"),
     ],

@@ -260,7 +260,12 @@ def test_bidirectional_layers_take_states_masks_and_a_layer_for_each_direction()
         (lambda: layers.LSTM(-1), "`units`.*positive integer.*units=-1"),
         (lambda: layers.GRU(3, activation="reluu"), "reluu"),
         (lambda: layers.LSTM(3, dropout=1.5), "`dropout`.*0 to 1.*1.5"),
-        (lambda: layers.LSTM(3, use_cudnn=True), "cuDNN"),
+        (lambda: layers.LSTM(3, use_cudnn=True)(X), "use_cudnn=True.*no cuDNN kernel"),
+        (lambda: layers.GRU(3, use_cudnn="yes"), "`use_cudnn`.*'yes'"),
+        (
+            lambda: layers.TimeDistributed(layers.Dense(3))(X, mask=MASK[:, :-1]),
+            "a mask of shape",
+        ),
         (lambda: layers.RNN(object()), "call.*Received: cell"),
         (lambda: layers.LSTM(3)(X[0]), "expected ndim=3, found ndim=2"),
         (lambda: layers.LSTM(3)(X, initial_state=[STATE]), "2 state.*of 1"),
@@ -280,6 +285,50 @@ def test_bidirectional_layers_take_states_masks_and_a_layer_for_each_direction()
 def test_refusals_say_what_was_expected(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+class Sum(layers.Layer):
+    """A cell of a user's, which nobody has registered."""
+
+    def __init__(self, units, **kwargs):
+        super().__init__(**kwargs)
+        self.units = units
+        self.state_size = [units, units]
+
+    def build(self, input_shape):
+        self.w = self.add_weight(shape=(input_shape[-1], self.units), initializer="ones")
+
+    def call(self, inputs, states):
+        output = inputs @ self.w + states[0] + states[1]
+        return output, [output, states[1] + 1]
+
+
+@pytest.mark.parametrize("wrap", [lambda layer: layer, layers.Bidirectional])
+def test_a_cell_that_is_not_registered_can_be_copied(wrap):
+    layer = wrap(layers.RNN(Sum(3), return_sequences=True))
+    width = 3 if wrap is not layers.Bidirectional else 6
+    assert layer.compute_output_shape((None, 5, 4)) == (None, 5, width)
+    assert not layer.built
+    model = tfkit.Sequential([tfkit.Input(X.shape[1:]), layer, layers.Lambda(lambda x: x * 2)])
+    copy = tfkit.models.clone_model(model)
+    assert copy.layers[0] is not layer
+    np.testing.assert_allclose(copy(X), model(X), rtol=1e-5)
+
+
+def test_stacked_cells_of_several_states_keep_them():
+    layer = layers.RNN([Sum(3), Sum(2)], stateful=True)
+    first, second = layer(X), layer(X)
+    assert np.all(second.numpy() > first.numpy())
+    layer.reset_state()
+    np.testing.assert_allclose(layer(X), first)
+
+
+def test_old_values_of_implementation_are_accepted():
+    options = {"kernel_initializer": "ones", "recurrent_initializer": "ones"}
+    results = [layers.GRU(3, implementation=mode, **options)(X) for mode in (0, 1, 2)]
+    for result in results[1:]:
+        np.testing.assert_allclose(result, results[0], rtol=1e-6)
+    assert not hasattr(layers.SimpleRNN(3), "use_cudnn")  # As in Keras.
 
 
 def test_a_mask_reaches_the_layer_that_is_distributed():

@@ -5,8 +5,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfkit
 from tfkit import layers
 from tfkit.symbolic import KerasTensor
+
+MERGES = ["Add", "Average", "Concatenate", "Maximum", "Minimum", "Multiply", "Subtract"]
 
 
 def masked(value, mask):
@@ -15,9 +18,7 @@ def masked(value, mask):
     return tensor
 
 
-@pytest.mark.parametrize(
-    "name", ["Add", "Average", "Concatenate", "Maximum", "Minimum", "Multiply", "Subtract"]
-)
+@pytest.mark.parametrize("name", MERGES)
 @pytest.mark.parametrize("second_has_mask", [True, False])
 def test_masks_of_merged_inputs_are_those_of_keras(name, second_has_mask):
     first = masked([[[1.0], [-2.0], [3.0], [4.0]]], [[True, False, True, False]])
@@ -32,6 +33,89 @@ def test_masks_of_merged_inputs_are_those_of_keras(name, second_has_mask):
         assert getattr(ours, "_keras_mask", None) is None
     else:
         np.testing.assert_array_equal(ours._keras_mask, expected)
+
+
+@pytest.mark.parametrize("name", MERGES)
+def test_masks_may_be_floats_and_arrays_and_come_with_symbolic_inputs(name):
+    masks = [np.array([[1.0, 0.0, 1.0]]), np.array([[0.0, 0.0, 1.0]])]
+    inputs = [KerasTensor((1, 3, 2)), KerasTensor((1, 3, 2))]
+    mask = getattr(layers, name)().compute_mask(inputs, mask=masks)
+    np.testing.assert_array_equal(mask, [[True, False, True]])
+    assert getattr(layers, name)().compute_mask(inputs, mask=[None, None]) is None
+
+
+@pytest.mark.parametrize(
+    ("inputs", "mask", "message"),
+    [
+        ([KerasTensor((1, 2))] * 2, np.ones((1,)), "`mask` should be a list"),
+        (KerasTensor((1, 2)), [None, None], "`inputs` should be a list"),
+        ([KerasTensor((1, 2))] * 2, [None], "same length.*2 inputs, 1 masks"),
+    ],
+)
+@pytest.mark.parametrize("name", ["Add", "Concatenate"])
+def test_masks_of_another_form_are_refused(name, inputs, mask, message):
+    with pytest.raises(ValueError, match=message):
+        getattr(layers, name)().compute_mask(inputs, mask)
+
+
+SPARSE = [
+    tf.SparseTensor([[0, 1], [1, 2]], [1.0, -2.0], (2, 3)),
+    tf.SparseTensor([[0, 0], [0, 1], [1, 1]], [3.0, -4.0, 5.0], (2, 3)),
+]
+
+
+@pytest.mark.parametrize("name", MERGES)
+def test_sparse_inputs_are_merged_as_in_keras(name):
+    layer, oracle = getattr(layers, name)(), getattr(keras.layers, name)()
+    ours, theirs = layer(SPARSE), oracle(SPARSE)
+    assert isinstance(ours, tf.SparseTensor)
+    np.testing.assert_allclose(tf.sparse.to_dense(ours), tf.sparse.to_dense(theirs))
+    dense = tf.reshape(tf.range(6.0), (2, 3))
+    np.testing.assert_allclose(
+        layer([SPARSE[0], dense]), oracle([tf.sparse.to_dense(SPARSE[0]), dense])
+    )
+    entries = [tfkit.Input((3,), sparse=True) for _ in SPARSE]
+    model = tfkit.Model(entries, layer(entries))
+    assert model.output.sparse
+    assert model.output.shape == (None, ours.shape[1])
+    np.testing.assert_allclose(tf.sparse.to_dense(model(SPARSE)), tf.sparse.to_dense(theirs))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda where: where.Flatten(),
+        lambda where: where.Flatten(data_format="channels_first"),
+        lambda where: where.Permute((2, 1)),
+        lambda where: where.Reshape((-1, 2)),
+    ],
+)
+def test_entries_of_sparse_inputs_are_moved(make):
+    dense = np.zeros((2, 3, 4), "float32")
+    dense[0, 1, 2], dense[1, 2, 3] = 5, 6
+    outputs = make(layers)(tf.sparse.from_dense(dense))
+    assert isinstance(outputs, tf.SparseTensor)
+    np.testing.assert_array_equal(tf.sparse.to_dense(outputs), make(keras.layers)(dense))
+    symbolic = make(layers)(KerasTensor((None, 3, 4), sparse=True))
+    assert symbolic.sparse
+    assert symbolic.shape == (None, *outputs.shape[1:])
+
+
+def test_sparse_ids_of_an_embedding_are_zero_where_there_is_none():
+    ids = tf.SparseTensor([[0, 1], [1, 2]], [1, 2], (2, 3))
+    layer = layers.Embedding(3, 4, mask_zero=True)
+    np.testing.assert_array_equal(layer(ids), layer(tf.sparse.to_dense(ids)))
+    assert layer(ids)._keras_mask.numpy().tolist() == [[False, True, False], [False, False, True]]
+
+
+@pytest.mark.parametrize("name", ["MaxPooling2D", "AveragePooling2D"])
+@pytest.mark.parametrize("padding", ["valid", "same"])
+def test_strides_may_be_larger_than_the_window(name, padding):
+    images = np.random.default_rng(0).normal(size=(1, 7, 8, 2)).astype("float32")
+    ours, theirs = (
+        getattr(where, name)((2, 1), (3, 4), padding)(images) for where in (layers, keras.layers)
+    )
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
 def test_functional_forms():

@@ -159,3 +159,27 @@ def test_replicas_share_the_global_mean():
 def test_errors(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    "name", [it for it in dir(losses) if hasattr(getattr(keras.losses, it, 0), "get_config")]
+)
+def test_configurations_equal_keras(name):
+    ours, theirs = (getattr(module, name)(name="loss") for module in (losses, keras.losses))
+    assert ours.get_config() == theirs.get_config()
+    assert type(ours).from_config(theirs.get_config()).get_config() == ours.get_config()
+
+
+@pytest.mark.parametrize(("name", "option"), [("Huber", "delta"), ("CosineSimilarity", "axis")])
+def test_options_that_keras_forgets_are_kept(name, option):
+    """Keras leaves them out of the configuration, so that a loss that is loaded has the default."""
+    config = getattr(losses, name)(**{option: 2}).get_config()
+    assert config[option] == 2
+    assert getattr(getattr(losses, name).from_config(config), option) == 2
+    assert option not in getattr(keras.losses, name)(**{option: 2}).get_config()
+
+
+def test_option_that_is_set_later():
+    loss = losses.Huber()
+    loss.delta = 0.25
+    np.testing.assert_allclose(loss(Y_TRUE, Y_PRED), losses.Huber(delta=0.25)(Y_TRUE, Y_PRED))

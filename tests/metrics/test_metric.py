@@ -288,3 +288,34 @@ def test_a_subclass_must_define_both_methods():
 def test_unknown_aggregation():
     with pytest.raises(ValueError, match="Received: 'median'"):
         metrics.Metric().add_variable((), "zeros", aggregation="median")
+
+
+def test_names_and_paths_of_variables_equal_keras():
+    for name in ("Mean", "AUC", "MeanSquaredError", "R2Score"):
+        ours, theirs = getattr(metrics, name)(name="m"), getattr(keras.metrics, name)(name="m")
+        found = [(variable.name, variable.path) for variable in ours.variables]
+        assert found == [(variable.name, variable.path) for variable in theirs.variables]
+
+
+def test_values_of_other_dtypes_are_lent_and_assigned_as_keras_does():
+    class Counter(metrics.Metric):
+        def __init__(self):
+            super().__init__()
+            self.count = self.add_weight(dtype="int32", name="count")
+
+        def update_state(self, values):
+            self.count.assign(self.count + tf.cast(tf.size(values), "int64"))
+            self.count.assign_add(1.0)
+
+        def result(self):
+            return self.count
+
+    assert int(Counter().stateless_result([tf.constant(3.0)])) == 3
+    assert int(Counter()(tf.zeros(5))) == 6
+
+
+def test_confusion_matrix_of_another_integer_type():
+    metric = metrics.MeanIoU(2)
+    metric.total_cm = metric.add_variable((2, 2), "zeros", dtype="int32", name="narrow")
+    metric.update_state([0, 1, 1], [0, 1, 0])
+    assert metric.total_cm.numpy().tolist() == [[1, 0], [1, 1]]

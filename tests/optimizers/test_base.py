@@ -1,10 +1,14 @@
 """What all optimizers share: learning rate, clipping, accumulation, averages, constraints, errors."""
 
+import copy
+import pickle
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfkit
 from tests.optimizers import oracle
 from tfkit import optimizers
 from tfkit.optimizers import compiling
@@ -53,6 +57,64 @@ def test_micro_batches_equal_one_batch(mode):
     by_micro_batches = oracle.run(accumulating, micro, mode)
     oracle.assert_same(by_micro_batches, oracle.run(optimizers.Adam(0.1), whole))
     assert int(accumulating.iterations) == 3
+
+
+@pytest.mark.parametrize("name", ["adagrad", "ftrl", "lion"])
+def test_accumulation_leaves_the_slots_alone(name):
+    micro = oracle.gradients(6)
+    whole = [
+        [np.mean(pair, axis=0) for pair in zip(*micro[i : i + 2], strict=True)] for i in (0, 2, 4)
+    ]
+    options = {"learning_rate": 0.1, "weight_decay": 0.05}
+    accumulating = {**options, "gradient_accumulation_steps": 2}
+    make = lambda module, config: module.get({"class_name": name, "config": config})  # noqa: E731
+    variables = oracle.run(make(optimizers, accumulating), micro)
+    oracle.assert_same(variables, oracle.run(make(optimizers, options), whole))
+    oracle.assert_same(variables, oracle.run_keras(make(keras.optimizers, accumulating), micro))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"loss_scale_factor": 4.0},
+        {"global_clipnorm": 0.5, "weight_decay": 0.1},
+        {"gradient_accumulation_steps": 2, "clipvalue": 0.3},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("scaled", [False, True])
+def test_gradients_that_overwrite_equal_keras(options, scaled):
+    if scaled and "loss_scale_factor" in options:
+        options = {}  # The wrapper scales.
+    steps, results = oracle.gradients(4), []
+    for module, make in (
+        (optimizers, oracle.make_variables),
+        (keras.optimizers, oracle.make_keras_variables),
+    ):
+        optimizer, variables = module.SGD(0.5, **options), make()
+        if scaled:
+            optimizer = module.LossScaleOptimizer(optimizer)
+        variables[1].overwrite_with_gradient = True
+        for step in steps:
+            optimizer.apply([tf.constant(g) for g in step], variables)
+        results.append(variables)
+    oracle.assert_same(*results)
+    if not options:
+        oracle.assert_same([results[0][1]], [steps[-1][1]])
+
+
+def test_weight_that_gradients_overwrite_in_fit():
+    class Amax(tfkit.layers.Layer):
+        def build(self, shape):
+            self.amax = self.add_weight(shape=(), initializer="ones", overwrite_with_gradient=True)
+
+        def call(self, x):
+            return x * self.amax
+
+    model = tfkit.Sequential([tfkit.Input((1,)), Amax()])
+    model.compile(optimizers.SGD(0.1), "mse")
+    model.fit(np.full((4, 1), 2.0), np.zeros((4, 1)), verbose=0)
+    assert float(model.layers[0].amax) == 8.0  # d mean((2 a)^2) / da at 1
 
 
 def test_large_updates_are_compiled_and_the_same(monkeypatch):
@@ -112,6 +174,17 @@ def test_sparse_gradients_with_repeated_rows_equal_keras(name, options, jit_comp
     oracle.assert_same(ours.variables, theirs.variables)
 
 
+def test_rows_as_lists():
+    w, dense = tf.Variable(tf.ones((3, 2))), tf.Variable(tf.ones((3, 2)))
+    rows = tf.IndexedSlices(values=np.ones((2, 2), "float32"), indices=(0, 2), dense_shape=(3, 2))
+    for variable, gradient in (
+        (w, rows),
+        (dense, tf.constant([[1.0, 1.0], [0.0, 0.0], [1.0, 1.0]])),
+    ):
+        optimizers.Adam(0.5, global_clipnorm=1.0).apply([gradient], [variable])
+    oracle.assert_same([w], [dense])
+
+
 def test_assigned_learning_rate_reaches_compiled_programs():
     optimizer, w = optimizers.SGD(0.5), tf.Variable(1.0)
     step = tf.function(lambda: optimizer.apply([tf.constant(1.0)], [w]), jit_compile=True)
@@ -120,6 +193,27 @@ def test_assigned_learning_rate_reaches_compiled_programs():
     step()
     assert float(w) == 0.25
     assert step.experimental_get_tracing_count() == 1
+
+
+def test_learning_rate_in_arithmetic_equals_keras():
+    results = []
+    for module in (optimizers, keras.optimizers):
+        optimizer = module.Adam(0.5)
+        rate = optimizer.learning_rate
+        numbers = [
+            rate.value,
+            rate * 0.5,
+            1 - rate,
+            rate**2,
+            float(rate),
+            rate / (1 + optimizer.iterations),
+        ]
+        optimizer.learning_rate = rate * 0.5
+        numbers += [optimizer.learning_rate.value * 4, optimizer.learning_rate.numpy()]
+        optimizer.learning_rate = module.Adam(0.125).learning_rate.value
+        numbers += [optimizer.learning_rate, optimizer.iterations.value + 1]
+        results.append([float(it) for it in numbers])
+    assert results[0] == results[1]
 
 
 def test_learning_rate_of_a_schedule_cannot_be_assigned():
@@ -146,6 +240,61 @@ def test_constraints_are_applied_after_the_update():
     w = tf.Variable([1.0, -1.0], constraint=tf.nn.relu)
     optimizers.SGD(0.5).apply([tf.constant([1.0, 1.0])], [w])
     assert w.numpy().tolist() == [0.5, 0.0]
+
+
+def test_constraint_that_is_set_later():
+    w = tfkit.Variable([1.0, -1.0])
+    optimizer = optimizers.SGD(0.5)
+    optimizer.apply([tf.constant([0.0, 0.0])], [w])
+    w.constraint = tfkit.constraints.NonNeg()
+    optimizer.apply([tf.constant([1.0, 1.0])], [w])
+    assert w.numpy().tolist() == [0.5, 0.0]
+
+
+def test_set_weights():
+    x, steps = oracle.make_variables(), oracle.gradients(1)
+    first, second = optimizers.Adam(), optimizers.Adam()
+    first.apply([tf.constant(g) for g in steps[0]], x)
+    with pytest.raises(ValueError, match=r"You are calling `set_weights\(\)`.*build\("):
+        second.set_weights(first.variables)
+    second.build(x)
+    for wrong, message in (
+        (first.variables[:-1], "8 variables. Received: 7 values"),
+        (
+            [*first.variables[:-1], np.zeros(7)],
+            r"_velocity' .* shape \(\). Received: .* shape \(7,\)",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            second.set_weights(wrong)
+        assert int(second.iterations) == 0
+    second.set_weights([v.numpy() for v in first.variables])
+    oracle.assert_same(second.variables, first.variables)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
+@pytest.mark.parametrize("name", ["adam", "muon", "loss_scale"])
+def test_copies_go_on_where_the_original_was(name, copied):
+    optimizer = optimizers.get("adam" if name == "loss_scale" else name)
+    optimizer.gradient_accumulation_steps, optimizer.use_ema = 2, True
+    if name == "loss_scale":
+        optimizer = optimizers.LossScaleOptimizer(optimizer)
+    steps = [[tf.constant(g) for g in step] for step in oracle.gradients(6)]
+    variables = oracle.make_variables()
+    for step in steps[:3]:
+        optimizer.apply(step, variables)
+    other = copied(optimizer)
+    assert other.get_config() == optimizer.get_config()
+    others = oracle.make_variables({v.path: v.numpy() for v in variables})
+    for step in steps[3:]:
+        optimizer.apply(step, variables)
+        other.apply(step, others)
+    for mine, yours in zip(optimizer.variables, other.variables, strict=True):
+        np.testing.assert_array_equal(mine, yours)
+    with pytest.raises(
+        ValueError, match="copy of one that was built for variables of other shapes"
+    ):
+        copied(optimizer).apply([tf.ones(7)], [tf.Variable(tf.ones(7))])
 
 
 def test_weight_decay_spares_excluded_variables():

@@ -3,6 +3,7 @@
 import inspect
 
 import keras
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -152,3 +153,25 @@ def test_slots_of_every_optimizer_survive_a_checkpoint(name, tmp_path):
     again.build(variables)
     tf.train.Checkpoint(optimizer=again).restore(path).assert_consumed()
     oracle.assert_same(again.variables, optimizer.variables)
+
+
+@pytest.mark.parametrize("options", [{}, {"rms_rate": None, "ns_steps": 3}], ids=str)
+def test_parts_of_muon_equal_keras(options):
+    ours, theirs = optimizers.Muon(**options), keras.optimizers.Muon(**options)
+    x = np.random.default_rng(0).normal(size=(4, 3)).astype("float32")
+    for part in ("lr_adjust", "transpose_last_axis"):
+        oracle.assert_same([getattr(ours, part)(x)], [getattr(theirs, part)(x)])
+    found, expected = (it.zeropower_via_newtonschulz5(x, it.ns_steps) for it in (ours, theirs))
+    oracle.assert_same([found], [expected], rtol=1e-5)
+
+
+def test_part_of_muon_that_a_subclass_overrides():
+    class Signs(optimizers.Muon):
+        def zeropower_via_newtonschulz5(self, x, steps):
+            return tf.sign(x)
+
+    w = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+    Signs(0.5, weight_decay=None, rms_rate=None).apply(
+        [tf.constant([[1.0, -1.0], [2.0, -3.0]])], [w]
+    )
+    assert w.numpy().tolist() == [[0.5, 2.5], [2.5, 4.5]]

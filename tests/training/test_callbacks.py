@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfkit
 from tfkit.training import callbacks as ours
 
 
@@ -375,6 +376,51 @@ def test_lambda_callback_runs_every_hook_it_is_given():
 def test_lambda_callback_refuses_a_name_that_is_no_hook():
     with pytest.raises(ValueError, match=r"Received: \['on_epoch_ends'\]"):
         ours.LambdaCallback(on_epoch_ends=print)
+
+
+def test_lambda_callback_keeps_what_is_no_hook():
+    assert ours.LambdaCallback(helper=len).helper([1, 2]) == 2
+
+
+@pytest.mark.parametrize(("monitor", "mode"), [("loss", "auto"), ("val_accuracy", "max")])
+def test_monitor_op_is_known_after_an_epoch(monitor, mode):
+    operators = []
+    for module, library in ((ours, tfkit), (keras.callbacks, keras)):
+        model = Model()
+        callback = module.EarlyStopping(monitor, mode=mode)
+        assert callback.monitor_op is None
+        callback.set_model(model)
+        callback.on_train_begin()
+        callback.on_epoch_end(0, {monitor: 1.0})
+        assert callback.monitor_op in (library.ops.less, library.ops.greater)
+        operators.append(callback.monitor_op is library.ops.less)
+    assert operators[0] == operators[1] == (monitor == "loss")
+
+
+def test_monitor_op_that_the_user_sets():
+    callback = ours.EarlyStopping("anything", patience=1)
+    callback.monitor_op = np.less
+    model = Model()
+    callback.set_model(model)
+    for epoch, value in enumerate([2.0, 1.0, 1.5]):
+        callback.on_epoch_end(epoch, {"anything": value})
+    assert float(callback.best) == 1.0
+    assert model.stop_training
+
+
+def test_tensors_in_logs_are_numbers_for_callbacks():
+    seen = []
+    callback = ours.LambdaCallback(on_epoch_end=lambda epoch, logs: seen.append(logs))
+    logs = {"a": tf.constant(2.0), "b": tf.Variable(3), "c": {"d": tf.constant([1.0, 2.0])}}
+    ours.CallbackList([callback]).on_epoch_end(0, logs)
+    assert (seen[0]["a"], seen[0]["b"]) == (2.0, 3.0)
+    np.testing.assert_array_equal(seen[0]["d"], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("folder", [None, ""])
+def test_backup_without_a_folder_is_refused(folder):
+    with pytest.raises(ValueError, match=f"Received: backup_dir={folder!r}"):
+        ours.BackupAndRestore(folder)
 
 
 # --- ModelCheckpoint -----------------------------------------------------------------------------

@@ -260,3 +260,39 @@ def test_an_interrupt_is_heard_and_leaves_the_model_usable(tmp_path):
         assert float(heard) - sent < 1.0
         assert process.stdout.readline() == "usable\n"
         assert process.wait(60) == 0
+
+
+# --- What pandas holds ------------------------------------------------------------------------------
+
+WORDS = pandas.DataFrame({"n": [1.0, 2.0, 3.0], "kind": ["a", "b", "a"]})
+NUMBERS = {
+    "dummies": (pandas.get_dummies(WORDS), [[1, 1, 0], [2, 0, 1], [3, 1, 0]], "float32"),
+    "bool": (pandas.get_dummies(WORDS[["kind"]]), [[1, 0], [0, 1], [1, 0]], "bool"),
+    "object ints": (pandas.DataFrame({"n": [1, 2]}, dtype=object), [[1], [2]], "int64"),
+    "object floats": (np.array([[1], [2.5], [True]], object), [[1], [2.5], [1]], "float32"),
+    "Int64": (pandas.Series([1, 2], dtype="Int64"), [[1], [2]], "int64"),
+    "Int64 with a hole": (pandas.Series([1, None], dtype="Int64"), [[1], [np.nan]], "float32"),
+    "boolean with a hole": (
+        pandas.DataFrame({"a": pandas.array([True, None], dtype="boolean")}),
+        [[1], [np.nan]],
+        "float32",
+    ),
+    "Int64 beside floats": (
+        pandas.DataFrame({"a": pandas.array([1, 2], dtype="Int64"), "b": [0.5, 1.5]}),
+        [[1, 0.5], [2, 1.5]],
+        "float32",
+    ),
+    "strings among numbers": (
+        WORDS,
+        [["1.0", "a"], ["2.0", "b"], ["3.0", "a"]],
+        "string",
+    ),
+}
+
+
+@pytest.mark.parametrize(("given", "expected", "dtype"), NUMBERS.values(), ids=NUMBERS)
+def test_frames_and_objects_of_numbers_are_numbers(given, expected, dtype):
+    tensor = as_tensor(given)
+    assert tensor.dtype.name == dtype
+    values = tensor.numpy().astype(str) if dtype == "string" else tensor.numpy()
+    np.testing.assert_array_equal(values, expected)

@@ -181,7 +181,8 @@ def _masks(value: Any) -> Any:
         return get_mask(value)
     if isinstance(value, Mapping):
         return {key: _masks(item) for key, item in value.items()}
-    return [_masks(item) for item in nests.children(value)]
+    masks = [_masks(item) for item in nests.children(value)]
+    return tuple(masks) if isinstance(value, tuple) else masks
 
 
 def _is_tensors(value: Any) -> bool:

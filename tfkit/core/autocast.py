@@ -8,9 +8,10 @@ import tensorflow as tf
 from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
 
 from tfkit.core.context import current_frame
+from tfkit.variables import Variable
 
 
-class AutocastVariable(BaseResourceVariable):
+class AutocastVariable(Variable, BaseResourceVariable):
     """A variable that, inside a layer's call, reads as the layer's compute dtype.
 
     Only the conversion to a tensor is different: `tf.matmul(x, self.w)`, `x * self.w` and
@@ -27,6 +28,10 @@ class AutocastVariable(BaseResourceVariable):
         constraint: function that projects it after each update.
         aggregation: how the values of replicas are combined.
     """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Leaves all to the constructor."""
+        return object.__new__(cls)
 
     def __init__(
         self,
@@ -56,9 +61,16 @@ class AutocastVariable(BaseResourceVariable):
         """The variable that holds the value, which reads as its own dtype everywhere."""
         return self._owner
 
-    def value(self) -> tf.Tensor:
+    def _read(self) -> tf.Tensor:
         """The value, in the dtype of the call in progress."""
-        return _autocast(super().value())
+        return _autocast(super()._read())
+
+    @property
+    def read_dtype(self) -> tf.DType:
+        """The dtype of the call in progress."""
+        frame = current_frame()
+        dtype = None if frame is None else frame.autocast_dtype
+        return self.dtype if dtype is None else tf.as_dtype(dtype)
 
     def read_value(self) -> tf.Tensor:
         """The value, in the dtype of the call in progress."""

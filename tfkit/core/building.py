@@ -11,13 +11,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import nests
+from tfkit import nests, serialization
 from tfkit.core import claims, tracking
 from tfkit.core.arguments import CallArguments, given_dtype
 from tfkit.core.context import CallFrame, current_frame
 from tfkit.core.state import LayerState, current_watch
 from tfkit.generators import drawing_aside
-from tfkit.symbolic import KerasTensor
+from tfkit.symbolic import KerasTensor, trace
 
 
 def check_initialized(layer: Any) -> None:
@@ -61,7 +61,7 @@ def first_call(layer: Any) -> Iterator[None]:
     Other threads wait. Where another one was first, this is a call like any other.
     """
     with claims.claimed(layer):
-        outermost = current_frame() is None and not layer.built
+        outermost = current_frame() is None and not layer._tfkit.built
         with undone_on_error(layer) if outermost else contextlib.nullcontext():
             yield
 
@@ -120,38 +120,52 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
 
 def build_from_arguments(layer: Any, arguments: CallArguments) -> None:
     """Calls the layer's own `build` with the shapes of a call's arguments."""
+    positional, named = shape_arguments(layer, layer.build, arguments)
+    layer.build(*positional, **named)
+
+
+def shape_arguments(
+    layer: Any, method: Callable[..., Any], arguments: CallArguments
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The shapes of a call's arguments, positional and by name, as a method of the layer takes them.
+
+    Args:
+        layer: the layer, for messages.
+        method: its `build` or `compute_output_shape`.
+        arguments: the arguments of the call.
+
+    Raises:
+        ValueError: for a parameter that is not named after an argument of `call()`.
+        TypeError: for a shape that is needed and of which the call passed no tensor.
+    """
     shapes = arguments.shapes()
+    known = inspect.signature(method).parameters
     parameters = [
         name
-        for name, parameter in inspect.signature(layer.build).parameters.items()
+        for name, parameter in known.items()
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     ]
-    if len(parameters) == 1:
-        layer.build(next(iter(shapes.values()), None))
-        return
+    if len(parameters) == 1 or (not parameters and known):
+        return (next(iter(shapes.values()), None),), {}
+    what = f"{method.__name__}()"
     for name in parameters:
         if not name.endswith("_shape") or name[: -len("_shape")] not in arguments.signature.names:
             raise ValueError(
-                f"Layer '{layer.path}' (of type {type(layer).__name__}) has a `build()` method with the "
+                f"Layer '{layer.path}' (of type {type(layer).__name__}) has a `{what}` method with the "
                 f"arguments {parameters}. With more than one, each must be the name of an argument of "
                 f"`call()` and `_shape`. Received: `{name}`. Expected names from: "
                 f"{[f'{argument}_shape' for argument in arguments.signature.names]}"
             )
     missing = [name for name in parameters if name[: -len("_shape")] not in shapes]
-    required = [
-        name
-        for name in missing
-        if inspect.signature(layer.build).parameters[name].default is inspect.Parameter.empty
-    ]
+    required = [name for name in missing if known[name].default is inspect.Parameter.empty]
     if required:
         raise TypeError(
-            f"Layer '{layer.path}' (of type {type(layer).__name__}) cannot be built: its `build()` needs "
+            f"Layer '{layer.path}' (of type {type(layer).__name__}) has a `{what}` method that needs "
             f"`{required[0]}`, but the call passed no tensor for `{required[0][: -len('_shape')]}`. "
             f"Received tensors for: {list(shapes)}. Pass it, or give `{required[0]}` a default of None."
         )
-    layer.build(
-        **{name: shapes[name[: -len("_shape")]] for name in parameters if name not in missing}
-    )
+    named = {name: shapes[name[: -len("_shape")]] for name in parameters if name not in missing}
+    return (), named
 
 
 # --- What the layer was called with, to build it again and to export it -------------------------------
@@ -201,6 +215,16 @@ def mark_as_cast(layer: Any, inputs: Any) -> None:
         for tensor in tf.nest.flatten(inputs):
             if isinstance(tensor, tf.Tensor) and tensor.dtype == policy.compute_dtype:
                 tensor._tfkit_given = tf.as_dtype(policy.variable_dtype)
+
+
+def traced(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The symbolic outputs that a trace of a call gives, which builds the layer."""
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        mark_as_cast(layer, (args, kwargs))
+        return layer._forward(args, kwargs)
+
+    return trace(forward, args, kwargs)
 
 
 def _merge(old: dict[str, Any] | None, new: dict[str, Any]) -> dict[str, Any]:
@@ -275,6 +299,8 @@ def _symbolic(config: Any) -> Any:
 
 def symbolic_from_shapes(shapes: Any, dtype: str) -> Any:
     """Symbolic tensors in the form of a nest of shapes."""
+    if shapes is None:  # An optional argument that is not passed.
+        return None
     if is_shape(shapes):
         return KerasTensor(shapes, dtype)
     if nests.is_nested(shapes):
@@ -318,10 +344,10 @@ def build_config(layer: Any) -> dict[str, Any] | None:
 
 def build_from_config(layer: Any, config: dict[str, Any]) -> None:
     """Builds a layer as another one was built, without data."""
-    if layer.built or not config:
+    if layer._tfkit.built or not config:
         return
     if "call" in config:
-        layer.compute_output_spec(**specs_from_config(config["call"]))
+        traced(layer, (), specs_from_config(config["call"]))
         return
     shapes = config.get("shapes_dict", config)
     named = {name: _as_shape(shape) for name, shape in shapes.items()}
@@ -342,4 +368,9 @@ def _as_shape(value: Any) -> Any:
 def unbuilt_copy(layer: Any) -> Any:
     """A new layer with the same configuration; draws of default seeds are not counted."""
     with drawing_aside():
-        return type(layer).from_config(layer.get_config())
+        copy = serialization.made_again(layer)
+    for below in tracking.all_layers(copy):
+        below._tfkit.made_in = (
+            None  # Where a `call` asks for the shape, the copy is of no other use.
+        )
+    return copy

@@ -1,4 +1,4 @@
-"""The call context: what this thread is calling and tracing, the only thread-local of tfkit.
+"""The call context: what this thread is calling.
 
 It is no `ContextVar`: those are copied into tasks and callbacks that are made inside a call, and these would
 run, after the call, as if they were inside. A frame belongs to the stack of one thread. Reading it takes 38
@@ -15,6 +15,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit import watching
 from tfkit.names import operation_name
 
 _clock = itertools.count(1)
@@ -25,13 +26,11 @@ class _CallContext(threading.local):
 
     Attributes:
         frame: the innermost layer call in progress, or `None`.
-        watches: the watches of the traces under way, the innermost last.
         thread: stands for the thread; another one may get its number when it has ended.
         parts: what each layer did in its latest outermost call in this thread.
     """
 
     frame: CallFrame | None = None
-    watches: tuple[Any, ...] = ()
 
     def __init__(self) -> None:
         self.thread = object()
@@ -68,7 +67,7 @@ class CallFrame:
     def __enter__(self) -> CallFrame:
         if self.scope is not None:
             scope = self.scope.__enter__()
-            for watch in call_context.watches:
+            for watch in watching.thread.watches:
                 watch.note_scope(scope, self.layer)
         call_context.frame = self
         return self

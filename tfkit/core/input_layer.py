@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from tfkit import settings
 from tfkit.core.layer import Layer
+from tfkit.dtypes import standardize_dtype
 from tfkit.names import auto_name
 from tfkit.symbolic import KerasTensor, Node
 
@@ -58,16 +60,25 @@ class InputLayer(Layer):
         **kwargs: Any,
     ) -> None:
         kwargs.pop("trainable", None)
+        old_shape = kwargs.pop("input_shape", None)
         super().__init__(name=name or auto_name("input_layer"), **kwargs)
         self._auto_named = name is None
+        if old_shape is not None:
+            warnings.warn(
+                "Argument `input_shape` is deprecated. Use `shape` instead.", stacklevel=2
+            )
+            shape = old_shape
         if input_tensor is not None:
-            if not isinstance(input_tensor, KerasTensor):
-                raise ValueError(
-                    f"Argument `input_tensor` must be a KerasTensor. Received: {input_tensor!r}"
-                )
-            batch_shape, dtype = input_tensor.shape, dtype or input_tensor.dtype
+            given = (shape, batch_size, batch_shape, dtype, sparse, ragged)
+            _check_like(input_tensor, *given)
+            batch_shape, dtype = input_tensor.shape, input_tensor.dtype
+            sparse, ragged = input_tensor.sparse, input_tensor.ragged
         elif shape is not None and batch_shape is not None:
             raise ValueError("You cannot pass both `shape` and `batch_shape` at the same time.")
+        elif batch_size is not None and batch_shape is not None:
+            raise ValueError(
+                "You cannot pass both `batch_size` and `batch_shape` at the same time."
+            )
         elif batch_shape is None:
             if shape is None:
                 raise ValueError("You must pass a `shape` argument.")
@@ -78,9 +89,10 @@ class InputLayer(Layer):
         self.sparse = bool(sparse)
         self.ragged = bool(ragged)
         self.optional = optional
-        tensor = KerasTensor(
-            self.batch_shape, dtype or settings.floatx(), self.sparse, self.ragged, name=self.name
-        )
+        tensor = input_tensor
+        if tensor is None:
+            dtype = dtype or settings.floatx()
+            tensor = KerasTensor(self.batch_shape, dtype, self.sparse, self.ragged, name=self.name)
         self._tensor_dtype = tensor.dtype
         self._tfkit.nodes.append(Node(self, (), {}, tensor))
         self.built = True
@@ -98,14 +110,43 @@ class InputLayer(Layer):
 
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments."""
-        config = {
+        return {
             "batch_shape": self.batch_shape,
             "dtype": self.dtype,
             "sparse": self.sparse,
             "ragged": self.ragged,
             "name": self.name,
+            "optional": self.optional,
         }
-        return {**config, "optional": True} if self.optional else config
+
+
+def _check_like(
+    tensor: Any,
+    shape: Any,
+    batch_size: int | None,
+    batch_shape: Any,
+    dtype: Any,
+    sparse: bool | None,
+    ragged: bool | None,
+) -> None:
+    """Refuses an `input_tensor` that is none, and other arguments that say something else than it."""
+    if not isinstance(tensor, KerasTensor):
+        raise ValueError(f"Argument `input_tensor` must be a KerasTensor. Received: {tensor!r}")
+    own = {
+        "shape": (shape, tensor.shape[1:]),
+        "batch_size": (batch_size, tensor.shape[0] if tensor.shape else None),
+        "batch_shape": (batch_shape, tensor.shape),
+        "dtype": (dtype and standardize_dtype(dtype), tensor.dtype),
+        "sparse": (sparse, tensor.sparse),
+        "ragged": (ragged, tensor.ragged),
+    }
+    for name, (given, its) in own.items():
+        given = _as_tuple(given) if given is not None and name.endswith("shape") else given
+        if given is not None and given != its:
+            raise ValueError(
+                f"When providing the `input_tensor` argument, you cannot provide an incompatible `{name}` "
+                f"argument. Received: {name}={given!r}, where input_tensor has {its!r}"
+            )
 
 
 def _as_tuple(shape: Any) -> tuple[int | None, ...]:

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit import budget, constraints, dtype_policies, execution, forks, recomputation, regularizers
-from tfkit.core import building, claims, tracking
-from tfkit.core.arguments import CallArguments, CallSignature, as_tensors, check_tensors, shapes_of
+from tfkit import constraints, dtype_policies, execution, forks, recomputation, regularizers
+from tfkit.core import building, claims, output_specs, tracking
+from tfkit.core.arguments import CallArguments, CallSignature, as_tensors, check_tensors
+from tfkit.core.attributes import calling_layer
 from tfkit.core.autograph import convert
 from tfkit.core.compiled import DirectCalls
 from tfkit.core.context import CallFrame, current_frame
+from tfkit.core.copies import Copied
 from tfkit.core.input_spec import check_inputs
 from tfkit.core.masks import attach_mask
 from tfkit.core.recording import ConstructorArguments, layer_config
 from tfkit.core.state import LayerState
 from tfkit.core.stateful import Stateful
 from tfkit.core.stateless import stateless_call
-from tfkit.core.weights import check_may_add, make_weight
+from tfkit.core.weights import by_position, check_may_add, make_weight
 from tfkit.names import auto_name
 from tfkit.serialization import deserialize_keras_object
-from tfkit.symbolic import Node, any_symbolic, trace
+from tfkit.symbolic import Node, any_symbolic
 
 
-class Layer(Stateful):
+class Layer(Copied, Stateful):
     """State (weights), and a transformation of inputs to outputs that uses it.
 
     A subclass makes its weights in `build(input_shape)` with `add_weight`, or its sublayers in
@@ -100,11 +103,8 @@ class Layer(Stateful):
             raise ValueError(
                 f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}"
             )
-        if name is not None and (not isinstance(name, str) or "/" in name):
-            raise ValueError(
-                "Argument `name` must be a string and cannot contain character `/`. "
-                f"Received: name={name} (of type {type(name).__name__})"
-            )
+        if name is not None:
+            _check_name(name)
         if not isinstance(trainable, bool):
             raise ValueError(
                 "Expected `trainable` to be a boolean. "
@@ -120,6 +120,8 @@ class Layer(Stateful):
         self.input_spec: Any = None
         self.supports_masking = type(self).compute_mask is not Layer.compute_mask
         state = self._tfkit
+        caller = calling_layer()
+        state.made_in = caller and weakref.ref(caller)
         state.signature = CallSignature(self.call)
         state.direct = DirectCalls(self._forward, state, self._tfkit_settings)
         state.initialized = True
@@ -168,7 +170,7 @@ class Layer(Stateful):
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call on symbolic tensors: notes it down, and builds the layer on the way."""
-        node = Node(self, args, kwargs, self.compute_output_spec(*args, **kwargs))
+        node = Node(self, args, kwargs, output_specs.of_call(self, args, kwargs))
         self._tfkit.nodes.append(node)
         return node.outputs
 
@@ -228,11 +230,11 @@ class Layer(Stateful):
 
         Args:
             input_shape: shape of the first argument of `call`, or a nest of shapes; a `build` with
-                several arguments names them after those of `call`: `query_shape`, `value_shape`.
+                several arguments names them after those of `call`: `query_shape`, `value_shape`. Here
+                `None` only marks the layer as built.
         """
-        if type(self).build is Layer.build and not self.built:
-            inputs = building.symbolic_from_shapes(input_shape, self.input_dtype)
-            self.compute_output_spec(inputs)
+        if type(self).build is Layer.build and not self._tfkit.built:
+            output_specs.build_by_trace(self, input_shape)
         self.built = True
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
@@ -247,30 +249,21 @@ class Layer(Stateful):
         return previous_mask
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
-        """What the layer would give for symbolic tensors, as symbolic tensors."""
+        """What the layer would give for symbolic tensors, as symbolic tensors.
 
-        def forward(*args: Any, **kwargs: Any) -> Any:
-            building.mark_as_cast(self, (args, kwargs))
-            return self._forward(args, kwargs)
-
-        return trace(forward, args, kwargs)
+        Where a subclass defines `compute_output_shape`, that says it, and `call` is not run.
+        """
+        return output_specs.without_building(self, args, kwargs)
 
     def compute_output_shape(self, *input_shapes: Any, **named_shapes: Any) -> Any:
         """Returns the shape of the outputs for inputs of the given shape or nest of shapes."""
-        dtype = self.input_dtype
-        inputs = [building.symbolic_from_shapes(shape, dtype) for shape in input_shapes]
-        named = {
-            name.removesuffix("_shape"): building.symbolic_from_shapes(shape, dtype)
-            for name, shape in named_shapes.items()
-        }
-        with budget.given_back():
-            layer = self if self.built else building.unbuilt_copy(self)
-            return shapes_of(layer.compute_output_spec(*inputs, **named))
+        return output_specs.shape_of(self, input_shapes, named_shapes)
 
     # --- State --------------------------------------------------------------------------------------
 
     def add_weight(
         self,
+        *args: Any,
         shape: Any = None,
         initializer: Any = None,
         dtype: Any = None,
@@ -285,6 +278,7 @@ class Layer(Stateful):
         """Makes a weight of this layer.
 
         Args:
+            *args: `shape`, `initializer` and `dtype` may be passed by position.
             shape: tuple of sizes; `None` for a scalar.
             initializer: name or `Initializer`; `None` for Glorot uniform for floats, zeros for others.
             dtype: dtype of the weight; `None` for the layer's `variable_dtype`.
@@ -302,7 +296,8 @@ class Layer(Stateful):
         """
         name = name or "variable"
         building.check_initialized(self)
-        check_may_add(self, name, shape)
+        shape, initializer, dtype = by_position(args, shape, initializer, dtype)
+        check_may_add(self, name)
         regularizer, constraint = regularizers.get(regularizer), constraints.get(constraint)
         mixed = autocast and self.autocast and self._dtype_policy.is_mixed
         weight = make_weight(
@@ -321,6 +316,7 @@ class Layer(Stateful):
         weight.overwrite_with_gradient = overwrite_with_gradient
         weight.label, weight.made = name, tracking.tick()
         weight.path = f"{self.path}/{name}"
+        weight.owner = weakref.ref(self._tfkit)
         self._tfkit.weights.append(weight)
         return weight
 
@@ -370,6 +366,11 @@ class Layer(Stateful):
         """The layer's name: the one that was given, or one made from the class's name."""
         return self._name
 
+    @name.setter
+    def name(self, name: str) -> None:
+        _check_name(name)
+        self._name, self._auto_named = name, False
+
     @property
     def path(self) -> str:
         """How the layer is reached from the outermost layer that called it: `encoder/dense_proj`."""
@@ -377,8 +378,9 @@ class Layer(Stateful):
 
     @property
     def built(self) -> bool:
-        """Whether the weights are made."""
-        return self._tfkit.built
+        """Whether the weights are made; from the beginning where the class has none."""
+        at_once = self._built_at_once and type(self).build is Layer.build
+        return self._tfkit.built or at_once
 
     @built.setter
     def built(self, value: bool) -> None:
@@ -449,3 +451,11 @@ class Layer(Stateful):
     def build_from_config(self, config: dict[str, Any]) -> None:
         """Makes the weights as they were when `get_build_config` gave `config`."""
         building.build_from_config(self, config)
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or "/" in name:
+        raise ValueError(
+            "Argument `name` must be a string and cannot contain character `/`. "
+            f"Received: name={name} (of type {type(name).__name__})"
+        )

@@ -72,7 +72,7 @@ def layer_config(layer: Any, overridden: bool) -> dict[str, Any]:
     config = {
         "name": layer.name,
         "trainable": layer.trainable,
-        "dtype": layer.dtype_policy.name,
+        "dtype": serialization.serialize_keras_object(layer.dtype_policy),
     }
     if not overridden:
         config = {name: value for name, value in config.items() if recorded.accepts(name)}
@@ -84,6 +84,9 @@ def layer_config(layer: Any, overridden: bool) -> dict[str, Any]:
             continue
         if builtin and hasattr(layer, name):
             value = getattr(layer, name)
+        omitted = layer._omitted_from_config
+        if builtin and name in omitted and value == omitted[name]:
+            continue
         try:
             config[name] = _short(serialization.serialize_keras_object(value))
         except TypeError as error:

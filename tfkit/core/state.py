@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import threading
 import weakref
 from types import TracebackType
 from typing import Any
 
 import tensorflow as tf
 
+from tfkit import watching
+from tfkit.core import tracking
 from tfkit.core.context import call_context
 from tfkit.core.recording import ConstructorArguments
-
-_latest_change = 0
-_change_lock = threading.Lock()
-# Not to be held by a thread that a forked process has not.
-os.register_at_fork(
-    before=_change_lock.acquire,
-    after_in_parent=_change_lock.release,
-    after_in_child=_change_lock.release,
-)
 
 
 class Part:
@@ -40,17 +31,16 @@ class Part:
         self.losses: list[tf.Tensor] = []
 
 
-class LayerState:
+class LayerState(watching.Changes):
     """What tfkit keeps about one layer.
 
     Attributes:
         made: when the layer was made, as a number that grows.
+        made_in: reference to the layer in whose `call` it was made, `None` for the usual case.
         arguments: the arguments of its constructor.
         attached: when each attribute was set.
         weights: its own weights, in order of creation.
         part: what it did in the latest outermost call of any thread.
-        version: the number of the latest change of an attribute.
-        latest_change: the attribute that it set.
         nodes: the recorded calls on symbolic tensors.
         build_arguments: the shapes with which `build()` was called.
         specs: shapes and dtypes of the arguments of all calls so far.
@@ -63,7 +53,6 @@ class LayerState:
     """
 
     __slots__ = (
-        "__weakref__",
         "arguments",
         "attached",
         "build_arguments",
@@ -74,26 +63,25 @@ class LayerState:
         "direct",
         "given",
         "initialized",
-        "latest_change",
         "locked",
         "made",
+        "made_in",
         "nodes",
         "output_shapes",
         "part",
         "signature",
         "specs",
-        "version",
         "weights",
     )
 
     def __init__(self, made: int, arguments: ConstructorArguments) -> None:
+        super().__init__()
         self.made = made
+        self.made_in: Any = None
         self.arguments = arguments
         self.attached: dict[str, int] = {}
         self.weights: list[tf.Variable] = []
         self.part = Part(None)
-        self.version = 0
-        self.latest_change = ""
         self.initialized = False
         self.built = False
         self.locked = False
@@ -119,8 +107,7 @@ class LayerState:
         if part.record != record:
             part.record = record
             part.losses = []
-        if call_context.watches:
-            call_context.watches[-1].note(self)
+        self.note()
 
     def part_here(self) -> Part:
         """The layer's part in the latest outermost call of this thread."""
@@ -151,18 +138,10 @@ class LayerState:
         for name, value in before.items():
             setattr(self, name, value)
 
-    def changed(self, attribute: str) -> None:
-        """Notes that an attribute was set: traces of calls that the layer took part in are stale."""
-        global _latest_change
-        with _change_lock:
-            self.version = _latest_change + 1  # First: who sees the number finds the change.
-            _latest_change = self.version
-        self.latest_change = attribute
-        for watch in call_context.watches:
-            watch.own_changes[self] = self.version
-        watch = current_watch()
-        if watch is not None and watch.frozen and id(self) in watch.versions:
-            raise AttributeSetWhileTracing(f"it sets the attribute `{attribute}`")
+    @property
+    def owner(self) -> str:
+        """The class of the layer."""
+        return self.arguments.cls.__name__
 
 
 class AttributeSetWhileTracing(Exception):
@@ -170,27 +149,29 @@ class AttributeSetWhileTracing(Exception):
 
 
 class StateWatch:
-    """Which layers take part in what is traced inside the `with` block, and whether they change later.
+    """What takes part in what is traced inside the `with` block, and whether it changes later.
+
+    Layers note themselves when they are called, and losses and metrics when they are.
 
     Changes that the trace makes itself are part of it. What another thread changes meanwhile may have been
     read before or after: it makes the trace stale.
 
     Args:
-        frozen: whether setting an attribute of a layer that takes part is refused.
+        frozen: whether setting an attribute of what takes part is refused.
     """
 
     def __init__(self, frozen: bool = False) -> None:
         self.frozen = frozen
-        self.called: list[LayerState] = []
+        self.noted: list[watching.Changes] = []
         self.versions: dict[int, int] = {}
-        self.own_changes: dict[LayerState, int] = {}
+        self.own_changes: dict[watching.Changes, int] = {}
         self._began = 0
         self._checked = 0
         self._scopes: dict[str, weakref.ref[Any]] = {}
 
     def __enter__(self) -> StateWatch:
-        self._began = _latest_change
-        call_context.watches = (*call_context.watches, self)
+        self._began = watching.latest_change()
+        watching.thread.watches = (*watching.thread.watches, self)
         return self
 
     def __exit__(
@@ -199,18 +180,32 @@ class StateWatch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        call_context.watches = call_context.watches[:-1]
-        for state in self.called:
+        for layer in [scoped() for scoped in self._scopes.values()]:
+            if layer is not None:
+                tracking.note_parts(layer)
+        watching.thread.watches = watching.thread.watches[:-1]
+        for state in self.noted:
             self.versions[id(state)] = self.own_changes.get(state, self.versions[id(state)])
         self.own_changes = {}
         self._checked = 0
 
-    def note(self, state: LayerState) -> None:
-        """A layer is called."""
+    @property
+    def called(self) -> list[LayerState]:
+        """The layers among what takes part."""
+        return [state for state in self.noted if isinstance(state, LayerState)]
+
+    def note_change(self, state: watching.Changes) -> None:
+        """An attribute was set inside the `with` block, by this thread."""
+        self.own_changes[state] = state.version
+        if self.frozen and self is current_watch() and id(state) in self.versions:
+            raise AttributeSetWhileTracing(f"it sets the attribute `{state.latest_change}`")
+
+    def note(self, state: watching.Changes) -> None:
+        """A layer is called, or a loss, or a metric."""
         if id(state) not in self.versions:
             version = state.version
             by_another = version > self._began and state not in self.own_changes
-            self.called.append(state)
+            self.noted.append(state)
             self.versions[id(state)] = -1 if by_another else version
 
     def note_scope(self, scope: str, layer: Any) -> None:
@@ -233,26 +228,24 @@ class StateWatch:
         return None
 
     def unchanged(self) -> bool:
-        """Whether no attribute of a layer that took part was set since."""
-        latest = (
-            _latest_change  # Read before the versions, which may change while they are compared.
-        )
+        """Whether no attribute of what took part was set since."""
+        # Read before the versions, which may change while they are compared.
+        latest = watching.latest_change()
         if self._checked != latest:
-            if any(state.version != self.versions[id(state)] for state in self.called):
+            if any(state.version != self.versions[id(state)] for state in self.noted):
                 return False
             self._checked = latest
         return True
 
     def change(self) -> str:
         """The first change since, in words."""
-        for state in self.called:
+        for state in self.noted:
             if state.version != self.versions[id(state)]:
-                owner = state.arguments.cls.__name__
-                return f"the attribute `{state.latest_change}` of a {owner} was set"
+                return f"the attribute `{state.latest_change}` of a {state.owner} was set"
         return "nothing has changed"
 
 
 def current_watch() -> StateWatch | None:
     """The watch of the innermost trace in this thread, or `None`."""
-    watches = call_context.watches
+    watches = watching.thread.watches
     return watches[-1] if watches else None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from tfkit.core import tracking
+from tfkit.core import attributes, tracking
 from tfkit.core.state import LayerState
 from tfkit.core.weights import assign_all, load_own
 from tfkit.metrics import Metric
@@ -25,12 +26,19 @@ class Stateful(tf.Module):
     _trainable: bool
     _tfkit_settings: Any = None  # What `compile` was given, of a model.
     _not_read_in_calls: frozenset[str] = frozenset()
+    _built_at_once = False  # Whether the class needs no `build`, and says so from the beginning.
+    # Arguments that configurations leave out where they have this value, as those of Keras do.
+    _omitted_from_config: Mapping[str, Any] = {}
 
     def _members(self) -> list[tuple[str, Any]]:
         """Direct members with their paths; containers of layers name them in their own way."""
         return tracking.members(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if self._tfkit.initialized:
+            attributes.check_may_set(self, name, value)
+            value = attributes.resolved(self, name, value)
+            attributes.hand_to_weight(self, name, value)
         if tracking.holds_members(value):
             self._tfkit.attached[name] = tracking.tick()
         if name not in self._not_read_in_calls:
@@ -50,6 +58,29 @@ class Stateful(tf.Module):
         """Members in containers too, for `tf.train.Checkpoint`."""
         children = super()._trackable_children(save_type, **kwargs)
         return {**dict(self._members()), **children}
+
+    def add_variable(
+        self,
+        shape: Any,
+        initializer: Any,
+        dtype: Any = None,
+        trainable: bool = True,
+        autocast: bool = True,
+        regularizer: Any = None,
+        constraint: Any = None,
+        name: str | None = None,
+    ) -> tf.Variable:
+        """Makes a weight as `add_weight()` does, with a shape and an initializer that must be given."""
+        return self.add_weight(
+            shape=shape,
+            initializer=initializer,
+            dtype=dtype,
+            trainable=trainable,
+            autocast=autocast,
+            regularizer=regularizer,
+            constraint=constraint,
+            name=name,
+        )
 
     @property
     def weights(self) -> list[tf.Variable]:

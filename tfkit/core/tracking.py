@@ -17,7 +17,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import nests
+from tfkit import nests, watching
 from tfkit.core.context import call_context
 from tfkit.metrics import Metric
 from tfkit.optimizers import Optimizer
@@ -57,7 +57,7 @@ def members(layer: Any) -> list[tuple[str, Any]]:
     for name, value in vars(layer).copy().items():  # Another thread may be building it.
         if not name.startswith(_NOT_MEMBERS):
             when = attached.get(name, 0)
-            for path, member in _walk(name, value, set()):
+            for path, member in walk(name, value):
                 found.append((max(when, _made(member)) if "/" in path else when, path, member))
     found.sort(key=lambda entry: entry[0])
     seen: set[int] = set()
@@ -69,7 +69,7 @@ def members(layer: Any) -> list[tuple[str, Any]]:
     return unique
 
 
-def _walk(path: str, value: Any, inside: set[int]) -> Iterator[tuple[str, Any]]:
+def walk(path: str, value: Any, inside: frozenset[int] = frozenset()) -> Iterator[tuple[str, Any]]:
     """Members in one attribute; `inside` are the containers that are being walked, against cycles."""
     if isinstance(value, (tf.Variable, Metric, SeedGenerator)) or hasattr(value, "_tfkit"):
         yield path, value
@@ -93,7 +93,7 @@ def _walk(path: str, value: Any, inside: set[int]) -> Iterator[tuple[str, Any]]:
     inside = inside | {id(value)}
     for key, item in items:
         if holds_members(item):
-            yield from _walk(f"{path}/{escaped(key)}", item, inside)
+            yield from walk(f"{path}/{escaped(key)}", item, inside)
 
 
 def escaped(key: Any) -> str:
@@ -221,6 +221,14 @@ def metrics_of(layer: Any) -> list[Metric]:
     return [metric for _, metric in named_metrics(layer)]
 
 
+def note_parts(layer: Any) -> None:
+    """Notes in the trace under way what the call of a layer has read and does not note itself."""
+    watching.note(getattr(layer, "activity_regularizer", None))
+    for _, member in layer._members():
+        if isinstance(member, Metric):
+            member.take_part()
+
+
 def named_metrics(layer: Any) -> list[tuple[str, Metric]]:
     """The metrics at and below `layer`, each once, with their attribute paths."""
     found: dict[int, tuple[str, Metric]] = {}
@@ -238,7 +246,7 @@ def metric_variables(metric: Metric) -> dict[str, tf.Variable]:
     def look(prefix: str, owner: Metric) -> None:
         attributes = {k: v for k, v in vars(owner).items() if not k.startswith(_NOT_IN_METRICS)}
         for name, value in attributes.items():
-            for path, member in _walk(f"{prefix}{name}", value, set()):
+            for path, member in walk(f"{prefix}{name}", value):
                 if isinstance(member, Metric):
                     look(f"{path}/", member)
                 else:
@@ -274,6 +282,7 @@ def losses_of(layer: Any) -> list[tf.Tensor]:
     for weight, trained in variables_of(layer, seeds=False):
         regularizer = getattr(weight, "regularizer", None)
         if trained and regularizer is not None:
+            watching.note(regularizer)
             losses.append(regularizer(weight))
     return losses
 

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit import forks, initializers
+from tfkit.core.attributes import check_made_outside_calls
 from tfkit.core.autocast import AutocastVariable
 from tfkit.core.context import current_frame
 from tfkit.core.tracking import own_weights
@@ -15,22 +16,47 @@ from tfkit.dtypes import is_float, standardize_dtype
 from tfkit.variables import make_variable
 
 
-def check_may_add(layer: Any, name: str, shape: Any) -> None:
+def by_position(args: tuple[Any, ...], *named: Any) -> tuple[Any, ...]:
+    """`shape`, `initializer` and `dtype` of `add_weight`, from positional and from named arguments.
+
+    Raises:
+        TypeError: for more positional arguments.
+        ValueError: for an argument that is passed twice, and for a name instead of a shape, as in Keras 2.
+    """
+    if args and isinstance(args[0], str):
+        raise ValueError(
+            f"`name` must be passed as a keyword argument. Received: add_weight({args[0]!r}, ...). "
+            f"Use: add_weight(shape=..., name={args[0]!r})."
+        )
+    if len(args) > len(named):
+        raise TypeError(
+            f"add_weight() takes at most {len(named)} positional arguments: `shape`, `initializer`, `dtype`. "
+            f"Received: {len(args)}, of which {args[len(named)]!r} is too many. Pass it by name."
+        )
+    merged = list(named)
+    for index, value in enumerate(args):
+        if named[index] is not None:
+            name = ("shape", "initializer", "dtype")[index]
+            raise ValueError(
+                f"`{name}` was passed both positionally and as a keyword argument of add_weight(). Received: "
+                f"{value!r} and {name}={named[index]!r}"
+            )
+        merged[index] = value
+    return tuple(merged)
+
+
+def check_may_add(layer: Any, name: str) -> None:
     """Refuses a weight that is badly named, or that comes when the layer is complete.
 
     Raises:
         ValueError: inside `call`, where each call would make another one, and after the layer is built.
     """
-    if isinstance(shape, str):
-        raise ValueError(
-            f"`name` must be passed as a keyword argument. Received: add_weight('{shape}', ...). "
-            f"Use: add_weight(shape=..., name='{shape}')."
-        )
     if not isinstance(name, str) or "/" in name:
         raise ValueError(
             f"Argument `name` of a weight of layer '{layer.path}' must be a string and cannot contain "
             f"character `/`. Received: name={name!r}"
         )
+    check_made_outside_calls(layer)
     state, frame = layer._tfkit, current_frame()
     calling = frame is not None and frame.layer is layer
     if not state.builds and (state.locked or calling):

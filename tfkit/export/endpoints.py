@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.saved_model.save_context import save_context
+from tensorflow.python.saved_model.save_context import in_save_context, save_context
 
 from tfkit.core.arguments import as_tensors
 from tfkit.core.autograph import convert
@@ -127,7 +128,9 @@ def _traced(call: Callable[..., Any], specs: dict[str, Any], jit_compile: bool) 
         jit_compile=jit_compile or None,  # Not `False`, which would forbid a caller to compile it.
     )
     # The context of saving, or saving would trace it once more. The file may be run on any CPU.
-    with save_context(tf.saved_model.SaveOptions()), assume_onednn(True):
+    # `tf.saved_model.save` of a model is in that context already.
+    context = nullcontext() if in_save_context() else save_context(tf.saved_model.SaveOptions())
+    with context, assume_onednn(True):
         return function, function.get_concrete_function()
 
 

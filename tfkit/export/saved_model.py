@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from tfkit.export.archive import ExportArchive
@@ -31,6 +32,28 @@ def archive_of(
         archive.add(marked_endpoint(name, method, freeze))
     archive.know(layer)
     return archive
+
+
+# What TensorFlow looks for in the object that `tf.saved_model.save` is given without signatures (2.21).
+DEFAULT_SIGNATURE = "_default_save_signature"
+
+
+def default_signature(layer: Any) -> dict[str, Any]:
+    """What `tf.saved_model.save(layer, folder)` takes as `serving_default`: that of `layer.export(folder)`.
+
+    Returns:
+        A dict to be added to the layer's trackable children; empty where the inputs are not known.
+    """
+    if not layer.built or (layer._graph is None and not layer._tfkit.given):
+        return {}
+    try:
+        return {DEFAULT_SIGNATURE: layer_endpoint(ENDPOINT, layer).signature}
+    except ValueError as error:
+        warnings.warn(
+            f"`tf.saved_model.save` writes model '{layer.name}' without a signature: {error}",
+            stacklevel=2,
+        )
+        return {}
 
 
 def export_saved_model(

@@ -8,7 +8,7 @@ import json
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from tfkit.interop.keras_archive import CONFIG, METADATA, WEIGHTS, Archive
 from tfkit.interop.keras_contents import INNER, OPTIMIZER, SEEDS
 from tfkit.interop.keras_hdf5 import KerasReader
 from tfkit.interop.keras_matching import Checked, Matcher
-from tfkit.saving import hdf5
+from tfkit.saving import hdf5, state, weights
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import ConfigurationError, LoadError, check_exists
 from tfkit.saving.matching import LoadReport, Rename
@@ -107,6 +107,7 @@ def load_weights(
     rename: Rename | None = None,
     *,
     same_order: bool = False,
+    objects_to_skip: Iterable[Any] | None = None,
 ) -> LoadReport:
     """Reads weights that Keras has saved; everything is checked before the first is assigned.
 
@@ -121,6 +122,7 @@ def load_weights(
         rename: paths in the model by path in the file, of layers or single weights.
         same_order: says that the class of `model` makes its members in the order in which the saved one
             did.
+        objects_to_skip: layers, with all that is inside them, and single weights that are left as they are.
 
     Returns:
         What became of each weight, and of each value in the file.
@@ -144,7 +146,8 @@ def load_weights(
             "before `load_weights()`."
         )
     with open_file(Path(filepath)) as reader:
-        checked = _matched(reader, model, rename, same_order, skip_mismatch)
+        skipped = state.Skipped(model, objects_to_skip)
+        checked = _matched(reader, model, rename, same_order, skip_mismatch, skipped)
         return checked.assign(tracking.named_state(model), skip_mismatch)
 
 
@@ -216,18 +219,21 @@ def _matched(
     rename: Mapping[str, str] | None,
     same_order: bool,
     skip_mismatch: bool = False,
+    skipped: state.Skipped | None = None,
 ) -> Checked:
     """The weights and seed states in a file, checked and not yet assigned."""
+    options: Any = {"skip_mismatch": skip_mismatch, "skipped": skipped}
     if keras_legacy.is_legacy(reader):
         plan = keras_legacy.plan(reader, model, rename, same_order)
         group = keras_legacy.group_of(reader)
-        return keras_matching.check(reader, plan, group, skip_mismatch=skip_mismatch)
+        return keras_matching.check(reader, plan, group, **options)
     matcher = Matcher(reader, model, rename, same_order)
     places = matcher.places()
-    checked = keras_matching.check(reader, matcher.plan(places), "", _APART, skip_mismatch)
+    checked = keras_matching.check(reader, matcher.plan(places), "", _APART, **options)
+    matcher.check_casts(checked.casts)
     if reader.below(SEEDS):
         seeds = keras_matching.Plan(keras_contents.seeds(places))
-        checked.add(keras_matching.check(reader, seeds, SEEDS, skip_mismatch=skip_mismatch))
+        checked.add(keras_matching.check(reader, seeds, SEEDS, **options))
     return checked
 
 
@@ -259,7 +265,7 @@ def _optimizer_state(reader: KerasReader, model: Any) -> Checked:
     """The optimizer's variables; none where it has not been used before it was saved."""
     legacy = keras_legacy.is_legacy(reader)
     group = keras_legacy.OPTIMIZER if legacy else OPTIMIZER
-    if model.optimizer is None or not reader.below(group):
+    if getattr(model, "optimizer", None) is None or not reader.below(group):
         return Checked(reader)
     if len(reader.below(group)) > len(model.optimizer.variables):  # It had been used.
         model.optimizer.build(model.trainable_weights)
@@ -285,17 +291,18 @@ def save_model(
     """Writes a `.keras` archive, which Keras 3 and tfkit load.
 
     Args:
-        model: a built model.
+        model: a model; of one that is not built the configuration and the arguments of `compile` are kept.
         filepath: a name that ends in `.keras`.
         overwrite: whether an existing file is replaced.
         include_optimizer: whether what `compile` was given goes into it, and the optimizer's state.
 
     Raises:
-        ValueError: for another ending, and for a model that is not built.
+        ValueError: for another ending, and for a model that is not built although layers in it are.
         TypeError: for a model whose configuration cannot be made, or has no form in Keras.
     """
     path = Path(filepath)
-    _check_writable(model, path, ".keras", overwrite)
+    _check_writable(path, ".keras", overwrite)
+    weights.check_whole(model)
     compiled = model.compiled and include_optimizer
     with serialization.writes_shared_objects():
         config = keras_config.to_keras(serialization.serialize_keras_object(model))
@@ -331,21 +338,18 @@ def save_weights(model: Any, filepath: Any, overwrite: bool = True) -> None:
         ValueError: for another ending, and for a model that is not built.
     """
     path = Path(filepath)
-    _check_writable(model, path, ".weights.h5", overwrite)
+    _check_writable(path, ".weights.h5", overwrite)
+    weights.check_built(model, "saving")
     groups, values = keras_contents.contents(model, None)
     with atomic_write(path) as temporary, hdf5.Target(temporary, "w+") as target:
         keras_hdf5.write(target, groups, values)
         target.check()
 
 
-def _check_writable(model: Any, path: Path, suffix: str, overwrite: bool) -> None:
+def _check_writable(path: Path, suffix: str, overwrite: bool) -> None:
     if not path.name.endswith(suffix):
         raise ValueError(f"The filename must end in `{suffix}`. Received: filepath={path}")
     if path.exists() and not overwrite:
         raise FileExistsError(f"File {path} exists. Pass `overwrite=True` to replace it.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent} to save {path.name} in.")
-    if not model.built:
-        raise ValueError(
-            f"Model '{model.name}' has no weights yet. Call it on some data, or build it, before saving."
-        )

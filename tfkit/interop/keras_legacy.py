@@ -115,7 +115,9 @@ def _matched_layers(
         )
     in_graph = getattr(model, "_graph", None) is not None
     pairs: list[tuple[str, Any]] = list(zip(names, layers, strict=True))
-    unclear = [] if in_graph or same_order else keras_matching.same_shapes(pairs)
+    unclear = []
+    if not (in_graph or same_order):
+        unclear = keras_matching.same_shapes(pairs, any_width=True)  # For floats may be cast.
     if unclear:
         paths = {id(layer): path for path, layer in by_path.items()}
         raise LoadError(

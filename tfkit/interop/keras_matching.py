@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from tfkit.core.layer import Layer
 from tfkit.interop import keras_layout
 from tfkit.interop.keras_hdf5 import KerasReader, Stored
 from tfkit.interop.keras_layout import Container, Member
+from tfkit.saving import float_widths, state
 from tfkit.saving.errors import LoadError
 from tfkit.saving.matching import LoadReport
 
@@ -80,6 +81,7 @@ class Matcher:
         self._model = model
         self._same_order = same_order
         self._unclear: list[list[tuple[str, str]]] = []
+        self._unclear_if_cast: list[list[tuple[str, str]]] = []
         layers = dict(tracking.named_layers(model))
         weights = tracking.named_weights(model)
         self._paths = {id(layer): path for path, layer in layers.items()}
@@ -113,6 +115,24 @@ class Matcher:
         """The datasets of all variables of the model."""
         return plan(places, self._renamed)
 
+    def check_casts(self, paths: Iterable[str]) -> None:
+        """Refuses casts of floats where the dtype alone says which member is which.
+
+        Args:
+            paths: the datasets that would be cast.
+
+        Raises:
+            LoadError: where members that have the same shapes could be swapped.
+        """
+        cast = tuple(paths)
+        unclear = [
+            group
+            for group in self._unclear_if_cast
+            if any(f"{path}/".startswith(f"{stored}/") for stored, _ in group for path in cast)
+        ]
+        if unclear and not self._same_order:
+            raise LoadError(unclear_message(self._reader.path, unclear))
+
     def _choose(self, container: Container) -> dict[int, str]:
         paths = keras_layout.by_position(container)
         groups: dict[str, list[Member]] = {}
@@ -132,11 +152,12 @@ class Matcher:
 
     def _note_unclear(self, entries: list[tuple[str, Any]]) -> None:
         """Notes those of the entries that have the same shapes, so that any could be any."""
-        for alike in same_shapes(entries, set(self._renamed)):
-            group = [(path, self._paths.get(id(value), path)) for path, value in alike]
-            parents = {here.rpartition("/")[0] for _, here in group}
-            if len(parents) > 1 or not self._is_list(parents.pop()):
-                self._unclear.append(group)
+        for unclear, any_width in ((self._unclear, False), (self._unclear_if_cast, True)):
+            for alike in same_shapes(entries, set(self._renamed), any_width):
+                group = [(path, self._paths.get(id(value), path)) for path, value in alike]
+                parents = {here.rpartition("/")[0] for _, here in group}
+                if len(parents) > 1 or not self._is_list(parents.pop()):
+                    unclear.append(group)
 
     def _is_list(self, path: str) -> bool:
         """Whether a list or tuple stands at a path in the model; its members have their order."""
@@ -158,33 +179,39 @@ def match_names(values: list[Any], stored: dict[str | None, str]) -> dict[int, s
 
 
 def same_shapes(
-    entries: list[tuple[str, Any]], known: set[int] | None = None
+    entries: list[tuple[str, Any]], known: set[int] | None = None, any_width: bool = False
 ) -> list[list[tuple[str, Any]]]:
     """Those of the layers, containers and weights that could stand in for each other.
 
     Args:
         entries: paths with values.
         known: ids of those whose place is known.
+        any_width: whether floats of any width are the same.
     """
     groups: dict[Any, list[tuple[str, Any]]] = collections.defaultdict(list)
     for path, value in entries:
-        signature = _signature(value, known or set())
+        signature = _signature(value, known or set(), any_width)
         if signature:
             groups[signature].append((path, value))
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _signature(value: Any, known: set[int]) -> Any:
+def _signature(value: Any, known: set[int], any_width: bool) -> Any:
     if id(value) in known:
         return ()
     if isinstance(value, tf.Variable):
-        return (value.dtype.name, tuple(value.shape), value.trainable)
+        return (_dtype(value, any_width), tuple(value.shape), value.trainable)
     if isinstance(value, Layer):
-        return tuple((w.dtype.name, tuple(w.shape)) for w in value.weights)
+        return tuple((_dtype(weight, any_width), tuple(weight.shape)) for weight in value.weights)
     if isinstance(value, (list, tuple, dict)):
         items = value.values() if isinstance(value, dict) else value
-        return tuple(filter(None, (_signature(item, known) for item in items)))
+        return tuple(filter(None, (_signature(item, known, any_width) for item in items)))
     return ()
+
+
+def _dtype(weight: tf.Variable, any_width: bool) -> str:
+    name = str(weight.dtype.name)
+    return "float" if any_width and name in float_widths.FLOATS else name
 
 
 def unclear_message(path: Path, unclear: list[list[tuple[str, str]]]) -> str:
@@ -220,6 +247,7 @@ class Checked:
         stores: layers that read their variables themselves, with their groups.
         skipped: variables that do not fit, with the reasons.
         unused: datasets that no variable has, with the reasons.
+        casts: paths of the datasets that are floats of another width than the variable, with both.
     """
 
     reader: KerasReader
@@ -227,6 +255,7 @@ class Checked:
     stores: list[tuple[str, Layer]] = dataclasses.field(default_factory=list)
     skipped: list[tuple[tf.Variable, str]] = dataclasses.field(default_factory=list)
     unused: dict[str, str] = dataclasses.field(default_factory=dict)
+    casts: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def add(self, other: Checked) -> None:
         """Takes in what was checked of something else."""
@@ -234,6 +263,7 @@ class Checked:
         self.stores += other.stores
         self.skipped += other.skipped
         self.unused |= other.unused
+        self.casts |= other.casts
 
     def assign(self, paths: dict[str, tf.Variable], skip_mismatch: bool = False) -> LoadReport:
         """Assigns everything; first what can still fail, and if it does, no weight has changed.
@@ -269,8 +299,17 @@ class Checked:
                     ) from error
                 report.skipped |= dict.fromkeys(fates, reason)
         for variable, path in self.values:
-            variable.assign(self.reader.read(path))
+            value = self.reader.read(path)
+            if float_widths.is_other_width(value.dtype.name, variable.dtype.name):
+                value = float_widths.cast(value, variable.dtype.name)
+            variable.assign(value)
             report.loaded.append(names.get(id(variable), path))
+        casts = {
+            names.get(id(v), path): self.casts[path]
+            for v, path in self.values
+            if path in self.casts
+        }
+        float_widths.warn(self.reader.path, casts)
         return report
 
 
@@ -280,6 +319,7 @@ def check(
     group: str = "",
     apart: tuple[str, ...] = (),
     skip_mismatch: bool = False,
+    skipped: state.Skipped | None = None,
 ) -> Checked:
     """Compares the datasets of a group with the variables of a plan, by path, shape and dtype.
 
@@ -289,6 +329,7 @@ def check(
         group: where they stand; the root where it is empty.
         apart: beginnings of paths that others read.
         skip_mismatch: whether what does not fit is left out.
+        skipped: layers and weights that are left as they are.
 
     Raises:
         LoadError: with a table of what does not fit.
@@ -299,20 +340,35 @@ def check(
         if not path.startswith(apart or ("//",))
     }
     own = tuple(f"{prefix}/" for prefix in plan.stores)
-    result = Checked(reader, stores=list(plan.stores.items()))
+    stores = plan.stores.items()
+    result = Checked(
+        reader, stores=[(p, it) for p, it in stores if not skipped or it not in skipped]
+    )
     lines = []
     for path, variable in plan.variables.items():
         expected = Stored(tuple(variable.shape), variable.dtype.name)
         label = getattr(variable, "path", "")
+        if skipped and variable in skipped:
+            result.skipped.append((variable, "in `objects_to_skip`"))
+            continue
         if path not in stored:
             lines.append(f"  missing in the file:  {path} {expected} ({label})")
             result.skipped.append((variable, "missing in the file"))
-        elif stored[path] != expected:
-            reason = f"the file has {stored[path]}, the model {expected}"
-            lines.append(f"  different:            {path}: {reason} ({label})")
-            result.skipped.append((variable, reason))
-        else:
-            result.values.append((variable, path))
+            continue
+        found = stored[path]
+        reason = f"the file has {found}, the model {expected}"
+        if found != expected:
+            other_width = float_widths.is_other_width(found.dtype, expected.dtype)
+            if found.shape != expected.shape or not other_width:
+                lost: str | None = reason
+            elif lost := float_widths.why_lost(reader.read(path), expected.dtype):
+                lost = f"{reason}: {lost}"
+            if lost:
+                lines.append(f"  different:            {path}: {lost} ({label})")
+                result.skipped.append((variable, lost))
+                continue
+            result.casts[path] = f"{found.dtype} -> {expected.dtype}"
+        result.values.append((variable, path))
     for path, it in stored.items():
         if path not in plan.variables and not path.startswith(own or ("//",)):
             lines.append(f"  not in the model:     {path} {it}")

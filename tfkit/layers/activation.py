@@ -35,6 +35,8 @@ class Activation(Layer):
         [0.0, 2.0]
     """
 
+    _built_at_once = True
+
     def __init__(self, activation: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.activation = activations.get(activation)
@@ -78,6 +80,8 @@ class ReLU(Layer):
         >>> ReLU(max_value=6.0)(tf.constant([-1.0, 2.0, 8.0])).numpy().tolist()
         [0.0, 2.0, 6.0]
     """
+
+    _built_at_once = True
 
     def __init__(
         self,
@@ -126,6 +130,8 @@ class LeakyReLU(Layer):
         >>> LeakyReLU(0.5)(tf.constant([-1.0, 2.0])).numpy().tolist()
         [-0.5, 2.0]
     """
+
+    _built_at_once = True
 
     def __init__(self, negative_slope: float = 0.3, **kwargs: Any) -> None:
         if "alpha" in kwargs:  # The name in files of Keras 2.
@@ -233,6 +239,8 @@ class ELU(Layer):
         [-1.0, 0.0, 2.0]
     """
 
+    _built_at_once = True
+
     def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.alpha = alpha
@@ -271,6 +279,8 @@ class Softmax(Layer):
         [[1.0, 0.0]]
     """
 
+    _built_at_once = True
+
     def __init__(self, axis: Any = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.axis = axis
@@ -282,12 +292,31 @@ class Softmax(Layer):
         if mask is None:
             return self._softmax(inputs)
         mask = tf.convert_to_tensor(mask)
+        self._check_mask(inputs.shape, mask.shape)
         if mask.dtype != tf.bool:
             mask = mask > 0.5
         # Not minus infinity: an entirely masked row would become NaN, in gradients too.
         lowest = -3e4 if inputs.dtype == tf.float16 else -1e9
         outputs = self._softmax(tf.where(mask, inputs, tf.cast(lowest, inputs.dtype)))
         return tf.where(mask, outputs, tf.zeros_like(outputs))
+
+    def _check_mask(self, shape: tf.TensorShape, mask_shape: tf.TensorShape) -> None:
+        """Refuses a mask that would make the outputs larger than the inputs."""
+        expected = None
+        if shape.rank is not None and mask_shape.rank is not None:
+            sizes = shape[shape.rank - mask_shape.rank :] if mask_shape.rank <= shape.rank else None
+            if sizes is None:
+                expected = "must not have more dimensions than the inputs"
+            elif any(
+                m not in (1, None, n) and n is not None
+                for m, n in zip(mask_shape, sizes, strict=True)
+            ):
+                expected = "must be broadcastable to the shape of the inputs"
+        if expected is not None:
+            raise ValueError(
+                f"The mask of layer '{self.path}' (of type Softmax) {expected}. Received: inputs of shape "
+                f"{tuple(shape)}, a mask of shape {tuple(mask_shape)}"
+            )
 
     def _softmax(self, inputs: tf.Tensor) -> tf.Tensor:
         if not isinstance(self.axis, (list, tuple)):

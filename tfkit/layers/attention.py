@@ -90,6 +90,7 @@ class Attention(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes the trained factors, scalars."""
+        self._check(input_shape, None)
         self.scale = self.concat_score_weight = None
         if self.use_scale:
             self.scale = self.add_weight(name="scale", shape=(), initializer="ones")
@@ -137,7 +138,8 @@ class Attention(Layer):
         return self.concat_score_weight * tf.reduce_sum(tf.tanh(sums), axis=-1)
 
     def _check(self, inputs: Any, mask: Any) -> None:
-        if not isinstance(inputs, (list, tuple)) or len(inputs) not in (2, 3):
+        holds = isinstance(inputs, (list, tuple)) and len(inputs) in (2, 3)
+        if not holds or any(isinstance(each, (int, type(None))) for each in inputs):
             raise ValueError(
                 f"Layer '{self.path}' (of type {type(self).__name__}) must be called on a list: "
                 f"[query, value] or [query, value, key]. Received: inputs={inputs!r}"
@@ -148,9 +150,9 @@ class Attention(Layer):
                 f"[query_mask, value_mask]. Received: mask={mask!r}"
             )
 
-    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """The mask of the query."""
-        return None if previous_mask is None else previous_mask[0]
+        return None if mask is None else mask[0]
 
 
 class AdditiveAttention(Attention):
@@ -200,11 +202,16 @@ class AdditiveAttention(Attention):
 
     def build(self, input_shape: Any) -> None:
         """Makes `scale`, of the size of the features."""
+        self._check(input_shape, None)
         self.scale = None
         if self.use_scale:
             self.scale = self.add_weight(
                 name="scale", shape=(input_shape[0][-1],), initializer="glorot_uniform"
             )
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {**super().get_config(), "seed": self.seed}
 
     def _scores(self, query: tf.Tensor, key: tf.Tensor) -> tf.Tensor:
         terms = tf.tanh(query[:, :, tf.newaxis] + key[:, tf.newaxis])
@@ -283,6 +290,8 @@ class MultiHeadAttention(Layer):
         (TensorShape([1, 5, 8]), TensorShape([1, 2, 5, 5]))
     """
 
+    _omitted_from_config = {"flash_attention": None}
+
     def __init__(
         self,
         num_heads: int,
@@ -311,6 +320,12 @@ class MultiHeadAttention(Layer):
         check_rate(self, dropout=dropout)
         expected = "None or False: TensorFlow has no flash attention"
         check(self, not flash_attention, "flash_attention", expected, flash_attention)
+        sizes = output_shape if isinstance(output_shape, (list, tuple)) else [output_shape or 1]
+        if not all(is_integer(size) for size in sizes):
+            raise ValueError(
+                "Invalid `output_shape` of layer MultiHeadAttention. Expected None, an integer or a tuple of "
+                f"integers. Received: output_shape={output_shape!r}"
+            )
         super().__init__(**kwargs)
         self.num_heads = num_heads
         self.key_dim = key_dim

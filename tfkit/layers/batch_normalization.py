@@ -10,6 +10,7 @@ from tfkit import constraints, initializers, recomputation, regularizers, settin
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
 from tfkit.layers.checks import as_floats, check, check_axes, is_integer
+from tfkit.layers.renormalization import checked_clipping, corrections
 
 
 class BatchNormalization(Layer):
@@ -36,9 +37,11 @@ class BatchNormalization(Layer):
         beta_constraint: function that projects `beta` after each update; `None` for no constraint.
         gamma_constraint: function that projects `gamma` after each update; `None` for no
             constraint.
-        renorm: not supported; must be `False`.
-        renorm_clipping: not supported; must be `None`.
-        renorm_momentum: without effect, since `renorm` is not supported. Default: `0.99`.
+        renorm: whether the moments of the batch are corrected toward moving ones in training, which
+            helps where batches are small. Default: `False`.
+        renorm_clipping: dict of bounds of the corrections, `rmax`, `rmin` and `dmax`; `None` for no
+            bounds.
+        renorm_momentum: share of the correcting moments that is kept at each batch. Default: `0.99`.
         synchronized: whether mean and variance are those of the batches of all replicas of a
             `tf.distribute` strategy together. Default: `False`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
@@ -88,14 +91,13 @@ class BatchNormalization(Layer):
         beta_constraint: Any = None,
         gamma_constraint: Any = None,
         renorm: bool = False,
-        renorm_clipping: None = None,
+        renorm_clipping: dict[str, Any] | None = None,
         renorm_momentum: float = 0.99,
         synchronized: bool = False,
         **kwargs: Any,
     ) -> None:
         check(self, is_integer(axis), "axis", "an integer", axis)
-        check(self, not renorm, "renorm", "False: tfkit does not have renormalization", renorm)
-        check(self, renorm_clipping is None, "renorm_clipping", "None", renorm_clipping)
+        clipping = checked_clipping(self, renorm, renorm_clipping)
         super().__init__(**kwargs)
         self.axis = axis
         self.momentum = float(momentum)
@@ -110,6 +112,9 @@ class BatchNormalization(Layer):
         self.gamma_regularizer = regularizers.get(gamma_regularizer)
         self.beta_constraint = constraints.get(beta_constraint)
         self.gamma_constraint = constraints.get(gamma_constraint)
+        self.renorm = renorm
+        self.renorm_clipping = clipping
+        self.renorm_momentum = renorm_momentum
         self.synchronized = synchronized
         self.supports_masking = True
 
@@ -136,23 +141,28 @@ class BatchNormalization(Layer):
                 constraint=self.beta_constraint,
                 autocast=False,
             )
-        self.moving_mean = self.add_weight(
-            name="moving_mean",
-            shape=(channels,),
-            initializer=self.moving_mean_initializer,
-            trainable=False,
-            autocast=False,
-            aggregation="mean",
-        )
-        self.moving_variance = self.add_weight(
-            name="moving_variance",
-            shape=(channels,),
-            initializer=self.moving_variance_initializer,
-            trainable=False,
-            autocast=False,
-            aggregation="mean",
-        )
+        mean, variance = self.moving_mean_initializer, self.moving_variance_initializer
+        self.moving_mean = self._moving("moving_mean", channels, mean)
+        self.moving_variance = self._moving("moving_variance", channels, variance)
+        if self.renorm:
+            self.moving_stddev = self._moving("moving_stddev", channels, self._first_stddev)
+            self.renorm_mean = self._moving("renorm_mean", channels, mean)
+            self.renorm_stddev = self._moving("renorm_stddev", channels, self._first_stddev)
         self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
+
+    def _moving(self, name: str, channels: int, initializer: Any) -> tf.Variable:
+        """A moving average of one number for each channel."""
+        return self.add_weight(
+            name=name,
+            shape=(channels,),
+            initializer=initializer,
+            trainable=False,
+            autocast=False,
+            aggregation="mean",
+        )
+
+    def _first_stddev(self, shape: Any, dtype: Any = None) -> tf.Tensor:
+        return tf.sqrt(self.moving_variance_initializer(shape, dtype=dtype))
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> tf.Tensor:
         """Returns the inputs, normalized."""
@@ -166,25 +176,51 @@ class BatchNormalization(Layer):
             return value if value is None else tf.cast(tf.reshape(value, shape), inputs.dtype)
 
         use_batch = bool(training) and self.trainable
-        if use_batch and mask is None and not self._replicas():
+        gamma, beta = self.gamma, self.beta
+        if use_batch and mask is None and not self._replicas() and not self.renorm:
             outputs, mean, variance = _normalized(
-                inputs, along(self.gamma), along(self.beta), self.axis, self.epsilon
+                inputs, along(gamma), along(beta), self.axis, self.epsilon
             )
         else:
             mean, variance = self.moving_mean, self.moving_variance
             if use_batch:
                 mean, variance = self._moments(inputs, mask)
+                if self.renorm:
+                    gamma, beta = self._renormalized(mean, tf.sqrt(variance + self.epsilon))
             outputs = tf.nn.batch_normalization(
-                inputs, *map(along, (mean, variance, self.beta, self.gamma)), self.epsilon
+                inputs, *map(along, (mean, variance, beta, gamma)), self.epsilon
             )
         if use_batch and not recomputation.is_second():
-            self._update(self.moving_mean, mean)
-            self._update(self.moving_variance, variance)
+            self._update_all(mean, variance)
         return tf.cast(outputs, self.compute_dtype)
 
-    def _update(self, moving: tf.Variable, value: tf.Tensor) -> None:
-        value = tf.cast(value, moving.dtype)
-        moving.assign(moving * self.momentum + value * (1.0 - self.momentum))
+    def _renormalized(self, mean: tf.Tensor, stddev: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """`gamma` and `beta` with the corrections: `(normalized * r + d) * gamma + beta`."""
+        kept = (self.renorm_mean, self.renorm_stddev)
+        factor, offset = corrections(mean, stddev, kept, self.renorm_clipping or {})
+        if self.gamma is not None:
+            gamma = tf.cast(self.gamma, mean.dtype)
+            factor, offset = factor * gamma, offset * gamma
+        if self.beta is not None:
+            offset += tf.cast(self.beta, mean.dtype)
+        return factor, offset
+
+    def _update_all(self, mean: tf.Tensor, variance: tf.Tensor) -> None:
+        """Moves the moving averages toward the moments of a batch."""
+        self._update(self.moving_mean, mean, self.momentum)
+        if not self.renorm:
+            self._update(self.moving_variance, variance, self.momentum)
+            return
+        stddev = tf.sqrt(variance + self.epsilon)
+        self._update(self.renorm_mean, mean, self.renorm_momentum)
+        self._update(self.renorm_stddev, stddev, self.renorm_momentum)
+        moved = self._update(self.moving_stddev, stddev, self.momentum)
+        self.moving_variance.assign(tf.nn.relu(tf.square(moved) - self.epsilon))
+
+    def _update(self, moving: tf.Variable, value: tf.Tensor, momentum: float) -> tf.Tensor:
+        moved = moving * momentum + tf.cast(value, moving.dtype) * (1.0 - momentum)
+        moving.assign(moved)
+        return moved
 
     def _moments(self, inputs: tf.Tensor, mask: Any) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and variance of each channel, of what the mask leaves, in the batches of all replicas."""

@@ -59,6 +59,12 @@ class Dense(Layer):
         [(3, 2), (2,)]
     """
 
+    _omitted_from_config = {
+        "activity_regularizer": None,
+        "lora_rank": None,
+        "lora_alpha": None,
+    }
+
     def __init__(
         self,
         units: int,
@@ -122,6 +128,7 @@ class Dense(Layer):
         inputs = as_floats(self, inputs)
         if isinstance(inputs, tf.SparseTensor):
             outputs = tf.sparse.sparse_dense_matmul(inputs, self.kernel)
+            outputs = tf.ensure_shape(outputs, [inputs.shape[0], self.units])
         elif inputs.shape.rank == 2:
             outputs = tf.matmul(inputs, self.kernel)
         else:

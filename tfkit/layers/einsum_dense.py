@@ -61,6 +61,12 @@ class EinsumDense(Layer):
         TensorShape([2, 3, 8])
     """
 
+    _omitted_from_config = {
+        "lora_rank": None,
+        "lora_alpha": None,
+        "gptq_unpacked_column_size": None,
+    }
+
     def __init__(
         self,
         equation: str,
@@ -135,6 +141,12 @@ class EinsumDense(Layer):
                 constraint=self.bias_constraint,
             )
         self.input_spec = InputSpec(ndim=len(input_shape))
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        config = {**super().get_config(), "output_shape": self.partial_output_shape}
+        config["activity_regularizer"] = regularizers.serialize(self.activity_regularizer)
+        return config
 
     def _sizes(self, input_shape: tuple[Any, ...]) -> tuple[dict[str, Any], str, str, int]:
         """Sizes of the letters; letters of kernel and outputs; number of axes that a last `...` stands for.

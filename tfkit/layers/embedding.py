@@ -10,6 +10,7 @@ import tensorflow as tf
 from tfkit import constraints, initializers, regularizers
 from tfkit.core.layer import Layer
 from tfkit.layers.checks import check_absent, check_positive_integer
+from tfkit.layers.sparse import dense
 
 
 class Embedding(Layer):
@@ -53,6 +54,8 @@ class Embedding(Layer):
         >>> layer.compute_mask(tf.constant([[1, 2, 0]])).numpy().tolist()
         [[True, True, False]]
     """
+
+    _omitted_from_config = {"lora_rank": None, "lora_alpha": None}
 
     def __init__(
         self,
@@ -108,13 +111,17 @@ class Embedding(Layer):
                 f"Layer '{self.path}' (of type {type(self).__name__}) takes integer ids. "
                 f"Received: a string tensor of shape {tuple(inputs.shape)}. Turn strings into ids first."
             )
+        inputs = dense(inputs)
         ids = inputs if inputs.dtype in (tf.int32, tf.int64) else tf.cast(inputs, tf.int32)
         return tf.cast(tf.nn.embedding_lookup(self.embeddings, ids), self.compute_dtype)
 
-    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Returns where the id is not 0, if `mask_zero`."""
-        return tf.not_equal(inputs, 0) if self.mask_zero else None
+        return tf.not_equal(dense(inputs), 0) if self.mask_zero else None
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, without `weights`: these are state."""
-        return {**super().get_config(), "weights": None}
+        config = super().get_config()
+        config.pop("weights")
+        config["activity_regularizer"] = regularizers.serialize(self.activity_regularizer)
+        return config

@@ -25,6 +25,8 @@ class Identity(Layer):
         [1.0, 2.0]
     """
 
+    _built_at_once = True
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True

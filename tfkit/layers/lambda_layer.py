@@ -84,9 +84,9 @@ class Lambda(Layer):
             for output, shape in zip(outputs, self._output_shape, strict=True)
         )
 
-    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """The mask that was given, or what the mask function gives."""
-        return self.mask(inputs, previous_mask) if callable(self.mask) else self.mask
+        return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Lambda:

@@ -31,6 +31,8 @@ class Masking(Layer):
         [[True, False]]
     """
 
+    _built_at_once = True
+
     def __init__(self, mask_value: Any = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.mask_value = mask_value
@@ -41,6 +43,6 @@ class Masking(Layer):
         present = self.compute_mask(inputs)
         return tf.where(present[..., tf.newaxis], inputs, tf.zeros_like(inputs))
 
-    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> tf.Tensor:
+    def compute_mask(self, inputs: Any, mask: Any = None) -> tf.Tensor:
         """Returns where a feature differs from `mask_value`."""
         return tf.reduce_any(tf.not_equal(inputs, tf.cast(self.mask_value, inputs.dtype)), axis=-1)

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfkit.core.layer import Layer
 from tfkit.layers.checks import is_integer
+from tfkit.layers.sparse import combined, dense, is_sparse
 from tfkit.masking import get_mask
 
 
@@ -27,6 +28,23 @@ def _check_list(layer: Layer, inputs: Any, count: int | None = None) -> None:
         raise _refusal(layer, expected, inputs)
     if len({x.shape[0] for x in inputs if x.shape.rank} - {None}) > 1:
         raise _refusal(layer, f"{expected} with the same batch size", inputs)
+
+
+def _check_masks(layer: Layer, inputs: Any, masks: Any) -> None:
+    """Refuses masks that are no list as long as that of the inputs."""
+    for name, value in (("inputs", inputs), ("mask", masks)):
+        if not isinstance(value, (list, tuple)):
+            raise ValueError(
+                f"`{name}` should be a list. `compute_mask()` of layer '{layer.path}' (of type "
+                f"{type(layer).__name__}) takes a list of inputs and a list of their masks. Received: "
+                f"{name}={value!r}"
+            )
+    if len(inputs) != len(masks):
+        raise ValueError(
+            f"The lists `inputs` and `mask` should have the same length in `compute_mask()` of layer "
+            f"'{layer.path}' (of type {type(layer).__name__}). Received: {len(inputs)} inputs, "
+            f"{len(masks)} masks"
+        )
 
 
 class Merge(Layer):
@@ -49,14 +67,27 @@ class Merge(Layer):
             functools.reduce(tf.broadcast_static_shape, [x.shape[1:] for x in inputs])
         except ValueError:
             raise _refusal(self, "inputs whose shapes broadcast to one shape", inputs) from None
+        masks = [_mask(x) for x in inputs]
+        if any(map(is_sparse, inputs)):
+            if self._combines_sparse(inputs, masks):
+                return combined(lambda entries: self._merge(entries, masks), inputs)
+            inputs = [dense(x) for x in inputs]
         rank = max(x.shape.rank for x in inputs)
-        return self._merge([_with_rank(x, rank) for x in inputs], [_mask(x) for x in inputs])
+        return self._merge([_with_rank(x, rank) for x in inputs], masks)
 
-    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Returns where any input is present, if all inputs have a mask."""
-        if previous_mask is None or any(mask is None for mask in previous_mask):
+        if mask is None:
             return None
-        return functools.reduce(tf.logical_or, previous_mask)
+        _check_masks(self, inputs, mask)
+        if any(each is None for each in mask):
+            return None
+        return functools.reduce(tf.logical_or, [tf.cast(each, "bool") for each in mask])
+
+    def _combines_sparse(self, inputs: Any, masks: list[Any]) -> bool:
+        """Whether the output is sparse: all inputs are, and of one shape."""
+        alike = all(is_sparse(x) and inputs[0].shape.is_compatible_with(x.shape) for x in inputs)
+        return alike and all(mask is None for mask in masks)
 
     def _merge(self, inputs: list[tf.Tensor], masks: list[Any]) -> tf.Tensor:
         """The combination of tensors of one rank; `masks` broadcast to them."""
@@ -324,19 +355,30 @@ class Concatenate(Layer):
         except ValueError:
             wanted = f"inputs of equal shapes apart from axis {self.axis}"
             raise _refusal(self, wanted, inputs) from None
-        return tf.concat(inputs, self.axis)
+        if all(map(is_sparse, inputs)):
+            return tf.sparse.concat(self.axis, inputs)
+        return tf.concat([dense(x) for x in inputs], self.axis)
 
-    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """The masks, joined; inputs without one are present everywhere."""
-        if previous_mask is None or all(mask is None for mask in previous_mask):
+        if mask is None:
             return None
-        masks = []
-        for x, mask in zip(inputs, previous_mask, strict=True):
-            everywhere = tf.ones_like(x, dtype="bool")
-            lacks_axis = mask is not None and mask.shape.rank < x.shape.rank
-            mask = tf.expand_dims(mask, -1) if lacks_axis else mask
-            masks.append(everywhere if mask is None else everywhere & mask)
+        _check_masks(self, inputs, mask)
+        if all(each is None for each in mask):
+            return None
+        # The mask of the output has no features, so that those of a mask are of no interest.
+        masks = [_with_one_feature(x, each) for x, each in zip(inputs, mask, strict=True)]
         return tf.reduce_any(tf.concat(masks, self.axis), axis=-1)
+
+
+def _with_one_feature(x: Any, mask: Any) -> tf.Tensor:
+    """The mask of `x`, everywhere true where it is `None`, with a last axis of size 1."""
+    if mask is None:
+        return tf.ones_like(dense(x)[..., :1], dtype="bool")
+    mask = tf.cast(mask, "bool")
+    if mask.shape.rank < len(x.shape):
+        return tf.expand_dims(mask, -1)
+    return tf.reduce_any(mask, axis=-1, keepdims=True)
 
 
 class Dot(Layer):
@@ -393,6 +435,7 @@ class Dot(Layer):
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the products."""
         _check_list(self, inputs, 2)
+        inputs = [dense(x) for x in inputs]
         given = (self.axes, self.axes) if is_integer(self.axes) else self.axes
         axes = [axis % x.shape.rank for axis, x in zip(given, inputs, strict=True)]
         sizes = [x.shape[axis] for axis, x in zip(axes, inputs, strict=True)]
@@ -415,7 +458,7 @@ class Dot(Layer):
         product = tf.einsum(f"{left},{right}->{kept}", *inputs)
         return product[:, tf.newaxis] if kept == "b" else product
 
-    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> None:
+    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
         """Returns no mask: the outputs have none."""
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import tensorflow as tf
@@ -98,9 +99,14 @@ class LayerNormalization(Layer):
         **kwargs: Any,
     ) -> None:
         rms_scaling = kwargs.pop("rms_scaling", False)
-        expected = "False: it divides by another number than the name says; use RMSNormalization"
-        check(self, not rms_scaling, "rms_scaling", expected, rms_scaling)
+        if rms_scaling:
+            warnings.warn(
+                "`rms_scaling=True` of LayerNormalization is deprecated: it divides by the standard "
+                "deviation, which is not the root mean square. Use `RMSNormalization`.",
+                stacklevel=2,
+            )
         super().__init__(**kwargs)
+        self.rms_scaling = rms_scaling
         self.axis = _checked_axes(self, axis)
         self.epsilon = epsilon
         self.center = center
@@ -120,7 +126,7 @@ class LayerNormalization(Layer):
         axes = _positive_axes(self.axis, len(input_shape))
         shape = [input_shape[axis] for axis in axes]
         self.gamma = self.beta = None
-        if self.scale:
+        if self.scale or self.rms_scaling:
             self.gamma = self.add_weight(
                 name="gamma",
                 shape=shape,
@@ -128,7 +134,7 @@ class LayerNormalization(Layer):
                 regularizer=self.gamma_regularizer,
                 constraint=self.gamma_constraint,
             )
-        if self.center:
+        if self.center and not self.rms_scaling:
             self.beta = self.add_weight(
                 name="beta",
                 shape=shape,
@@ -142,7 +148,8 @@ class LayerNormalization(Layer):
         inputs = _in_32_bits(self, inputs)
         axes = _positive_axes(self.axis, inputs.shape.rank)
         mean, variance = tf.nn.moments(inputs, axes, keepdims=True)
-        outputs = (inputs - mean) * tf.math.rsqrt(variance + self.epsilon)
+        centered = inputs if self.rms_scaling else inputs - mean
+        outputs = centered * tf.math.rsqrt(variance + self.epsilon)
         if self.gamma is not None:
             outputs *= _along(self.gamma, axes, inputs)
         if self.beta is not None and axes == [inputs.shape.rank - 1]:
@@ -150,6 +157,10 @@ class LayerNormalization(Layer):
         elif self.beta is not None:
             outputs += _along(self.beta, axes, inputs)
         return tf.cast(outputs, self.compute_dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {**super().get_config(), "rms_scaling": self.rms_scaling}
 
 
 class RMSNormalization(Layer):
@@ -352,6 +363,8 @@ class UnitNormalization(Layer):
         >>> UnitNormalization()(tf.constant([[3.0, 4.0]])).numpy()
         array([[0.6, 0.8]], dtype=float32)
     """
+
+    _built_at_once = True
 
     def __init__(self, axis: Any = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)

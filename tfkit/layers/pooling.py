@@ -19,6 +19,7 @@ class _Pooling(Layer):
 
     rank = 2
     kind = "MAX"
+    _built_at_once = True
 
     def __init__(
         self,
@@ -46,7 +47,8 @@ class _Pooling(Layer):
         padding = self.padding.upper()
 
         def pool(x: tf.Tensor) -> tf.Tensor:
-            return tf.nn.pool(x, self.pool_size, self.kind, self.strides, padding, layout(x))
+            function = tf.nn.max_pool if self.kind == "MAX" else tf.nn.avg_pool
+            return function(x, self.pool_size, self.strides, padding, layout(x))
 
         def pooled(x: tf.Tensor) -> tf.Tensor:
             return over_windows("pooling", pool, x, self.pool_size, padding)
@@ -302,6 +304,7 @@ class _GlobalPooling(Layer):
     """The base of global poolings, which describe the arguments; they set `rank`."""
 
     rank = 2
+    _built_at_once = True
 
     def __init__(
         self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any
@@ -469,7 +472,7 @@ class GlobalAveragePooling1D(_GlobalAverage):
         total = tf.reduce_sum(inputs * weights, self._axes, self.keepdims)
         return total / tf.reduce_sum(weights, self._axes, self.keepdims)
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> None:
+    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
         """There are no steps left to mask."""
         return None
 

@@ -55,6 +55,8 @@ class Dropout(Layer):
         True
     """
 
+    _built_at_once = True
+
     def __init__(
         self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
     ) -> None:
@@ -205,6 +207,8 @@ class GaussianNoise(Layer):
         TensorShape([2, 3])
     """
 
+    _built_at_once = True
+
     def __init__(self, stddev: float, seed: int | None = None, **kwargs: Any) -> None:
         check_rate(self, stddev=stddev)
         super().__init__(**kwargs)
@@ -256,6 +260,8 @@ class GaussianDropout(Layer):
         >>> layer(tf.ones((2, 3)), training=True).shape
         TensorShape([2, 3])
     """
+
+    _built_at_once = True
 
     def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
         check_rate(self, rate=rate)
@@ -314,6 +320,8 @@ class AlphaDropout(Layer):
         TensorShape([2, 3])
     """
 
+    _built_at_once = True
+
     def __init__(
         self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
     ) -> None:
@@ -368,6 +376,8 @@ class ActivityRegularization(Layer):
         >>> [float(loss) for loss in layer.losses]
         [1.5]
     """
+
+    _built_at_once = True
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
         super().__init__(activity_regularizer=regularizers.L1L2(l1=l1, l2=l2), **kwargs)

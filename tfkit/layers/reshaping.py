@@ -10,6 +10,7 @@ import tensorflow as tf
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
 from tfkit.layers.checks import check, check_positive_integer, is_integer
+from tfkit.layers.sparse import is_sparse, with_shape
 from tfkit.settings import standardize_data_format
 
 
@@ -47,7 +48,7 @@ class Flatten(Layer):
         """Returns the inputs, flattened."""
         rank = inputs.shape.rank
         if self.data_format == "channels_first" and rank > 1:
-            inputs = tf.transpose(inputs, [0, *range(2, rank), 1])
+            inputs = _transposed(inputs, [0, *range(2, rank), 1])
         sizes = inputs.shape[1:]
         size = math.prod(sizes) if sizes.is_fully_defined() else -1
         return _reshape_samples(inputs, (size,))
@@ -76,6 +77,8 @@ class Reshape(Layer):
         >>> Reshape((2, -1))(tf.ones((1, 6))).shape
         TensorShape([1, 2, 3])
     """
+
+    _built_at_once = True
 
     def __init__(self, target_shape: Any, **kwargs: Any) -> None:
         holds = isinstance(target_shape, (list, tuple, tf.TensorShape))
@@ -107,8 +110,25 @@ def _reshape_samples(inputs: tf.Tensor, sizes: tuple[int, ...]) -> tf.Tensor:
     """`inputs` with samples of shape `sizes`. A known batch size stays known."""
     batch_size = inputs.shape[0]
     if batch_size is None:
-        batch_size = tf.shape(inputs)[0] if -1 in sizes else -1
+        batch_size = _rows(inputs) if -1 in sizes else -1
+    if is_sparse(inputs):
+        static = [inputs.shape[0], *(None if size == -1 else size for size in sizes)]
+        return with_shape(tf.sparse.reshape(inputs, tf.stack([batch_size, *sizes])), static)
     return tf.reshape(inputs, [batch_size, *sizes])
+
+
+def _rows(inputs: Any) -> tf.Tensor:
+    """The size of the batch."""
+    if is_sparse(inputs):
+        return tf.cast(inputs.dense_shape[0], tf.int32)
+    return tf.shape(inputs)[0]
+
+
+def _transposed(inputs: Any, axes: list[int]) -> Any:
+    """`inputs`, a tensor or a sparse tensor, with its axes in another order."""
+    if is_sparse(inputs):
+        return with_shape(tf.sparse.transpose(inputs, axes), [inputs.shape[axis] for axis in axes])
+    return tf.transpose(inputs, axes)
 
 
 class Permute(Layer):
@@ -144,7 +164,7 @@ class Permute(Layer):
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the inputs, transposed."""
-        return tf.transpose(inputs, [0, *self.dims])
+        return _transposed(inputs, [0, *self.dims])
 
 
 class RepeatVector(Layer):

@@ -59,8 +59,10 @@ class TimeDistributed(Wrapper):
         options: dict[str, Any] = {}
         if self.layer._tfkit.signature.has_training:
             options["training"] = training
-        if mask is not None and "mask" in self.layer._tfkit.signature.names:
-            options["mask"] = _merge_axes(self._checked_mask(mask, static))
+        if mask is not None:
+            self._check_mask(mask, static)
+            if "mask" in self.layer._tfkit.signature.names:
+                options["mask"] = _merge_axes(tf.convert_to_tensor(mask))
         outputs = self.layer(_merge_axes(inputs), **options)
 
         def split(output: tf.Tensor) -> tf.Tensor:
@@ -76,14 +78,14 @@ class TimeDistributed(Wrapper):
                 f"`(batch, steps, ...)`. Received inputs of shape {tuple(shape)}"
             )
 
-    def _checked_mask(self, mask: tf.Tensor, static: tf.TensorShape) -> tf.Tensor:
-        if mask.shape.rank < 2 or not mask.shape[:2].is_compatible_with(static):
+    def _check_mask(self, mask: Any, static: tf.TensorShape) -> None:
+        shape = tf.TensorShape(mask.shape)
+        if shape.rank < 2 or not shape[:2].is_compatible_with(static):
             raise ValueError(
                 f"Layer '{self.path}' (TimeDistributed) expects a mask of shape `(batch, steps, ...)` "
                 f"for inputs that start with {tuple(static)}. Received a mask of shape "
                 f"{tuple(mask.shape)}"
             )
-        return mask
 
 
 def _merge_axes(tensor: tf.Tensor) -> tf.Tensor:

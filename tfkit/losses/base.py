@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import tensorflow as tf
 
-from tfkit import tree
+from tfkit import tree, watching
 from tfkit.dtypes import standardize_dtype
 from tfkit.losses.reduction import reduce_weighted_values, standardize_reduction
 from tfkit.losses.tensors import as_tensor
@@ -14,7 +14,7 @@ from tfkit.masking import get_mask
 from tfkit.names import auto_name
 
 
-class Loss:
+class Loss(watching.Watched):
     """The base of losses: `call` computes losses per sample, which are weighted, masked and reduced.
 
     A subclass defines `call(y_true, y_pred)`, which returns one loss per sample (or per sample and
@@ -74,6 +74,7 @@ class Loss:
                 not count.
             sample_weight: weights, one for each sample or for each loss.
         """
+        self._changes.note()
         in_mask = get_mask(y_pred)
         y_true, y_pred = self._convert(y_true), self._convert(y_pred)
         losses = self.call(y_true, y_pred)

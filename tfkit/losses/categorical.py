@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import tensorflow as tf
 
@@ -346,6 +346,8 @@ class SparseCategoricalCrossentropy(FunctionLoss):
         >>> round(float(SparseCategoricalCrossentropy()(y_true, y_pred)), 4)
         0.2877
     """
+
+    _not_in_keras_configs: ClassVar[dict[str, Any]] = {"axis": -1}
 
     def __init__(
         self,

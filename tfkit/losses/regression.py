@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import tensorflow as tf
 
@@ -382,6 +382,8 @@ class CosineSimilarity(FunctionLoss):
         -0.5
     """
 
+    _not_in_keras_configs: ClassVar[dict[str, Any]] = {"axis": -1}
+
     def __init__(
         self,
         axis: int = -1,
@@ -425,6 +427,8 @@ class Huber(FunctionLoss):
         >>> float(Huber()([[0.0, 0.0]], [[1.0, 3.0]]))
         1.5
     """
+
+    _not_in_keras_configs: ClassVar[dict[str, Any]] = {"delta": 1.0}
 
     def __init__(
         self,

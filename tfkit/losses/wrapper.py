@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from tfkit import serialization, tree
 from tfkit.losses.base import Loss
@@ -62,14 +62,18 @@ class LossFunctionWrapper(Loss):
         ]
         y_true = tree.pack_sequence_as(y_true, [a for a, _ in pairs])
         y_pred = tree.pack_sequence_as(y_pred, [b for _, b in pairs])
-        return self.fn(y_true, y_pred, **self._fn_kwargs)
+        return self.fn(y_true, y_pred, **self._arguments())
+
+    def _arguments(self) -> dict[str, Any]:
+        """The further arguments of `fn`."""
+        return self._fn_kwargs
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, the function by its name."""
         return {
             **super().get_config(),
             "fn": serialization.serialize_keras_object(self.fn),
-            **serialization.serialize_keras_object(self._fn_kwargs),
+            **serialization.serialize_keras_object(self._arguments()),
         }
 
     @classmethod
@@ -81,18 +85,30 @@ class LossFunctionWrapper(Loss):
         return cls(**serialization.deserialize_keras_object(config))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}({self.fn.__name__}, kwargs={self._fn_kwargs})>"
+        return f"<{type(self).__name__}({self.fn.__name__}, kwargs={self._arguments()})>"
 
 
 class FunctionLoss(LossFunctionWrapper):
-    """A loss named after its function, whose options are its attributes and its configuration."""
+    """A loss named after its function, whose options are its attributes and its configuration.
+
+    An option that is set later holds from the next call on.
+    """
+
+    # Options that Keras's configuration of the loss does not have: in ours only where they are no default.
+    _not_in_keras_configs: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, fn: Callable[..., Any], **kwargs: Any) -> None:
         super().__init__(fn, **kwargs)
         vars(self).update(self._fn_kwargs)
 
+    def _arguments(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._fn_kwargs}
+
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
         config = super().get_config()
         del config["fn"]
+        for name, default in self._not_in_keras_configs.items():
+            if config[name] == default:
+                del config[name]
         return config

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import tensorflow as tf
 
@@ -193,7 +193,6 @@ class BinaryAccuracy(FunctionMetric):
         self, name: str | None = "binary_accuracy", dtype: Any = None, threshold: float = 0.5
     ) -> None:
         super().__init__(binary_accuracy, name, dtype, threshold=threshold)
-        self.threshold = threshold
 
 
 class CategoricalAccuracy(FunctionMetric):
@@ -277,7 +276,6 @@ class TopKCategoricalAccuracy(FunctionMetric):
         self, k: int = 5, name: str | None = "top_k_categorical_accuracy", dtype: Any = None
     ) -> None:
         super().__init__(top_k_categorical_accuracy, name, dtype, k=k)
-        self.k = k
 
 
 class SparseTopKCategoricalAccuracy(FunctionMetric):
@@ -305,6 +303,7 @@ class SparseTopKCategoricalAccuracy(FunctionMetric):
     """
 
     _direction = "up"
+    _not_in_keras_configs: ClassVar[dict[str, Any]] = {"from_sorted_ids": False}
 
     def __init__(
         self,
@@ -316,5 +315,3 @@ class SparseTopKCategoricalAccuracy(FunctionMetric):
         super().__init__(
             sparse_top_k_categorical_accuracy, name, dtype, k=k, from_sorted_ids=from_sorted_ids
         )
-        self.k = k
-        self.from_sorted_ids = from_sorted_ids

@@ -8,12 +8,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import dtype_policies, initializers, nests, settings
+from tfkit import copying, dtype_policies, initializers, nests, settings, watching
 from tfkit.names import auto_name
 from tfkit.variables import lent, make_variable
 
 
-class Metric(tf.Module):
+class Metric(watching.Watched, tf.Module):
     """The base of metrics: variables that are updated batch by batch, and a result from them.
 
     A subclass makes its state in `__init__` with `add_variable()`, adds a batch to it in
@@ -104,6 +104,7 @@ class Metric(tf.Module):
             aggregation=aggregation,
             synchronization=tf.VariableSynchronization.ON_READ,
         )
+        variable.path = f"{self.name}/{name or 'variable'}"
         self._added_variables.append(variable)
         return variable
 
@@ -121,8 +122,7 @@ class Metric(tf.Module):
     def variables(self) -> list[Any]:
         """State variables in order of creation: this metric's own, then those of metrics in it."""
         self._check_super_called()
-        attributes = [value for key, value in vars(self).items() if not key.startswith("_self_")]
-        leaves = list(_leaves(attributes))
+        leaves = self._attribute_leaves()
         variables = self._added_variables + [leaf for leaf in leaves if _is_variable(leaf)]
         for leaf in leaves:
             if isinstance(leaf, Metric):
@@ -145,8 +145,21 @@ class Metric(tf.Module):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Adds a batch to the state and returns the value so far."""
         self._check_super_called()
+        self.take_part()
         self.update_state(*args, **kwargs)
         return self.result()
+
+    def take_part(self) -> None:
+        """Notes this metric and those in it in the trace under way, which then follows their attributes."""
+        self._changes.note()
+        for leaf in self._attribute_leaves():
+            if isinstance(leaf, Metric):
+                leaf.take_part()
+
+    def _attribute_leaves(self) -> list[Any]:
+        """What the attributes hold, in lists and dicts too."""
+        attributes = [value for key, value in vars(self).items() if not key.startswith("_self_")]
+        return list(_leaves(attributes))
 
     def stateless_update_state(
         self, metric_variables: Sequence[Any], *args: Any, **kwargs: Any
@@ -188,6 +201,13 @@ class Metric(tf.Module):
     def from_config(cls, config: dict[str, Any]) -> Any:
         """Returns a metric with the arguments in `config`."""
         return cls(**config)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a pickle holds: the attributes, and the values of the variables."""
+        return copying.attributes_of(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        copying.set_attributes(self, state, untracked=("_added_variables",))
 
     def _values(self) -> list[Any]:
         return [tf.identity(variable) for variable in self.variables]

@@ -104,7 +104,6 @@ class PearsonCorrelation(FunctionMetric):
         self, name: str | None = "pearson_correlation", dtype: Any = None, axis: int = -1
     ) -> None:
         super().__init__(pearson_correlation, name, dtype, axis=axis)
-        self.axis = axis
 
 
 class ConcordanceCorrelation(FunctionMetric):
@@ -140,4 +139,3 @@ class ConcordanceCorrelation(FunctionMetric):
         self, name: str | None = "concordance_correlation", dtype: Any = None, axis: int = -1
     ) -> None:
         super().__init__(concordance_correlation, name, dtype, axis=axis)
-        self.axis = axis

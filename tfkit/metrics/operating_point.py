@@ -37,7 +37,7 @@ class _OperatingPoint(Metric):
             raise ValueError(
                 f"`{self._constrained}` must be in the range [0, 1]. Received: {level!r}"
             )
-        self.level = level
+        setattr(self, self._constrained, level)
         self.num_thresholds = num_thresholds
         self.class_id = class_id
         self.thresholds = even_thresholds(num_thresholds).tolist()
@@ -46,6 +46,11 @@ class _OperatingPoint(Metric):
         self.false_positives = self.add_variable(shape, tf.zeros, name="false_positives")
         self.true_negatives = self.add_variable(shape, tf.zeros, name="true_negatives")
         self.false_negatives = self.add_variable(shape, tf.zeros, name="false_negatives")
+
+    @property
+    def value(self) -> float:
+        """The level, which has the name of its rate too, such as `specificity`."""
+        return getattr(self, self._constrained)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the decisions of a batch at each threshold."""
@@ -57,7 +62,7 @@ class _OperatingPoint(Metric):
 
     def result(self) -> Any:
         """Returns the best value so far; 0 where no threshold keeps the level."""
-        kept = self._rate(self._constrained) >= self.level
+        kept = self._rate(self._constrained) >= self.value
         return tf.reduce_max(tf.where(kept, self._rate(self._maximized), 0.0))
 
     def _rate(self, name: str) -> Any:
@@ -68,7 +73,7 @@ class _OperatingPoint(Metric):
         """Returns the constructor's arguments."""
         return {
             "num_thresholds": self.num_thresholds,
-            self._constrained: self.level,
+            self._constrained: self.value,
             "class_id": self.class_id,
             **super().get_config(),
         }
@@ -115,7 +120,6 @@ class SensitivityAtSpecificity(_OperatingPoint):
         dtype: Any = None,
     ) -> None:
         super().__init__(specificity, num_thresholds, class_id, name, dtype)
-        self.specificity = specificity
 
 
 class SpecificityAtSensitivity(_OperatingPoint):
@@ -159,7 +163,6 @@ class SpecificityAtSensitivity(_OperatingPoint):
         dtype: Any = None,
     ) -> None:
         super().__init__(sensitivity, num_thresholds, class_id, name, dtype)
-        self.sensitivity = sensitivity
 
 
 class PrecisionAtRecall(_OperatingPoint):
@@ -203,7 +206,6 @@ class PrecisionAtRecall(_OperatingPoint):
         dtype: Any = None,
     ) -> None:
         super().__init__(recall, num_thresholds, class_id, name, dtype)
-        self.recall = recall
 
 
 class RecallAtPrecision(_OperatingPoint):
@@ -247,4 +249,3 @@ class RecallAtPrecision(_OperatingPoint):
         dtype: Any = None,
     ) -> None:
         super().__init__(precision, num_thresholds, class_id, name, dtype)
-        self.precision = precision

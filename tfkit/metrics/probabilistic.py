@@ -110,8 +110,6 @@ class BinaryCrossentropy(FunctionMetric):
             from_logits=from_logits,
             label_smoothing=label_smoothing,
         )
-        self.from_logits = from_logits
-        self.label_smoothing = label_smoothing
 
 
 class CategoricalCrossentropy(FunctionMetric):
@@ -156,9 +154,6 @@ class CategoricalCrossentropy(FunctionMetric):
             label_smoothing=label_smoothing,
             axis=axis,
         )
-        self.from_logits = from_logits
-        self.label_smoothing = label_smoothing
-        self.axis = axis
 
 
 class SparseCategoricalCrossentropy(FunctionMetric):
@@ -208,6 +203,3 @@ class SparseCategoricalCrossentropy(FunctionMetric):
             ignore_class=ignore_class,
             axis=axis,
         )
-        self.from_logits = from_logits
-        self.ignore_class = ignore_class
-        self.axis = axis

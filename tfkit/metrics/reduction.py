@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import tensorflow as tf
 
@@ -168,13 +168,17 @@ class MeanMetricWrapper(Mean):
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> None:
         """Adds the values of the function for a batch."""
-        values = self._fn(y_true, y_pred, **self._fn_kwargs)
+        values = self._fn(y_true, y_pred, **self._arguments())
         weights = mask_weights(sample_weight, masking.get_mask(y_pred), self.dtype)
         super().update_state(values, sample_weight=weights)
 
+    def _arguments(self) -> dict[str, Any]:
+        """The further arguments of the function."""
+        return self._fn_kwargs
+
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, the function among them."""
-        arguments = {"fn": self._fn, **self._fn_kwargs}
+        arguments = {"fn": self._fn, **self._arguments()}
         return {**super().get_config(), **serialization.serialize_keras_object(arguments)}
 
     @classmethod
@@ -184,8 +188,26 @@ class MeanMetricWrapper(Mean):
 
 
 class FunctionMetric(MeanMetricWrapper):
-    """The mean of a function that the class itself fixes; only its arguments are configuration."""
+    """The mean of a function that the class itself fixes, whose options are attributes and configuration.
+
+    An option that is set later holds from the next update on.
+    """
+
+    # Options that Keras's configuration of the metric does not have: in ours only where they are no default.
+    _not_in_keras_configs: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        super().__init__(fn, *args, **kwargs)
+        for name, value in self._fn_kwargs.items():
+            setattr(self, name, value)
+
+    def _arguments(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._fn_kwargs}
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
-        return {"name": self.name, "dtype": self.dtype, **self._fn_kwargs}
+        arguments = self._arguments()
+        for name, default in self._not_in_keras_configs.items():
+            if arguments[name] == default:
+                del arguments[name]
+        return {"name": self.name, "dtype": self.dtype, **arguments}

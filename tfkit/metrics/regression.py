@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import tensorflow as tf
 
@@ -243,9 +243,9 @@ class CosineSimilarity(FunctionMetric):
     """
 
     _direction = "up"
+    _not_in_keras_configs: ClassVar[dict[str, Any]] = {"axis": -1}
 
     def __init__(
         self, name: str | None = "cosine_similarity", dtype: Any = None, axis: int = -1
     ) -> None:
         super().__init__(cosine_similarity, name, dtype, axis=axis)
-        self.axis = axis

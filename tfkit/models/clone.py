@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import tensorflow as tf
+
+from tfkit import serialization
 from tfkit.core.input_layer import InputLayer
 from tfkit.models.model import Functional
 from tfkit.models.sequential import Sequential
+from tfkit.symbolic import KerasTensor
 
 
 def clone_model(
@@ -18,6 +23,9 @@ def clone_model(
     recursive: bool = False,
 ) -> Any:
     """Returns a model of the same structure, with new layers and newly drawn weights.
+
+    It is compiled as the model is. A functional model whose class has a constructor of its own becomes
+    a plain `Functional` model.
 
     Args:
         model: a functional or Sequential model; any other is made again from its configuration.
@@ -53,29 +61,77 @@ def clone_model(
             return clone_model(layer, clone_function=clone_function, recursive=True)
         if clone_function is not None and not isinstance(layer, InputLayer):
             return clone_function(layer)
-        return type(layer).from_config(layer.get_config())
+        return serialization.made_again(layer)
 
     if isinstance(model, Sequential):
+        if input_tensors is not None and len(tf.nest.flatten(input_tensors)) == 1:
+            input_tensors = tf.nest.flatten(input_tensors)[0]
+        if input_tensors is not None and not isinstance(input_tensors, KerasTensor):
+            raise ValueError(
+                "`input_tensors` of a Sequential model must be one symbolic tensor. "
+                f"Received: input_tensors={input_tensors!r}"
+            )
         stack = [clone(layer) for layer in model._stack]
         if input_tensors is not None:
             stack = [
                 input_tensors,
                 *(layer for layer in stack if not isinstance(layer, InputLayer)),
             ]
-        return Sequential(stack, name=model.name)
+        return _compiled_like(model, Sequential(stack, name=model.name))
     if model._graph is None:
         if input_tensors is not None or clone_function is not None:
             raise ValueError(
                 "`input_tensors` and `clone_function` need a Functional or Sequential model. "
                 f"Received: {model!r}"
             )
-        return type(model).from_config(model.get_config())
+        return _compiled_like(model, serialization.made_again(model))
     copies: dict[int, Any] = {id(layer): clone(layer) for layer in model._graph.layers}
     values: dict[int, Any] = {}
     if input_tensors is not None:
-        given = input_tensors if isinstance(input_tensors, (list, tuple)) else [input_tensors]
-        values = {id(old): new for old, new in zip(model._graph.flat_inputs, given, strict=True)}
+        values = _replaced(model, input_tensors)
     calls = {} if call_function is None else {"call": call_function}
     inputs, outputs = model._graph.replay(copies, values, **calls)
-    kind = Functional if type(model) is Functional else type(model)
-    return kind(inputs, outputs, name=model.name)
+    kind = type(model) if _takes_graph(type(model)) else Functional
+    return _compiled_like(model, kind(inputs, outputs, name=model.name))
+
+
+def _replaced(model: Any, input_tensors: Any) -> dict[int, Any]:
+    """The symbolic tensors to begin with instead of the inputs, by id of the input."""
+    expected = model.input
+    given = tf.nest.flatten(input_tensors)
+    alike = len(given) == len(model._graph.flat_inputs)
+    if isinstance(expected, Mapping):
+        alike = (
+            isinstance(input_tensors, Mapping) and input_tensors.keys() == expected.keys() and alike
+        )
+    if not alike or not all(isinstance(tensor, KerasTensor) for tensor in given):
+        raise ValueError(
+            "`input_tensors` must have the same structure as model.input, with a symbolic tensor for each. "
+            f"Expected the form of: {expected}. Received: input_tensors={input_tensors}"
+        )
+    return {id(old): new for old, new in zip(model._graph.flat_inputs, given, strict=True)}
+
+
+def _takes_graph(cls: type[Any]) -> bool:
+    """Whether a class is made from symbolic inputs and outputs, and not from arguments of its own."""
+    parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    names = [parameter.name for parameter in parameters]
+    return names[:2] == ["inputs", "outputs"] or (
+        bool(parameters) and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL
+    )
+
+
+def _compiled_like(model: Any, copy: Any) -> Any:
+    """A copy that is compiled as the model is, with an optimizer, losses and metrics of its own."""
+
+    def anew(value: Any) -> Any:
+        if hasattr(value, "get_config") and hasattr(type(value), "from_config"):
+            return type(value).from_config(value.get_config())
+        return value
+
+    if model.compiled and not copy.compiled:
+        arguments = model._tfkit_settings.arguments()
+        copy._compile_as(
+            {name: tf.nest.map_structure(anew, value) for name, value in arguments.items()}
+        )
+    return copy

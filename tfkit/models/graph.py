@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit import settings
 from tfkit.core.input_layer import Input, InputLayer
 from tfkit.core.layer import Layer
 from tfkit.symbolic import KerasTensor, Node, symbolic_leaves
@@ -39,6 +40,11 @@ class Graph:
                     f"Received: {kind}={given}"
                 )
         self.nodes = _in_order(self.flat_inputs, self.flat_outputs)
+        floats = [
+            tensor.dtype for tensor in self.flat_inputs if tf.as_dtype(tensor.dtype).is_floating
+        ]
+        # Whether an input asks for floats of another width than the default.
+        self.other_floats = any(dtype != settings.floatx() for dtype in floats)
         self.layers = _unique(n.operation for n in self.nodes if isinstance(n.operation, Layer))
         _check_names(self.layers)
 

@@ -97,7 +97,8 @@ def _map(structure: Any, function: Any) -> Any:
     if isinstance(structure, Mapping):
         return {key: _map(item, function) for key, item in structure.items()}
     if isinstance(structure, (list, tuple)):
-        return [_map(item, function) for item in structure]
+        items = [_map(item, function) for item in structure]
+        return tuple(items) if isinstance(structure, tuple) else items
     return function(structure)
 
 
@@ -181,4 +182,5 @@ def _map_references(references: Any, function: Any) -> Any:
         return {key: _map_references(item, function) for key, item in references.items()}
     if len(references) == 3 and isinstance(references[0], str) and isinstance(references[1], int):
         return function(references)
-    return [_map_references(item, function) for item in references]
+    items = [_map_references(item, function) for item in references]
+    return tuple(items) if isinstance(references, tuple) else items

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import inspect
 import json
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit import masking
+from tfkit import frames, masking, registry
 from tfkit.core import tracking
 from tfkit.core.context import CallFrame, current_frame
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
 from tfkit.export.formats import export
+from tfkit.export.saved_model import default_signature
+from tfkit.models import state_tree as state_trees
 from tfkit.models.graph import Graph, graph_between
 from tfkit.models.graph_config import graph_from_config, graph_to_config, operation_names
+from tfkit.models.input_forms import match_form
 from tfkit.models.naming import local_names
-from tfkit.models.summary import print_summary
+from tfkit.models.summary import html_summary, print_summary
 from tfkit.names import did_you_mean
 from tfkit.per_thread import Lock
 from tfkit.saving.formats import load_weights, save_model
@@ -64,6 +66,7 @@ class Model(Trainer, Layer):
     """
 
     _graph: Graph | None = None
+    _is_stack = False
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Model:
         """`Model(inputs, outputs)` is a `Functional` model."""
@@ -118,19 +121,31 @@ class Model(Trainer, Layer):
                 tf.nest.flatten(inputs), tf.nest.flatten(mask), strict=True
             ):
                 masking.set_mask(tensor, tensor_mask)
-        return self._graph.run(self._match_inputs(inputs))
+        outputs = self._graph.run(self._match_inputs(inputs))
+        # A list of one output gives the output, as in Keras.
+        is_single = isinstance(outputs, (list, tuple)) and len(outputs) == 1
+        return outputs[0] if is_single else outputs
+
+    def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arrays as tensors; for inputs that ask for another float dtype, as the arrays have them."""
+        if self._graph is None or not self._graph.other_floats:
+            return super()._as_tensors(args, kwargs)
+        autocast, self.autocast = self.autocast, False
+        try:
+            return super()._as_tensors(args, kwargs)
+        finally:
+            self.autocast = autocast
 
     def _match_inputs(self, inputs: Any) -> Any:
         """Inputs in the form, dtype and number of axes that the graph's inputs have."""
         assert self._graph is not None
-        expected = self._graph.flat_inputs
-        if isinstance(inputs, Mapping) and not isinstance(self._graph.inputs, Mapping):
-            given = [inputs[tensor.name] for tensor in expected]
-        elif isinstance(inputs, Mapping) and isinstance(self._graph.inputs, Mapping):
-            given = tf.nest.flatten({key: inputs[key] for key in self._graph.inputs})
-        else:
-            given = tf.nest.flatten(inputs)
-        return [_fit(value, tensor) for value, tensor in zip(given, expected, strict=True)]
+        given = match_form(inputs, self._graph.inputs, self.name)
+        expected, keep = self._graph.flat_inputs, not self._graph.other_floats
+        return [_fit(value, tensor, keep) for value, tensor in zip(given, expected, strict=True)]
+
+    def _entries(self) -> list[KerasTensor]:
+        """The symbolic inputs; none where the model is no graph."""
+        return [] if self._graph is None else self._graph.flat_inputs
 
     @property
     def inputs(self) -> Any:
@@ -177,6 +192,13 @@ class Model(Trainer, Layer):
     def layers(self) -> list[Layer]:
         """The layers directly inside."""
         return tracking.sublayers(self)
+
+    @layers.setter
+    def layers(self, _: Any) -> None:
+        raise AttributeError(
+            "`Model.layers` attribute is reserved: it lists what is in the other attributes. Keep your "
+            "layers under another name."
+        )
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
         """Returns the layer inside with this name, or at this index of `layers`.
@@ -240,6 +262,10 @@ class Model(Trainer, Layer):
             self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range
         )
 
+    def _repr_html_(self) -> str:
+        """The table of `summary()`, for notebooks."""
+        return html_summary(self)
+
     # --- Files --------------------------------------------------------------------------------------
 
     def save(self, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
@@ -253,7 +279,12 @@ class Model(Trainer, Layer):
         save_model(self, filepath, overwrite, **kwargs)
 
     def save_weights(
-        self, filepath: Any, overwrite: bool = True, max_shard_size: float | None = None
+        self,
+        filepath: Any,
+        overwrite: bool = True,
+        max_shard_size: float | None = None,
+        *,
+        objects_to_skip: Iterable[Any] | None = None,
     ) -> None:
         """Writes the weights to a file, whole or not at all.
 
@@ -262,8 +293,10 @@ class Model(Trainer, Layer):
             overwrite: whether an existing file is replaced. Default: `True`.
             max_shard_size: greatest size of a file in GB (2^30 bytes); the weights go into as many
                 files as are needed. `None` for one file.
+            objects_to_skip: layers, with all that is inside them, and weights that the file leaves
+                out; `None` for none.
         """
-        save_weights(self, filepath, overwrite, max_shard_size)
+        save_weights(self, filepath, overwrite, max_shard_size, objects_to_skip=objects_to_skip)
 
     def load_weights(
         self,
@@ -271,6 +304,8 @@ class Model(Trainer, Layer):
         skip_mismatch: bool = False,
         by_name: bool = False,
         rename: Rename | None = None,
+        *,
+        objects_to_skip: Iterable[Any] | None = None,
     ) -> LoadReport:
         """Reads weights by attribute path: all of them, or an error that lists what does not fit.
 
@@ -281,11 +316,15 @@ class Model(Trainer, Layer):
                 path. Default: `False`.
             rename: dict from beginnings of paths in the file to those in the model, or a function
                 of a path, for what has another path in the file; `None` for equal paths.
+            objects_to_skip: layers, with all that is inside them, and weights that are left as they
+                are; `None` for none.
 
         Returns:
             A `LoadReport`: what was done with each weight.
         """
-        return load_weights(self, filepath, skip_mismatch, by_name, rename)
+        return load_weights(
+            self, filepath, skip_mismatch, by_name, rename, objects_to_skip=objects_to_skip
+        )
 
     def export(
         self,
@@ -307,6 +346,11 @@ class Model(Trainer, Layer):
         """
         export(self, filepath, format, verbose, input_signature, **kwargs)
 
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        """The members; for `tf.saved_model.save` the signature that `export` writes, too."""
+        children = super()._trackable_children(save_type, **kwargs)
+        return children if save_type == "checkpoint" else children | default_signature(self)
+
     def get_compile_config(self) -> dict[str, Any] | None:
         """Returns what `compile` was given, as data; `None` before `compile`."""
         return serialize_keras_object(self._tfkit_settings.arguments()) if self.compiled else None
@@ -316,18 +360,47 @@ class Model(Trainer, Layer):
 
         A `compile` of your own that takes other arguments is not called, with a warning.
         """
-        arguments = deserialize_keras_object(config)
+        self._compile_as(deserialize_keras_object(config))
+
+    def _compile_as(self, arguments: dict[str, Any]) -> None:
+        """Calls `compile` with arguments that another model was compiled with, where it takes them."""
         try:
             inspect.signature(self.compile).bind(**arguments)
         except TypeError as error:
-            warnings.warn(
+            frames.warn(
                 f"Model '{self.name}' is not compiled, and its optimizer's state is not loaded: its own "
                 f"`compile()` cannot be called with what `get_compile_config()` gave ({error}). Override "
-                "`get_compile_config()` and `compile_from_config()`, or call `compile()` yourself.",
-                stacklevel=2,
+                "`get_compile_config()` and `compile_from_config()`, or call `compile()` yourself."
             )
             return
         self.compile(**arguments)
+
+    # --- State as a nest ----------------------------------------------------------------------------
+
+    def get_state_tree(self, value_format: str = "backend_tensor") -> dict[str, Any]:
+        """The variables of the model, its optimizer and its metrics in nested dicts, by path.
+
+        Args:
+            value_format: `"backend_tensor"` for the variables themselves, `"numpy_array"` for copies of their
+                values.
+
+        Returns:
+            A dict with `"trainable_variables"`, `"non_trainable_variables"`, `"optimizer_variables"` and
+            `"metrics_variables"`; below them a dict for each step of a variable's path.
+
+        Raises:
+            ValueError: for another `value_format`.
+        """
+        return state_trees.get(self, value_format)
+
+    def set_state_tree(self, state_tree: dict[str, Any]) -> None:
+        """Sets the variables that a nest as `get_state_tree` gives it has values for; others stay.
+
+        Raises:
+            ValueError: for a path that the model does not have, and for a value of another shape. No variable
+                has changed then.
+        """
+        state_trees.assign(self, state_tree)
 
     # --- Configuration ------------------------------------------------------------------------------
 
@@ -343,8 +416,15 @@ class Model(Trainer, Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """A new model with the layers and arguments of a configuration."""
-        del custom_objects  # Put in force by whoever reads the file.
+        """A new model with the layers and arguments of a configuration.
+
+        Args:
+            config: what `get_config` gave.
+            custom_objects: classes and functions of yours that it may name, by name.
+        """
+        if custom_objects:
+            with registry.custom_object_scope(custom_objects):
+                return cls.from_config(config)
         if "input_layers" not in config:
             return super().from_config(config)
         inputs, outputs = graph_from_config(config)
@@ -358,7 +438,17 @@ class Model(Trainer, Layer):
         return json.dumps(serialize_keras_object(self), **kwargs)
 
 
-class Functional(Model):
+class _IsDescribed(type):
+    """Of what `isinstance(model, Functional)` is true: any subclass of `Model` that is made from a graph."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if super().__instancecheck__(instance):
+            return True
+        described = isinstance(instance, Model) and instance._graph is not None
+        return cls is Functional and described and not instance._is_stack
+
+
+class Functional(Model, metaclass=_IsDescribed):
     """A model that is described by its symbolic inputs and outputs; `Model(inputs, outputs)` makes one.
 
     A call computes the layers between inputs and outputs again. Layers are found in `layers` and by
@@ -414,8 +504,14 @@ def _input_spec(tensor: Any, name: str | None = None) -> InputSpec:
     )
 
 
-def _fit(value: Any, expected: Any) -> Any:
-    """`value` in the dtype of an input, with a last axis of size 1 added or taken away as needed."""
+def _fit(value: Any, expected: Any, keep_floats: bool) -> Any:
+    """`value` in the dtype of an input, with a last axis of size 1 added or taken away as needed.
+
+    Args:
+        value: the value.
+        expected: the symbolic input.
+        keep_floats: whether floats have the right dtype already, the compute dtype of the model.
+    """
     if not isinstance(value, tf.Tensor):
         return value
     mask = masking.get_mask(value)
@@ -425,14 +521,14 @@ def _fit(value: Any, expected: Any) -> Any:
         result = tf.expand_dims(result, -1)
     elif rank is not None and rank == wanted + 1 and value.shape[-1] == 1:
         result = tf.squeeze(result, -1)
-    # Float inputs are in the compute dtype already.
     if (result.dtype == tf.string) != (expected.dtype == "string"):
         raise ValueError(
             f"Input '{expected.name}' of a model takes {expected.dtype} values. Received: a tensor of "
             f"dtype {result.dtype.name} and shape {tuple(value.shape)}. Convert it first, or make the "
             f"input with `Input(..., dtype='{result.dtype.name}')`."
         )
-    if result.dtype.name != expected.dtype and not result.dtype.is_floating:
+    keep = keep_floats and result.dtype.is_floating
+    if result.dtype.name != expected.dtype and not keep:
         result = tf.cast(result, expected.dtype)
     if result is not value:
         masking.set_mask(result, mask)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tfkit import serialization
+import tensorflow as tf
+
+from tfkit import registry, serialization
 from tfkit.core import building
 from tfkit.core.arguments import CallArguments
 from tfkit.core.context import CallFrame
@@ -41,6 +43,8 @@ class Sequential(Model):
         >>> len(model.weights)
         4
     """
+
+    _is_stack = True
 
     def __init__(
         self, layers: Any = None, trainable: bool = True, name: str | None = None, **kwargs: Any
@@ -84,6 +88,16 @@ class Sequential(Model):
         stack = list(self._stack)
         if not stack and layer._input_shape_argument is not None:
             stack.append(InputLayer(shape=layer._input_shape_argument))
+        elif not stack and isinstance(layer, Model) and len(layer._entries()) == 1:
+            entry = layer._entries()[0]
+            stack.append(
+                InputLayer(
+                    batch_shape=entry.shape,
+                    dtype=entry.dtype,
+                    sparse=entry.sparse,
+                    ragged=entry.ragged,
+                )
+            )
         self._set_stack([*stack, layer])
 
     def build(self, input_shape: Any = None) -> None:
@@ -93,13 +107,20 @@ class Sequential(Model):
             input_shape: shape of the input, with the batch.
 
         Raises:
-            ValueError: where there are no layers.
+            ValueError: where there are no layers, and for a shape that does not fit the `Input` below them.
         """
         if not self._stack:
             raise ValueError(
                 f"Sequential model '{self.name}' cannot be built because it has no layers. "
                 "Call `model.add(layer)`."
             )
+        if self._graph is not None and building.is_shape(input_shape):
+            known = self._graph.flat_inputs[0].shape
+            if not tf.TensorShape(known).is_compatible_with(input_shape):
+                raise ValueError(
+                    f"Sequential model '{self.name}' has already been configured to use input shape {known}. "
+                    f"You cannot build it with input_shape={tuple(input_shape)}."
+                )
         if self._graph is None and input_shape and building.is_shape(input_shape):
             spec = (self._tfkit.specs or {}).get("inputs")
             dtype = self._stack[0].compute_dtype if spec is None else spec.dtype
@@ -182,9 +203,30 @@ class Sequential(Model):
         return self._graph.flat_inputs
 
     @property
+    def outputs(self) -> Any:
+        """The symbolic output, as a list.
+
+        Raises:
+            AttributeError: before the model is built.
+        """
+        if self._graph is None:
+            raise AttributeError(
+                f"Sequential model '{self.name}' has no defined outputs yet. Call it on data, or begin it "
+                "with an `Input`."
+            )
+        return self._graph.flat_outputs
+
+    @property
     def layers(self) -> list[Layer]:
         """The layers, without the input."""
         return [layer for layer in self._stack if not isinstance(layer, InputLayer)]
+
+    @layers.setter
+    def layers(self, _: Any) -> None:
+        raise AttributeError(
+            "`Sequential.layers` attribute is reserved and should not be used. Use `add()` and `pop()` to "
+            "change the layers in this model."
+        )
 
     def _graph_layers(self) -> list[Layer]:
         return self._stack
@@ -212,7 +254,14 @@ class Sequential(Model):
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
         """Returns a new model with the layers of a configuration."""
-        del custom_objects
+        if custom_objects:
+            with registry.custom_object_scope(custom_objects):
+                return cls.from_config(config)
+        if not isinstance(config, dict) or "layers" not in config:
+            raise ValueError(
+                "The configuration of a Sequential model must be a dict with the key 'layers'. "
+                f"Received: {config}"
+            )
         model = cls(name=config.get("name"))
         for entry in config["layers"]:
             layer = serialization.deserialize_keras_object(entry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import math
 import re
@@ -13,6 +14,7 @@ from rich.console import Console, JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
+from tfkit import notebooks
 from tfkit.core.layer import Layer
 from tfkit.models.graph_config import operation_names
 from tfkit.symbolic import Node
@@ -30,11 +32,7 @@ def print_summary(
     layer_range: Any,
 ) -> None:
     """Prints the layers of a model; the arguments are those of `Model.summary`."""
-    calls = _calls(model)
-    names = {} if model._graph is None else operation_names(model._graph)
-    columns = ["Layer (type)", "Output Shape", "Param #"]
-    columns += ["Connected to"] * _branches(model) + ["Trainable"] * show_trainable
-
+    columns, rows = _cells(model, expand_nested, show_trainable, layer_range)
     console = Console(width=line_length, highlight=False)
     widths: list[int | None] = [None] * len(columns)
     if positions is not None:
@@ -43,19 +41,62 @@ def print_summary(
     table = Table(width=line_length)
     for title, width in zip(columns, widths, strict=True):
         table.add_column(title, justify=_JUSTIFY.get(title, "left"), width=width)
-    for operation in _in_range(list(calls), layer_range, names):
-        for depth, inner in _nested(operation, 0, expand_nested):
-            row = _row(inner, "   " * depth + "└ " * (depth > 0), calls, names)
-            table.add_row(*(escape(row[title]) for title in columns))
+    for row in rows:
+        table.add_row(*map(escape, row))
 
-    lines = [f'[bold]Model: "{escape(model.name)}"[/bold]', table, *_totals(model)]
-    if print_fn is None:
+    totals = [f"[bold] {title}:[/bold] {size}" for title, size in _totals(model).items()]
+    lines = [f'[bold]Model: "{escape(model.name)}"[/bold]', table, *totals]
+    if print_fn is None and not notebooks.is_here():
         console.print(*lines, sep="\n")
         return
-    console = Console(width=line_length, highlight=False, color_system=None, force_terminal=False)
+    console = Console(
+        width=line_length,
+        highlight=False,
+        color_system=None,
+        force_terminal=False,
+        force_jupyter=False,
+    )
     with console.capture() as capture:
         console.print(*lines, sep="\n")
-    print_fn(capture.get())
+    if print_fn is not None:
+        print_fn(capture.get())
+    else:
+        notebooks.show(_table(model, columns, rows), capture.get())
+
+
+def html_summary(model: Any) -> str:
+    """The table as HTML, for notebooks."""
+    return _table(model, *_cells(model, False, False, None))
+
+
+def _table(model: Any, columns: list[str], rows: list[list[str]]) -> str:
+    head = "".join(f"<th>{html.escape(title)}</th>" for title in columns)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows
+    )
+    totals = "<br>".join(
+        f"<b>{html.escape(title)}:</b> {size}" for title, size in _totals(model).items()
+    )
+    return (
+        f"<b>Model: &quot;{html.escape(model.name)}&quot;</b>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{totals}"
+    )
+
+
+def _cells(
+    model: Any, expand_nested: bool, show_trainable: bool, layer_range: Any
+) -> tuple[list[str], list[list[str]]]:
+    """The titles of the columns, and the rows."""
+    calls = _calls(model)
+    names = {} if model._graph is None else operation_names(model._graph)
+    columns = ["Layer (type)", "Output Shape", "Param #"]
+    columns += ["Connected to"] * _branches(model) + ["Trainable"] * show_trainable
+    rows = [
+        _row(inner, "   " * depth + "└ " * (depth > 0), calls, names)
+        for operation in _in_range(list(calls), layer_range, names)
+        for depth, inner in _nested(operation, 0, expand_nested)
+    ]
+    return columns, [[row[title] for title in columns] for row in rows]
 
 
 # --- What stands in the rows ------------------------------------------------------------------------
@@ -192,7 +233,7 @@ def _widths(positions: Any, columns: list[str], line_length: int) -> list[int | 
 # --- Sums under the table ---------------------------------------------------------------------------
 
 
-def _totals(model: Any) -> list[str]:
+def _totals(model: Any) -> dict[str, str]:
     kinds = {
         "Trainable params": model.trainable_weights,
         "Non-trainable params": model.non_trainable_weights,
@@ -201,10 +242,9 @@ def _totals(model: Any) -> list[str]:
     if optimizer is not None and optimizer.built:
         kinds["Optimizer params"] = optimizer.variables
     kinds = {"Total params": list(itertools.chain(*kinds.values())), **kinds}
-    return [
-        f"[bold] {title}:[/bold] {_count(variables):,} ({_bytes(variables)})"
-        for title, variables in kinds.items()
-    ]
+    return {
+        title: f"{_count(variables):,} ({_bytes(variables)})" for title, variables in kinds.items()
+    }
 
 
 def _count(variables: list[tf.Variable]) -> int:

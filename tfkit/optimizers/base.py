@@ -10,13 +10,15 @@ from typing import Any, TypeAlias
 
 import tensorflow as tf
 
-from tfkit import execution
-from tfkit.optimizers import checks, compiling, distribution, stateless
-from tfkit.optimizers.gradients import clip_by_global_norm, drop_missing, map_values
+from tfkit import execution, watching
+from tfkit.optimizers import checks, compiling, copies, distribution, stateless
+from tfkit.optimizers.gradients import clip_by_global_norm, dense, drop_missing, map_values
+from tfkit.optimizers.overwriting import is_overwritten, unless_overwriting
 from tfkit.optimizers.schedules.base import LearningRateSchedule
 from tfkit.optimizers.slots import SlotOwner, constant, variable_path
 from tfkit.registry import is_builtin
 from tfkit.serialization import deserialize_keras_object, serialize_keras_object
+from tfkit.variable_operators import Value
 
 LearningRate: TypeAlias = float | LearningRateSchedule | Callable[[], Any]
 
@@ -31,6 +33,7 @@ class _Untracked:
         self.variables: list[tf.Variable] = []
         self.index_of: dict[int, int] = {}
         self.excluded_from_decay: set[int] = set()
+        self.excluded_positions: set[int] = set()  # In a copy, until it is built.
         self.excluded_names: re.Pattern[str] | None = None
         self.owners: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -118,7 +121,7 @@ class Optimizer(SlotOwner):
             (), dtype="int64", aggregation="only_first_replica", name="iteration"
         )
         self._learning_rate: Any = learning_rate
-        if not callable(learning_rate):
+        if not _is_function(learning_rate):
             if not isinstance(learning_rate, float):
                 raise ValueError(
                     "`learning_rate` must be a float, a LearningRateSchedule, or a function "
@@ -144,6 +147,7 @@ class Optimizer(SlotOwner):
     def learning_rate(self) -> Any:
         """The learning rate now. Assigning a float changes it for compiled programs, too."""
         if isinstance(self._learning_rate, LearningRateSchedule):
+            watching.note(self._learning_rate)
             return self._learning_rate(self._iterations)
         if isinstance(self._learning_rate, tf.Variable):
             return self._learning_rate
@@ -152,7 +156,7 @@ class Optimizer(SlotOwner):
     @learning_rate.setter
     def learning_rate(self, learning_rate: LearningRate) -> None:
         before = self._learning_rate
-        if callable(learning_rate):
+        if _is_function(learning_rate):
             self._learning_rate = learning_rate
             self._own_variables = [v for v in self._own_variables if v is not before]
         elif isinstance(before, tf.Variable):
@@ -171,11 +175,18 @@ class Optimizer(SlotOwner):
             variables: trainable variables of a model.
         """
         if self.use_ema:
-            self._averages = self.add_optimizer_variables(variables, "average")
+            self._model_variables_moving_average = self.add_optimizer_variables(
+                variables, "average"
+            )
         if self.gradient_accumulation_steps:
-            self._accumulators = self.add_optimizer_variables(variables, "gradient_accumulator")
+            self._accumulated_gradients = self.add_optimizer_variables(
+                variables, "gradient_accumulator"
+            )
         self._untracked.variables = list(variables)
         self._untracked.index_of = {self._var_key(v): i for i, v in enumerate(variables)}
+        self._untracked.excluded_from_decay |= {
+            self._var_key(variables[index]) for index in self._untracked.excluded_positions
+        }
         self.built = True
 
     def belongs_to(self, settings: Any) -> None:
@@ -226,8 +237,13 @@ class Optimizer(SlotOwner):
         gradients, variables = self._pairs(grads, trainable_variables)
         gradients = distribution.all_reduce_sum(gradients)
         if self.loss_scale_factor is not None:
-            gradients = [map_values(lambda x: x / self.loss_scale_factor, g) for g in gradients]
-        gradients = self._clip_unless_accumulating(gradients)
+            scale = self.loss_scale_factor
+            gradients = unless_overwriting(
+                lambda kept: [map_values(lambda x: x / scale, g) for g in kept],
+                gradients,
+                variables,
+            )
+        gradients = self._clip_unless_accumulating(gradients, variables)
         distribution.merge(self._apply_merged, gradients, variables)
 
     def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
@@ -305,25 +321,43 @@ class Optimizer(SlotOwner):
             self._update_averages()
         for variable in variables:
             if getattr(variable, "constraint", None) is not None:
+                watching.note(variable.constraint)
                 distribution.update(variable, _constrain, variable.constraint)
         self._iterations.assign_add(1)
 
     def _accumulate(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
-        """Adds to the accumulators; at each last call updates by their mean and empties them."""
+        """Adds to the accumulators; each so many times updates by their mean and empties them.
+
+        Of what overwrites its variable the largest values are kept instead.
+        """
         num_steps = self.gradient_accumulation_steps
-        accumulators = [self._accumulators[self._get_variable_index(v)] for v in variables]
-        for accumulator, gradient in zip(accumulators, gradients, strict=True):
-            distribution.update(accumulator, self.assign_add, gradient)
+        accumulators = [self._accumulated_gradients[self._get_variable_index(v)] for v in variables]
+        for accumulator, gradient, variable in zip(accumulators, gradients, variables, strict=True):
+            accumulate = _assign_maximum if is_overwritten(variable) else self.assign_add
+            distribution.update(accumulator, accumulate, gradient)
 
         def update() -> None:
-            means = [accumulator / num_steps for accumulator in accumulators]
-            self._update_variables(self._clip(means), variables)
-            for accumulator in self._accumulators:
+            values = [tf.convert_to_tensor(accumulator) for accumulator in accumulators]
+            means = unless_overwriting(
+                lambda sums: self._clip_gradients([it / num_steps for it in sums]),
+                values,
+                variables,
+            )
+            self._update_variables(means, variables)
+            for accumulator in self._accumulated_gradients:
                 accumulator.assign(tf.zeros_like(accumulator))
 
         tf.cond((self._iterations + 1) % num_steps == 0, update, lambda: None)
 
     def _update_variables(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
+        pairs = list(zip(gradients, variables, strict=True))
+        for gradient, variable in pairs:
+            if is_overwritten(variable):
+                distribution.update(variable, self.assign, gradient)
+        gradients = [g for g, variable in pairs if not is_overwritten(variable)]
+        variables = [variable for _, variable in pairs if not is_overwritten(variable)]
+        if not variables:
+            return
         learning_rate = tf.convert_to_tensor(self.learning_rate)
 
         def update(gradients: list[Any]) -> None:
@@ -373,11 +407,15 @@ class Optimizer(SlotOwner):
             shared[key] = compute(dtype)
         return shared[key]
 
-    def _clip_unless_accumulating(self, gradients: list[Any]) -> list[Any]:
+    def _clip_unless_accumulating(
+        self, gradients: list[Any], variables: list[tf.Variable]
+    ) -> list[Any]:
         """Clips each call's gradients; where they are averaged, the mean is clipped instead."""
-        return gradients if self.gradient_accumulation_steps else self._clip(gradients)
+        if self.gradient_accumulation_steps:
+            return gradients
+        return unless_overwriting(self._clip_gradients, gradients, variables)
 
-    def _clip(self, gradients: list[Any]) -> list[Any]:
+    def _clip_gradients(self, gradients: list[Any]) -> list[Any]:
         if self.clipnorm:
             return [map_values(lambda x: tf.clip_by_norm(x, self.clipnorm), g) for g in gradients]
         if self.global_clipnorm:
@@ -424,6 +462,27 @@ class Optimizer(SlotOwner):
             pattern is not None and pattern.search(name)
         )
 
+    def _spared(self) -> tuple[set[int], str | None]:
+        """Which weights `exclude_from_weight_decay` has spared: by their positions, and by a pattern."""
+        remembered = self._untracked
+        positions = set(remembered.excluded_positions)
+        if self.built:
+            keys = remembered.excluded_from_decay
+            positions = {i for i, v in enumerate(remembered.variables) if self._var_key(v) in keys}
+        elif remembered.excluded_from_decay:
+            raise TypeError(
+                f"Optimizer '{self.name}' cannot be copied yet: it knows the variables that "
+                "`exclude_from_weight_decay(var_list=...)` named by themselves alone. Call "
+                "`optimizer.build(trainable_variables)` first, or pass `var_names`."
+            )
+        pattern = remembered.excluded_names
+        return positions, None if pattern is None else pattern.pattern
+
+    def _spare(self, spared: tuple[set[int], str | None]) -> None:
+        """Spares what `_spared` gave for another optimizer, of which this is a copy."""
+        self._untracked.excluded_positions, pattern = spared
+        self._untracked.excluded_names = None if pattern is None else re.compile(pattern)
+
     def _update_averages(self) -> None:
         """Moves the averages, the first step without memory, and overwrites variables if due."""
         iterations = tf.convert_to_tensor(self.iterations)
@@ -432,7 +491,9 @@ class Optimizer(SlotOwner):
             momentum = tf.cast(iterations != 0, average.dtype) * self.ema_momentum
             average.assign(momentum * average + (1 - momentum) * variable)
 
-        for average, variable in zip(self._averages, self._untracked.variables, strict=True):
+        for average, variable in zip(
+            self._model_variables_moving_average, self._untracked.variables, strict=True
+        ):
             distribution.update(average, update, variable)
         if self.ema_overwrite_frequency:
             tf.cond(
@@ -443,7 +504,9 @@ class Optimizer(SlotOwner):
 
     def _overwrite_by_averages(self, variables: Sequence[tf.Variable]) -> None:
         for variable in variables:
-            average = self._averages[self._get_variable_index(variable)]
+            if is_overwritten(variable):
+                continue
+            average = self._model_variables_moving_average[self._get_variable_index(variable)]
             distribution.update(variable, lambda copy, value: copy.assign(value), average)
 
     def finalize_variable_values(self, var_list: Sequence[tf.Variable]) -> None:
@@ -500,6 +563,14 @@ class Optimizer(SlotOwner):
             "gradient_accumulation_steps": self.gradient_accumulation_steps,
         }
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle is made of the configuration and of values.
+
+        The slots of the copy are made when it learns its weights, in `build` or with the first update, and
+        take the values then.
+        """
+        return copies.from_state, (copies.state_of(self),)
+
     @classmethod
     def from_config(
         cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
@@ -516,6 +587,15 @@ class Optimizer(SlotOwner):
 
     def _var_key(self, variable: tf.Variable) -> int:
         return id(distribution.whole_variable(variable))
+
+
+def _is_function(learning_rate: Any) -> bool:
+    """Whether a learning rate is computed; the `value` of a variable is a number that can be called."""
+    return callable(learning_rate) and not isinstance(learning_rate, Value)
+
+
+def _assign_maximum(variable: tf.Variable, value: Any) -> None:
+    variable.assign(tf.maximum(variable, tf.cast(dense(value), variable.dtype)))
 
 
 def _constrain(variable: tf.Variable, constraint: Callable[[Any], Any]) -> None:

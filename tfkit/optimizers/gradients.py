@@ -21,6 +21,14 @@ def dense(g: Any) -> tf.Tensor:
     return g
 
 
+def of_tensors(g: Any) -> Any:
+    """`g`; of an `IndexedSlices` that holds lists or arrays, one that holds tensors."""
+    if not isinstance(g, tf.IndexedSlices):
+        return g
+    shape = None if g.dense_shape is None else tf.convert_to_tensor(g.dense_shape)
+    return tf.IndexedSlices(tf.convert_to_tensor(g.values), tf.convert_to_tensor(g.indices), shape)
+
+
 def map_values(function: Any, g: Any) -> Any:
     """Applies `function` to a tensor, or to the rows of an `IndexedSlices`."""
     if isinstance(g, tf.IndexedSlices):
@@ -86,4 +94,4 @@ def drop_missing(
             "values stay as they are. If the loss should depend on them, compute it in the tape.",
             stacklevel=4,
         )
-    return [g for g, _ in pairs], [v for _, v in pairs]
+    return [of_tensors(g) for g, _ in pairs], [v for _, v in pairs]

@@ -10,6 +10,7 @@ import tensorflow as tf
 from tfkit.optimizers import distribution
 from tfkit.optimizers.base import Optimizer
 from tfkit.optimizers.gradients import map_values
+from tfkit.optimizers.overwriting import unless_overwriting
 from tfkit.optimizers.slots import constant
 from tfkit.serialization import deserialize_keras_object, serialize_keras_object
 
@@ -73,9 +74,12 @@ class LossScaleOptimizer(Optimizer):
                 "LossScaleOptimizer is always dynamic. Received: dynamic=False. For a fixed factor "
                 "set `loss_scale_factor` of the optimizer itself."
             )
+        unknown = [f"`{option}`" for option in kwargs if option not in _BASE_DEFAULTS]
+        if unknown:
+            raise ValueError(
+                f"LossScaleOptimizer does not support arguments: {', '.join(unknown)}."
+            )
         for option, value in kwargs.items():
-            if option not in _BASE_DEFAULTS:
-                raise ValueError(f"LossScaleOptimizer does not support arguments: `{option}`.")
             if value != _BASE_DEFAULTS[option]:
                 raise ValueError(
                     f"LossScaleOptimizer does not support `{option}`. Received: {option}={value!r}. "
@@ -149,8 +153,12 @@ class LossScaleOptimizer(Optimizer):
         gradients = distribution.all_reduce_sum(gradients)
         finite = self.check_finite(gradients)
         scale = tf.convert_to_tensor(self.dynamic_scale)
-        gradients = [map_values(lambda x: x / tf.cast(scale, x.dtype), g) for g in gradients]
-        gradients = self.inner_optimizer._clip_unless_accumulating(gradients)
+        gradients = unless_overwriting(
+            lambda kept: [map_values(lambda x: x / tf.cast(scale, x.dtype), g) for g in kept],
+            gradients,
+            variables,
+        )
+        gradients = self.inner_optimizer._clip_unless_accumulating(gradients, variables)
         distribution.merge(self._apply_if_finite, finite, gradients, variables)
 
     def _apply_if_finite(

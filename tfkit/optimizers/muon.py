@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -21,13 +21,13 @@ def orthogonalized(g: tf.Tensor, a: float, b: float, c: float, num_steps: int) -
     Reference:
         Jordan et al., 2024: Muon. https://kellerjordan.github.io/posts/muon/
     """
-    rows, columns = g.shape
-    x = tf.transpose(g) if rows > columns else g
-    x /= tf.norm(x) + 1e-7
+    rows, columns = g.shape[-2:]
+    x = tf.linalg.matrix_transpose(g) if rows > columns else g
+    x /= tf.norm(x, axis=(-2, -1), keepdims=True) + 1e-7
     for _ in range(num_steps):
         xx = tf.matmul(x, x, transpose_b=True)
         x = a * x + tf.matmul(b * xx + tf.matmul(c * xx, xx), x)
-    return tf.transpose(x) if rows > columns else x
+    return tf.linalg.matrix_transpose(x) if rows > columns else x
 
 
 def muon(
@@ -37,20 +37,17 @@ def muon(
     alpha: tf.Tensor,
     mu: float,
     nesterov: bool,
-    coefficients: tuple[float, float, float],
-    num_steps: int,
-    rms_rate: float | None,
+    orthogonalize: Callable[[tf.Tensor], tf.Tensor],
+    adjust: Callable[[tf.Tensor], tf.Tensor],
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """New `w` and `m`; with `rms_rate` steps are as large as Adam's.
+    """New `w` and `m`; `adjust` scales the orthogonal step.
 
     Reference:
         Liu et al., 2025: Muon is scalable for LLM training. https://arxiv.org/abs/2502.16982
     """
     m = mu * m + g
-    update = orthogonalized(g + mu * m if nesterov else m, *coefficients, num_steps)
-    if rms_rate is not None:
-        update *= max(w.shape) ** 0.5 * rms_rate
-    return w - alpha * update, m
+    update = orthogonalize(g + mu * m if nesterov else m)
+    return w - alpha * adjust(update), m
 
 
 class Muon(Optimizer):
@@ -196,6 +193,25 @@ class Muon(Optimizer):
                 velocity = self.add_variable_from_reference(variable, "velocity")
                 self._velocities[str(index)] = velocity
 
+    def transpose_last_axis(self, X: Any) -> tf.Tensor:
+        """`X` with its last two axes exchanged."""
+        return tf.linalg.matrix_transpose(X)
+
+    def lr_adjust(self, x: Any) -> tf.Tensor:
+        """`x * rms_rate * sqrt(size of its longer axis)`, as large as Adam's steps; `x` without a rate."""
+        x = tf.convert_to_tensor(x)
+        return x if self.rms_rate is None else x * (max(x.shape[:2]) ** 0.5 * self.rms_rate)
+
+    def zeropower_via_newtonschulz5(self, x: Any, steps: int) -> tf.Tensor:
+        """Nearly `U V^T` of a matrix `U S V^T`, or of each of a stack of them.
+
+        Args:
+            x: of shape `(..., rows, columns)`.
+            steps: number of Newton-Schulz iterations.
+        """
+        x = tf.convert_to_tensor(x)
+        return orthogonalized(x, self.muon_a, self.muon_b, self.muon_c, steps)
+
     def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
         """Updates one variable and its slots."""
         index = self._get_variable_index(variable)
@@ -210,9 +226,8 @@ class Muon(Optimizer):
                 alpha,
                 self.momentum,
                 self.nesterov,
-                (self.muon_a, self.muon_b, self.muon_c),
-                self.ns_steps,
-                self.rms_rate,
+                lambda x: self.zeropower_via_newtonschulz5(x, self.ns_steps),
+                self.lr_adjust,
             )
         else:
             t = self._step_number(variable.dtype)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
+from tfkit.dtypes import standardize_dtype
 from tfkit.names import auto_name
 from tfkit.serialization import resolve
 from tfkit.variables import make_variable
@@ -29,6 +31,40 @@ class Slot(NamedTuple):
     name: str
 
 
+class Values:
+    """Values that the variables of a copied optimizer take, in the order in which they are made.
+
+    Slots are made when the optimizer learns which weights it trains, so their values wait here.
+
+    Args:
+        values: the values.
+    """
+
+    def __init__(self, values: list[np.ndarray]) -> None:
+        self._values = list(values)
+
+    def take(self, shape: Any, dtype: str, what: str) -> np.ndarray | None:
+        """The next value; `None` where there are no more.
+
+        Raises:
+            ValueError: for a variable of another shape or dtype.
+        """
+        if not self._values:
+            return None
+        value = self._values[0]
+        if value.shape != tuple(shape) or value.dtype.name != dtype:
+            raise ValueError(
+                f"The {what} has shape {tuple(shape)} and dtype {dtype}, but the optimizer is a copy of one "
+                f"whose variable in its place has shape {value.shape} and dtype {value.dtype.name}. Use it "
+                "for weights like those of the other one, in the same order, or make a new optimizer."
+            )
+        return self._values.pop(0)
+
+    def rest(self) -> list[np.ndarray]:
+        """The values that were not taken yet."""
+        return list(self._values)
+
+
 class SlotOwner(tf.Module):
     """A module that owns a flat list of variables, in the order in which they were made.
 
@@ -40,6 +76,7 @@ class SlotOwner(tf.Module):
         super().__init__()  # without the name: tf.Module takes Python identifiers only
         self._label = auto_name(type(self).__name__) if name is None else name
         self._own_variables: list[tf.Variable] = []
+        self._restored = Values([])
 
     @property
     def name(self) -> str:
@@ -88,6 +125,35 @@ class SlotOwner(tf.Module):
             )
         return self._make_variable(shape, initializer, dtype, aggregation, name or "variable")
 
+    def set_weights(self, weights: Sequence[Any]) -> None:
+        """Assigns values to `variables`, all or none.
+
+        Args:
+            weights: an array, tensor or variable for each of `variables`, in their order.
+
+        Raises:
+            ValueError: before `build`, and where the number of values or a shape differs.
+        """
+        if not getattr(self, "built", True):
+            raise ValueError(
+                f"You are calling `set_weights()` on optimizer '{self.name}', which has no slots yet. "
+                "Call `optimizer.build(trainable_variables)` first."
+            )
+        variables = self.variables
+        if len(weights) != len(variables):
+            raise ValueError(
+                f"Optimizer '{self.name}' has {len(variables)} variables. Received: {len(weights)} values"
+            )
+        values = [tf.convert_to_tensor(weight) for weight in weights]
+        for variable, value in zip(variables, values, strict=True):
+            if value.shape != variable.shape:
+                raise ValueError(
+                    f"Variable '{variable.path}' of optimizer '{self.name}' has shape {variable.shape}. "
+                    f"Received: a value of shape {value.shape}"
+                )
+        for variable, value in zip(variables, values, strict=True):
+            variable.assign(tf.cast(value, variable.dtype))
+
     def _make_variable(
         self,
         shape: Sequence[int],
@@ -98,10 +164,12 @@ class SlotOwner(tf.Module):
         label: str | None = None,
     ) -> tf.Variable:
         make = tf.zeros if initializer == "zeros" else resolve(initializer, "initializers")
+        what = f"variable '{label or name}' of optimizer '{self.name}'"
+        restored = self._restored.take(shape, standardize_dtype(dtype), what)
         variable = make_variable(
-            f"variable '{label or name}' of optimizer '{self.name}'",
+            what,
             shape,
-            make,
+            make if restored is None else restored,
             dtype,
             name,
             aggregation=aggregation,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,16 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any)
     The file is written whole or not at all.
 
     Args:
-        model: a built model.
+        model: a model; of one that is not built, the configuration and the arguments of `compile`
+            are kept.
         filepath: path that ends in `.h5` or `.hdf5` for tfkit's own format, in `.keras` for
             Keras's.
         overwrite: whether an existing file is replaced. Default: `True`.
         **kwargs: `include_optimizer=False` leaves out the optimizer's state.
 
     Raises:
-        ValueError: if the path has another ending, or if the model is not built.
+        ValueError: if the path has another ending, or if the model is not built although layers in it
+            are.
         TypeError: if the model's configuration cannot be made. The old file stays as it was.
 
     Example:
@@ -88,11 +91,14 @@ def load_weights(
     skip_mismatch: bool = False,
     by_name: bool = False,
     rename: Rename | None = None,
+    *,
+    objects_to_skip: Iterable[Any] | None = None,
 ) -> LoadReport:
     """Reads weights; everything is checked before the first is assigned.
 
     Args:
-        model: a built model.
+        model: a model; of one that is not built, the configuration and the arguments of `compile`
+            are kept.
         filepath: a file of `save_weights` or `save`, of tfkit or of Keras.
         skip_mismatch: whether weights that do not fit are left as they are.
         by_name: whether weights are found by the names that users have given to layers, instead of by path:
@@ -100,6 +106,7 @@ def load_weights(
             as they are. Not for files of Keras.
         rename: for what has another path in the file: a dict from the beginnings of paths in the file to
             those in the model, or, where tfkit wrote the file, a function of a path.
+        objects_to_skip: layers, with all that is inside them, and single weights that are left as they are.
 
     Returns:
         What became of each weight, and of each value in the file.
@@ -114,4 +121,4 @@ def load_weights(
         ```
     """
     load = keras.load_weights if keras.is_keras_file(filepath) else weights.load_weights
-    return load(model, filepath, skip_mismatch, by_name, rename)
+    return load(model, filepath, skip_mismatch, by_name, rename, objects_to_skip=objects_to_skip)

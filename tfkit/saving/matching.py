@@ -8,8 +8,10 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
+from tfkit.saving import float_widths
 from tfkit.saving.errors import LoadError
 
 Rename = Mapping[str, str] | Callable[[str], str]
@@ -157,12 +159,14 @@ class Match:
         missing: variables without a stored value, with the reasons.
         different: variables whose stored values are of another shape or dtype, with the reasons.
         unexpected: stored values without a variable, with the reasons.
+        casts: variables among those that fit whose stored values are floats of another width, with both.
     """
 
     fits: dict[str, str]
     missing: dict[str, str]
     different: dict[str, str]
     unexpected: dict[str, str]
+    casts: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def report(self, file: Any) -> LoadReport:
         """What becomes of all of it, where what does not fit is left out."""
@@ -173,13 +177,21 @@ class Match:
         return LoadReport(str(file), list(self.fits), missing | self.different, unexpected)
 
 
-def match(variables: dict[str, tf.Variable], stored: Stored, places: dict[str, str]) -> Match:
+def match(
+    variables: dict[str, tf.Variable],
+    stored: Stored,
+    places: dict[str, str],
+    read: Callable[[str], np.ndarray],
+) -> Match:
     """Compares a model with a file.
+
+    Floats of another width fit, unless a value would become infinite.
 
     Args:
         variables: the variables by path.
         stored: shapes and dtypes of the stored values, by stored path.
         places: path in the model -> stored path.
+        read: gives the values at a stored path, where they must be looked at.
     """
     found = Match({}, {}, {}, {})
     left = {path: place for path, place in places.items() if path not in variables}
@@ -189,12 +201,18 @@ def match(variables: dict[str, tf.Variable], stored: Stored, places: dict[str, s
         expected = tuple(variable.shape), variable.dtype.name
         if path not in places:
             found.missing[path] = f"{describe(*expected)}{_nearest(path, left) if hints else ''}"
-        elif stored[places[path]] != expected:
-            found.different[path] = (
-                f"the file has {describe(*stored[places[path]])}, the model {describe(*expected)}"
-            )
+            continue
+        shape, dtype = stored[places[path]]
+        reason = f"the file has {describe(shape, dtype)}, the model {describe(*expected)}"
+        if (shape, dtype) == expected:
+            found.fits[path] = places[path]
+        elif shape != expected[0] or not float_widths.is_other_width(dtype, expected[1]):
+            found.different[path] = reason
+        elif lost := float_widths.why_lost(read(places[path]), expected[1]):
+            found.different[path] = f"{reason}: {lost}"
         else:
             found.fits[path] = places[path]
+            found.casts[path] = f"{dtype} -> {expected[1]}"
     for path, place in left.items():
         moved = "" if path == place else f", loaded as {path}"
         near = _nearest(path, absent) if hints else ""

@@ -23,13 +23,13 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any)
     """Writes a whole model to one file.
 
     Args:
-        model: a built model.
+        model: a model; of one that is not built the configuration and the arguments of `compile` are kept.
         filepath: a name that ends in `.h5` or `.hdf5`.
         overwrite: whether an existing file is replaced.
         **kwargs: `include_optimizer=False` leaves the optimizer's state out.
 
     Raises:
-        ValueError: for another ending, and for a model that is not built.
+        ValueError: for another ending, and for a model that is not built although layers in it are.
         TypeError: for a model whose configuration cannot be made. The old file stays as it was.
     """
     include_optimizer = kwargs.pop("include_optimizer", True)
@@ -42,7 +42,7 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any)
             f"model, use `model.export()`. Received: filepath={filepath}"
         )
     weights.check_writable(path, overwrite)
-    weights.check_built(model, "saving")
+    weights.check_whole(model)
     _check_no_assets(model)
     texts = {
         CONFIG: to_json(serialization.serialize_keras_object(model)),
@@ -126,10 +126,10 @@ def load_model(
 
 def _add_optimizer(loaded: weights.Loaded, model: Any) -> None:
     stored = loaded.reader.shapes(state.OPTIMIZER)
-    if model.optimizer is not None and stored:
+    if getattr(model, "optimizer", None) is not None and stored:
         model.optimizer.build(model.trainable_weights)
         variables = state.optimizer_state(model)
-        found = matching.match(variables, stored, {path: path for path in stored})
+        found = loaded.match(state.OPTIMIZER, variables, {path: path for path in stored})
         matching.check(found, loaded.reader.path, state.OPTIMIZER)
         loaded.add(state.OPTIMIZER, variables, found)
 
@@ -138,7 +138,7 @@ def _add_metrics(loaded: weights.Loaded, model: Any) -> None:
     """What fits: some metrics make their variables in their first update, and all begin anew in time."""
     stored = loaded.reader.shapes(state.METRICS)
     variables = state.metrics_state(model)
-    found = matching.match(variables, stored, {path: path for path in stored})
+    found = loaded.match(state.METRICS, variables, {path: path for path in stored})
     left = {**found.missing, **found.different, **found.unexpected}
     if left:
         warnings.warn(

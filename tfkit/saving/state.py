@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,48 @@ METRICS = "metrics"
 NAMES = "names"
 
 
-def model_state(model: Any) -> dict[str, Any]:
+class Skipped:
+    """What is neither saved nor loaded: layers with all that is inside them, and single weights.
+
+    Args:
+        model: the model.
+        objects: layers and weights, `None` for none.
+
+    Raises:
+        ValueError: for anything else.
+    """
+
+    def __init__(self, model: Any, objects: Iterable[Any] | None) -> None:
+        self._ids: set[int] = set()
+        for item in objects or ():
+            if isinstance(item, Layer):
+                self._ids |= {id(layer) for layer in tracking.all_layers(item)}
+                self._ids |= {id(weight) for weight, _ in tracking.variables_of(item, seeds=True)}
+            elif isinstance(item, tf.Variable):
+                self._ids.add(id(item))
+            else:
+                raise ValueError(
+                    "`objects_to_skip` must be a list of layers and weights. Received: "
+                    f"{item!r} (of type {type(item).__name__})"
+                )
+        layers = tracking.named_layers(model) if self._ids else []
+        self._below = tuple(f"{path}/".lstrip("/") for path, it in layers if id(it) in self._ids)
+
+    def __contains__(self, item: Any) -> bool:
+        return id(item) in self._ids
+
+    def is_below(self, path: str) -> bool:
+        """Whether a path leads into one of the layers."""
+        return path.startswith(self._below)
+
+
+_NOTHING = Skipped(None, None)
+
+
+def model_state(model: Any, skipped: Skipped = _NOTHING) -> dict[str, Any]:
     """Weights, seed states, and what layers store themselves, by path."""
-    state: dict[str, Any] = dict(plain_state(model))
-    for prefix, layer in own_stores(model):
+    state: dict[str, Any] = dict(plain_state(model, skipped))
+    for prefix, layer in own_stores(model, skipped):
         store: dict[str, Any] = {}
         layer.save_own_variables(store)
         for key, value in store.items():
@@ -37,20 +76,23 @@ def model_state(model: Any) -> dict[str, Any]:
     return state
 
 
-def plain_state(model: Any) -> dict[str, tf.Variable]:
+def plain_state(model: Any, skipped: Skipped = _NOTHING) -> dict[str, tf.Variable]:
     """The weights and seed states by path, without those that a layer stores itself."""
     own = {id(w) for _, layer in own_stores(model) for w in tracking.own_weights(layer)}
     state = tracking.named_state(model)
-    return {path: variable for path, variable in state.items() if id(variable) not in own}
+    return {path: it for path, it in state.items() if id(it) not in own and it not in skipped}
 
 
-def own_stores(model: Any) -> list[tuple[str, Layer]]:
+def own_stores(model: Any, skipped: Skipped = _NOTHING) -> list[tuple[str, Layer]]:
     """The layers that say themselves what a file keeps of them, with the beginnings of their paths."""
     return [
         (f"{path}/vars/".lstrip("/"), layer)
         for path, layer in tracking.named_layers(model)
-        if type(layer).save_own_variables is not Layer.save_own_variables
-        or type(layer).load_own_variables is not Layer.load_own_variables
+        if layer not in skipped
+        and (
+            type(layer).save_own_variables is not Layer.save_own_variables
+            or type(layer).load_own_variables is not Layer.load_own_variables
+        )
     ]
 
 

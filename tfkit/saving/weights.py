@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import tensorflow as tf
 
 from tfkit.core import tracking
 from tfkit.core.layer import Layer
-from tfkit.saving import hdf5, matching, shards, state
+from tfkit.saving import float_widths, hdf5, matching, shards, state
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import LoadError
 from tfkit.saving.matching import LoadReport, Match, Rename
@@ -26,7 +27,12 @@ _THREADS = 4
 
 
 def save_weights(
-    model: Any, filepath: Any, overwrite: bool = True, max_shard_size: float | None = None
+    model: Any,
+    filepath: Any,
+    overwrite: bool = True,
+    max_shard_size: float | None = None,
+    *,
+    objects_to_skip: Iterable[Any] | None = None,
 ) -> None:
     """Writes the weights and seed states of a model, by attribute path.
 
@@ -36,6 +42,7 @@ def save_weights(
         overwrite: whether existing files are replaced.
         max_shard_size: GB (2**30 bytes) that a file may have; the weights then go into as many as are
             needed, and `filepath` says what is where.
+        objects_to_skip: layers, with all that is inside them, and single weights that the file leaves out.
 
     Raises:
         ValueError: for a model without weights yet, a name with another ending, and a weight that is larger
@@ -53,7 +60,8 @@ def save_weights(
         )
     check_writable(path, overwrite)
     check_built(model, "saving")
-    weights, names = state.model_state(model), state.layer_names(model)
+    weights = state.model_state(model, state.Skipped(model, objects_to_skip))
+    names = state.layer_names(model)
     if max_shard_size is not None:
         shards.write(path, names, weights, max_shard_size)
         return
@@ -77,6 +85,15 @@ def check_built(model: Any, purpose: str) -> None:
         )
 
 
+def check_whole(model: Any) -> None:
+    """Refuses a model that is not built, although layers in it are: loading would not make their weights."""
+    if not model.built and model.weights:
+        raise ValueError(
+            f"Model '{model.name}' is not built, but layers in it have weights, which a model that is made "
+            "from its configuration would not have. Call it on some data, or build it, before saving."
+        )
+
+
 # --- Loading ----------------------------------------------------------------------------------------------
 
 
@@ -86,6 +103,8 @@ def load_weights(
     skip_mismatch: bool = False,
     by_name: bool = False,
     rename: Rename | None = None,
+    *,
+    objects_to_skip: Iterable[Any] | None = None,
 ) -> LoadReport:
     """Reads weights by attribute path; everything is checked before the first is assigned.
 
@@ -98,6 +117,7 @@ def load_weights(
             as they are.
         rename: for what has another path in the file: a dict from the beginnings of paths in the file to
             those in the model, or a function of a path.
+        objects_to_skip: layers, with all that is inside them, and single weights that are left as they are.
 
     Returns:
         What became of each weight, and of each value in the file.
@@ -117,7 +137,9 @@ def load_weights(
             "`by_name=True` and `rename` cannot both be used: each says what goes where."
         )
     with open_file(Path(filepath)) as reader:
-        return read_model(reader, model, skip_mismatch, by_name, rename).assign(skip_mismatch)
+        skipped = state.Skipped(model, objects_to_skip)
+        loaded = read_model(reader, model, skip_mismatch, by_name, rename, skipped)
+        return loaded.assign(skip_mismatch)
 
 
 def open_file(path: Path) -> Reader:
@@ -134,18 +156,29 @@ class Loaded:
         report: what becomes of each variable.
         values: variables with the groups and paths of their values.
         stores: layers that read their variables themselves, with the beginnings of their paths.
+        casts: variables whose stored values are floats of another width, with both dtypes.
     """
 
     reader: Reader
     report: LoadReport
     values: list[tuple[tf.Variable, str, str]] = dataclasses.field(default_factory=list)
     stores: list[tuple[str, Layer, dict[str, np.ndarray]]] = dataclasses.field(default_factory=list)
+    casts: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def match(self, group: str, variables: dict[str, tf.Variable], places: dict[str, str]) -> Match:
+        """Compares variables with the values of a group; `places` are their stored paths."""
+
+        def read(place: str) -> np.ndarray:
+            return self.reader.value(group, place)
+
+        return matching.match(variables, self.reader.shapes(group), places, read)
 
     def add(self, group: str, variables: dict[str, tf.Variable], found: Match) -> None:
         """What fits is to be assigned, once its checksum is compared."""
         with ThreadPoolExecutor(_THREADS) as pool:  # Reading and checksums leave Python's lock.
             list(pool.map(lambda place: self.reader.check(group, place), found.fits.values()))
         self.values += [(variables[path], group, place) for path, place in found.fits.items()]
+        self.casts |= found.casts
 
     def assign(self, skip_mismatch: bool = False) -> LoadReport:
         """Assigns everything; first what can still fail, and if it does, no weight has changed.
@@ -171,7 +204,12 @@ class Loaded:
                     ) from error
                 self.report.skip_below(prefix, reason)
         for variable, group, path in self.values:
-            variable.assign(_tensor(self.reader.value(group, path)))
+            value = self.reader.value(group, path)
+            if float_widths.is_other_width(value.dtype.name, variable.dtype.name):
+                variable.assign(float_widths.cast(value, variable.dtype.name))
+            else:
+                variable.assign(_tensor(value))
+        float_widths.warn(self.reader.path, self.casts)
         return self.report
 
 
@@ -202,8 +240,10 @@ def read_model(
     skip_mismatch: bool = False,
     by_name: bool = False,
     rename: Rename | None = None,
+    skipped: state.Skipped | None = None,
 ) -> Loaded:
     """What a file has for a model, all checked; arguments as in `load_weights`."""
+    skipped = skipped or state.Skipped(model, None)
     stored = reader.shapes(state.WEIGHTS)
     places = {path: path for path in stored}
     if by_name:
@@ -212,19 +252,26 @@ def read_model(
         )
     elif rename:
         places = matching.renamed(stored, rename, reader.path)
-    variables, own = state.plain_state(model), state.own_stores(model)
+    everything = state.plain_state(model)
+    variables, own = state.plain_state(model, skipped), state.own_stores(model, skipped)
+    left = dict.fromkeys(path for path in everything if path not in variables)
+    left |= dict.fromkeys(path for path in places if skipped.is_below(path))
+    asked = {path: place for path, place in places.items() if path not in left}
     beginnings = tuple(prefix for prefix, _ in own)
-    plain = {path: place for path, place in places.items() if not path.startswith(beginnings)}
-    found = matching.match(variables, stored, plain)
+    plain = {path: place for path, place in asked.items() if not path.startswith(beginnings)}
+    loaded = Loaded(reader, LoadReport(str(reader.path)))
+    found = loaded.match(state.WEIGHTS, variables, plain)
     if not skip_mismatch:
         matching.check(found, reader.path, state.WEIGHTS, partly=by_name)
-    report = found.report(reader.path)
+    report = loaded.report = found.report(reader.path)
     placed = set(places.values())
+    reason = "in `objects_to_skip`"
+    report.skipped |= {path: reason for path in left if path in everything}
+    report.unused |= {places[path]: reason for path in left if path in places}
     report.unused |= {path: "below no layer of that name" for path in stored if path not in placed}
-    loaded = Loaded(reader, report)
     loaded.add(state.WEIGHTS, variables, found)
     for prefix, layer in own:
-        paths = {path: place for path, place in places.items() if path.startswith(prefix)}
+        paths = {path: place for path, place in asked.items() if path.startswith(prefix)}
         if not paths and (by_name or skip_mismatch):
             report.skipped[prefix.rstrip("/")] = "missing in the file"
             continue

@@ -19,7 +19,8 @@ _LARGE = 2**20
 def as_tensor(value: Any) -> Any:
     """An array as a tensor; Python floats and float64 arrays in the default float type, as Keras.
 
-    A pandas series is a column, and a SciPy sparse matrix a `tf.SparseTensor`.
+    An array of objects, or a pandas frame, that holds nothing but numbers is one of numbers. A pandas series
+    is a column, and a SciPy sparse matrix a `tf.SparseTensor`.
     """
     if isinstance(value, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor)):
         return value
@@ -28,6 +29,8 @@ def as_tensor(value: Any) -> Any:
     if hasattr(value, "detach"):
         value = value.detach().cpu().numpy()
     array = np.asarray(value)
+    if array.dtype == object:
+        array = _from_objects(array, value)
     if hasattr(value, "iloc") and array.ndim == 1:
         array = array[:, None]
     dtype = array.dtype
@@ -35,11 +38,28 @@ def as_tensor(value: Any) -> Any:
         dtype = np.dtype(tf.as_dtype(settings.floatx()).as_numpy_dtype)
     if array.nbytes >= _LARGE and dtype.kind in "fiu" and dtype.isnative:
         return _copied(array, dtype)
-    if array.dtype == object:
-        array = array.astype(str)
     return tf.convert_to_tensor(
         array.astype(dtype, copy=False) if array.dtype.kind == "f" else array
     )
+
+
+def _from_objects(array: np.ndarray, given: Any) -> np.ndarray:
+    """Python objects, or pandas columns of several dtypes, as numbers where they are that, else as strings.
+
+    What is missing among numbers is NaN, as in pandas.
+    """
+    objects = array.ravel().tolist()
+    if any(isinstance(item, (str, bytes)) for item in objects):
+        return array.astype(str)
+    try:
+        numbers = np.array(objects)
+        if numbers.dtype.kind in "biuf":
+            return numbers.reshape(array.shape)
+        if hasattr(given, "to_numpy"):
+            return np.asarray(given.to_numpy(dtype="float64", na_value=np.nan))
+        return array.astype("float64")
+    except (TypeError, ValueError):
+        return array.astype(str)
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:

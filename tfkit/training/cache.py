@@ -32,22 +32,25 @@ class Programs:
         self._latest: dict[str, Any] = {}
         self._lock = Lock()  # Threads that want the same program do not make it twice.
 
-    def trace(self, mode: str, structure: Any, step: Step) -> StepTrace:
+    def trace(
+        self, mode: str, structure: Any, step: Step, known_size: int | None = None
+    ) -> StepTrace:
         """A trace of a mode's step; a new one if an attribute of what took part was set since.
 
         Args:
             mode: `"train"`, `"test"` or `"predict"`.
             structure: a batch, or anything of its form with specs.
             step: the step of the mode.
+            known_size: rows of every batch, `None` where the trace is for any number of rows.
         """
-        key = (mode, structure_key(structure))
+        key = (mode, (structure_key(structure), known_size))
         with self._lock:
             trace = self._traces.get(key)
             # Only training reads the optimizer.
             outdated = mode == "train" and self._versions.get(key) != self._settings.version
             if trace is None or outdated or not trace.watch.unchanged():
                 self._log_retrace(key, trace)
-                trace = self._traces[key] = StepTrace(step, structure)
+                trace = self._traces[key] = StepTrace(step, structure, known_size)
                 # After the trace: an optimizer sets attributes when it is built.
                 self._versions[key] = self._settings.version
         return trace

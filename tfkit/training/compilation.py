@@ -22,8 +22,11 @@ class Compiled:
     `compile`, and programs of before are not used any more.
     """
 
+    # What `compile` makes of its arguments.
+    _compiled_parts = ("_compiled_loss", "_tfkit_metrics", "_tfkit_loss_tracker")
+
     compiled = False
-    stop_training = False
+    stop_training: bool
     output_names: list[str] | None = None
     _programs: Programs
     _tfkit_settings: CompileSettings
@@ -74,6 +77,31 @@ class Compiled:
             >>> model.optimizer.name
             'adam'
         """
+        self._compile(
+            optimizer,
+            loss,
+            loss_weights,
+            metrics,
+            weighted_metrics,
+            run_eagerly,
+            steps_per_execution,
+            jit_compile,
+            auto_scale_loss,
+        )
+
+    def _compile(
+        self,
+        optimizer: Any,
+        loss: Any,
+        loss_weights: Any,
+        metrics: Any,
+        weighted_metrics: Any,
+        run_eagerly: Any,
+        steps_per_execution: Any,
+        jit_compile: Any,
+        auto_scale_loss: bool,
+    ) -> None:
+        """`compile`, which a user's class may override."""
         settings = self._tfkit_settings.changed(
             loss=loss,
             loss_weights=loss_weights,
@@ -154,7 +182,15 @@ class Compiled:
 
     @property
     def optimizer(self) -> Optimizer | None:
-        """The optimizer; another one, which may be given by its name, begins with fresh slots."""
+        """The optimizer; another one, which may be given by its name, begins with fresh slots.
+
+        Raises:
+            AttributeError: before `compile`.
+        """
+        if not self.compiled and self._tfkit_settings.optimizer is None:
+            raise AttributeError(
+                f"Model '{self.name}' has no optimizer yet. Call `compile(optimizer=...)` first."  # type: ignore[attr-defined]
+            )
         return self._tfkit_settings.optimizer
 
     @optimizer.setter
@@ -163,8 +199,9 @@ class Compiled:
         if found is not value:
             self.optimizer = found  # By the attribute: checkpoints of TensorFlow then know it.
             return
-        if self.optimizer is not None:
-            self.optimizer.leaves(self._tfkit_settings)
+        before = self._tfkit_settings.optimizer
+        if before is not None:
+            before.leaves(self._tfkit_settings)
         self._change(optimizer=found)
         if found is not None:
             found.belongs_to(self._tfkit_settings)

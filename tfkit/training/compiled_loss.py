@@ -12,6 +12,7 @@ from tfkit import nests
 from tfkit.losses import Loss, LossFunctionWrapper
 from tfkit.metrics import Mean, Metric
 from tfkit.metrics.resolve import is_binary_or_sparse_categorical
+from tfkit.training import group_losses
 from tfkit.training.data import batch_size_of
 from tfkit.training.outputs import Outputs, as_list
 
@@ -20,9 +21,12 @@ _CROSSENTROPY = ("crossentropy", "ce")
 
 
 class LossEntry(NamedTuple):
-    """One loss of one output, its weight in the sum, and its mean where there are several losses."""
+    """One loss, its weight in the sum, and its mean where there are several losses.
 
-    output: int
+    `output` is the number of the output that it is for, or a nest of the numbers of several.
+    """
+
+    output: Any
     loss: Loss
     weight: float
     mean: Mean | None
@@ -55,6 +59,9 @@ class CompiledLoss:
     def build(self, y: Any, y_pred: Any) -> None:
         """Matches losses to outputs."""
         self._outputs = outputs = Outputs(y_pred, self._output_names)
+        if group_losses.has_groups(self._loss, outputs.numbered()):
+            self._build_groups(y, y_pred)
+            return
         given = outputs.split(self._loss, "loss")
         self._wanted = [identifier is not None for identifier in given]
         targets = outputs.split_tensors(y, "y", self._wanted)
@@ -77,6 +84,28 @@ class CompiledLoss:
             for index, loss, weight in found
         ]
 
+    def _build_groups(self, y: Any, y_pred: Any) -> None:
+        """Matches losses to outputs where some are for several of them at once."""
+        outputs = self._outputs
+        assert outputs is not None
+        found = group_losses.assigned(self._loss, self._weights, outputs.numbered())
+        wanted = {number for one in found for number in one.outputs}
+        self._wanted = [number in wanted for number in range(len(outputs.names))]
+        targets = outputs.split_tensors(y, "y", self._wanted)
+        predictions = outputs.split_tensors(y_pred, "y_pred")
+        self._entries = []
+        for one in found:
+            loss = _loss_for(
+                one.loss, _packed(one.structure, targets), _packed(one.structure, predictions)
+            )
+            if len(one.outputs) == 1:
+                label = outputs.label(one.outputs[0], loss.name)
+            else:
+                label = outputs.group_label(one.path, one.outputs, loss.name)
+            mean = Mean(name=f"{label}_loss") if len(found) > 1 else None
+            weight = 1.0 if one.weight is None else one.weight
+            self._entries.append(LossEntry(one.structure, loss, weight, mean))
+
     def __call__(self, y: Any, y_pred: Any, sample_weight: Any = None) -> tf.Tensor | None:
         """The weighted sum of the losses, `None` where no output has one."""
         if self._entries is None:
@@ -88,17 +117,41 @@ class CompiledLoss:
         predictions = outputs.split_tensors(y_pred, "y_pred")
         sample_weights = outputs.split(sample_weight, "sample_weight")
         total = None
-        for index, loss, weight, mean in self._entries:
-            if targets[index] is None:
+        for place, loss, weight, mean in self._entries:
+            target, prediction = _packed(place, targets), _packed(place, predictions)
+            if any(leaf is None for leaf in tf.nest.flatten(target)):
                 continue
-            value = loss(targets[index], predictions[index], sample_weight=sample_weights[index])
+            sample_weight = _common(place, sample_weights)
+            value = loss(target, prediction, sample_weight=sample_weight)
             if mean is not None:
-                mean.update_state(
-                    tf.stop_gradient(value), sample_weight=batch_size_of(predictions[index])
-                )
-            value = value if weight == 1.0 else value * tf.cast(weight, value.dtype)
+                mean.update_state(tf.stop_gradient(value), sample_weight=batch_size_of(prediction))
+            value = value if _is_one(weight) else value * tf.cast(weight, value.dtype)
             total = value if total is None else total + value
         return total
+
+
+def _packed(place: Any, values: list[Any]) -> Any:
+    """The values of one output, or of a nest of them."""
+    if isinstance(place, int):
+        return values[place]
+    return tf.nest.map_structure(lambda number: values[number], place)
+
+
+def _common(place: Any, sample_weights: list[Any]) -> Any:
+    """The sample weights of one output, or those that several have in common."""
+    if isinstance(place, int):
+        return sample_weights[place]
+    first, *rest = (sample_weights[number] for number in tf.nest.flatten(place))
+    if any(other is not first for other in rest):
+        raise ValueError(
+            "A loss of several outputs takes one `sample_weight` for all of them. Pass one array instead of "
+            f"a nest. Received: {[first, *rest]}"
+        )
+    return first
+
+
+def _is_one(weight: Any) -> bool:
+    return isinstance(weight, (int, float)) and weight == 1.0
 
 
 def _check_identifiers(loss: Any) -> None:
@@ -114,6 +167,11 @@ def _weighed(identifiers: Any, weights: Any) -> list[tuple[Any, Any]]:
     """The losses of one output, each with its weight; one weight is for all of them."""
     if identifiers is None:
         return []
+    if isinstance(identifiers, Mapping):
+        raise KeyError(
+            f"The keys {list(identifiers)} of `loss` can't be found in the model's outputs: what stands "
+            "there is one output."
+        )
     listed = as_list(identifiers)
     if not isinstance(weights, (list, tuple)):
         return [(identifier, weights) for identifier in listed]

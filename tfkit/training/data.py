@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from tfkit.generators import generators_in_force
 from tfkit.training import random_states
+from tfkit.training.absent import without_none
 from tfkit.training.arrays import as_tensor
 
 
@@ -51,7 +52,12 @@ class ArrayData:
         data: `(x,)`, `(x, y)` or `(x, y, sample_weight)`, nests of arrays.
         batch_size: rows a step, 32 unless given.
         shuffle: whether each epoch takes the rows in a new order; `"batch"` shuffles whole batches.
+
+    Attributes:
+        known_size: rows of every batch, where a trace may rely on it; `None` where it may not.
     """
+
+    known_size: int | None = None
 
     def __init__(self, data: Any, batch_size: int | None, shuffle: bool | str) -> None:
         self.batch_size = 32 if batch_size is None else int(batch_size)
@@ -117,6 +123,15 @@ class DatasetData:
         self.is_one_shot = getattr(source, "is_one_shot", False)
 
     @property
+    def known_size(self) -> int | None:
+        """Rows of every batch, where the dataset says so, as after `batch(4, drop_remainder=True)`."""
+        sizes = set()
+        for spec in tf.nest.flatten(self.dataset.element_spec):
+            sized = isinstance(spec, tf.TensorSpec) and bool(spec.shape.rank)
+            sizes.add(spec.shape[0] if sized else None)
+        return sizes.pop() if len(sizes) == 1 else None
+
+    @property
     def drawn_from(self) -> Any:
         """The random states that the latest pass over Python's batches began with; `None` for others."""
         return getattr(self._source, "drawn_from", None)
@@ -166,7 +181,7 @@ def make_arrays(
     """
     if y is None and sample_weight is not None:
         raise ValueError("`sample_weight` was passed without `y`: it weighs the loss of targets.")
-    packed = tuple(part for part in (x, y, sample_weight) if part is not None)
+    packed = tuple(without_none(part) for part in (x, y, sample_weight) if part is not None)
     if class_weight is not None:
         if y is None:
             raise ValueError("`class_weight` was passed without `y`: it weighs classes of targets.")
@@ -254,6 +269,7 @@ def split_validation(
     """The first rows for training and the last ones, `fraction` of all, for validation."""
     if not 0.0 < fraction < 1.0:
         raise ValueError(f"`validation_split` must be between 0 and 1. Received: {fraction}")
+    data = tuple(part if part is None else without_none(part) for part in data)
     check_lengths([part for part in data if part is not None])
     leaves = [leaf for leaf in tf.nest.flatten(data) if leaf is not None]
     if not all(hasattr(leaf, "shape") and hasattr(leaf, "__getitem__") for leaf in leaves):

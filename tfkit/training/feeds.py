@@ -24,7 +24,7 @@ def run_arrays(
     if model._runs_eagerly():
         program = model._programs.eager(mode, EagerProgram(step, finish))
         return program.run(data, order, first_step, num_steps)
-    trace = model._programs.trace(mode, data.tensors, step)
+    trace = model._programs.trace(mode, data.tensors, step, data.known_size)
     shuffled = order is not None
     program = model._programs.get(
         mode,
@@ -85,7 +85,7 @@ class ArrayFeed:
 
     def build(self, model: Any, mode: str) -> None:
         """Makes all variables that a step needs, as the first step would."""
-        _build(model, mode, self.data.tensors, lambda: self.data.batch(0))
+        _build(model, mode, self.data, self.data.tensors, lambda: self.data.batch(0))
 
     def description(self) -> dict[str, Any]:
         """Returns what a saved state can be continued with."""
@@ -201,7 +201,8 @@ class DatasetFeed:
         if model._runs_eagerly():
             eager = model._programs.eager(mode, EagerProgram(step, finish))
             return eager.run_batches(itertools.islice(self._iterator, num_steps))
-        trace = model._programs.trace(mode, self._iterator.element_spec, step)
+        spec = self._iterator.element_spec
+        trace = model._programs.trace(mode, spec, step, self.data.known_size)
         program = model._programs.get(
             mode, "iterator", trace, lambda: IteratorProgram(trace, finish, model.jit_compile)
         )
@@ -226,7 +227,7 @@ class DatasetFeed:
     def build(self, model: Any, mode: str) -> None:
         """Makes all variables that a step needs, as the first step would."""
         spec = self.data.dataset.element_spec
-        _build(model, mode, spec, lambda: tf.nest.map_structure(_zeros, spec))
+        _build(model, mode, self.data, spec, lambda: tf.nest.map_structure(_zeros, spec))
 
     def description(self) -> dict[str, Any]:
         """Returns what a saved state can be continued with."""
@@ -290,12 +291,12 @@ def _keeps_order(dataset: Any) -> bool:
     return any(map(_keeps_order, inner))
 
 
-def _build(model: Any, mode: str, structure: Any, batch: Callable[[], Any]) -> None:
+def _build(model: Any, mode: str, data: Any, structure: Any, batch: Callable[[], Any]) -> None:
     step, _ = model._step_for(mode)
     if model._runs_eagerly():
         step(batch())
     else:
-        model._programs.trace(mode, structure, step)
+        model._programs.trace(mode, structure, step, data.known_size)
 
 
 def _zeros(spec: Any) -> tf.Tensor:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit import execution, settings
+from tfkit import execution, settings, watching
 from tfkit.core import tracking
 from tfkit.core.autograph import convert
 from tfkit.metrics import Metric
+from tfkit.training.absent import with_none
 from tfkit.training.compilation import Compiled
 from tfkit.training.compiled_metrics import CompiledMetrics
 from tfkit.training.data import batch_size_of, unpack_x_y_sample_weight
@@ -26,7 +28,8 @@ class ModelSteps(Compiled):
         """Makes one update from one batch; runs inside compiled programs.
 
         Args:
-            data: the batch as it was passed to `fit`: `(x, y)`, `(x, y, sample_weight)` or `(x,)`.
+            data: the batch as it was passed to `fit`: `(x, y)`, `(x, y, sample_weight)`, or `x` itself where
+                there is nothing else; `(x,)` where `x` is a list or a tuple, and from `train_on_batch(x)`.
 
         Returns:
             Logs: a dict from name to scalar tensor.
@@ -63,8 +66,10 @@ class ModelSteps(Compiled):
     def _loss_of(
         self, x: Any, y: Any, y_pred: Any, sample_weight: Any, training: bool
     ) -> tf.Tensor:
+        # Before Keras 3.5 an override had no `training`.
+        mode = {"training": training} if takes_argument(self.compute_loss, "training") else {}
         with tf.name_scope("loss"):
-            loss = self.compute_loss(x, y, y_pred, sample_weight, training=training)
+            loss = self.compute_loss(x, y, y_pred, sample_weight, **mode)
         assert self._tfkit_loss_tracker is not None
         self._tfkit_loss_tracker.update_state(
             tf.stop_gradient(loss), sample_weight=batch_size_of(x if x is not None else y_pred)
@@ -172,7 +177,7 @@ class ModelSteps(Compiled):
         )
         if not plain:
             step = self.train_step if mode == "train" else self.test_step
-            return self._governed(lambda data: convert(step)(data)), dict
+            return self._noting_metrics(lambda data: convert(step)(data)), dict
         inner = self._update if mode == "train" else self._measure
 
         def plain_step(data: Any) -> dict[str, Any]:
@@ -180,16 +185,34 @@ class ModelSteps(Compiled):
             self._feed_metrics(y, y_pred, sample_weight)
             return {}
 
-        return self._governed(plain_step), self._governed(self.get_metrics_result)
+        return self._noting_metrics(plain_step), self._governed(self.get_metrics_result)
 
     def _governed(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """`function` under the settings of this model."""
 
         def governed(*args: Any) -> Any:
             with execution.governed_by(self._tfkit_settings):
-                return function(*args)
+                return function(*map(with_none, args))
 
         return governed
 
+    def _noting_metrics(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        """`step` under the settings of this model; a trace of it is stale when a metric has changed."""
+
+        def noting(data: Any) -> Any:
+            results = step(data)
+            if watching.thread.watches:
+                for metric in self.metrics:
+                    metric.take_part()
+            return results
+
+        return self._governed(noting)
+
     def _runs_eagerly(self) -> bool:
         return self.run_eagerly or settings.functions_run_eagerly()
+
+
+def takes_argument(function: Callable[..., Any], name: str) -> bool:
+    """Whether a function takes a keyword argument of this name."""
+    parameters = inspect.signature(function).parameters
+    return name in parameters or any(it.kind is it.VAR_KEYWORD for it in parameters.values())

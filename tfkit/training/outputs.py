@@ -22,7 +22,7 @@ class Outputs:
     """
 
     def __init__(self, y_pred: Any, names: list[str] | None) -> None:
-        self._structure = tf.nest.map_structure(lambda _: None, y_pred)
+        self._structure = tf.nest.map_structure(lambda _: 0, y_pred)
         self._paths = _paths(y_pred)
         count = len(self._paths)
         self.names: list[str | None] = [None] * count
@@ -38,6 +38,17 @@ class Outputs:
         if not path or isinstance(path[-1], int):
             path = (*path[:-1], self.names[index] or otherwise)
         return "/".join(map(str, path))
+
+    def numbered(self) -> Any:
+        """The nest of the outputs with a number for each, in order."""
+        return tf.nest.pack_sequence_as(self._structure, list(range(len(self.names))))
+
+    def group_label(self, path: Path, outputs: list[int], otherwise: str) -> str:
+        """What the loss of several outputs is called: its keys, or the names of the outputs."""
+        if path and isinstance(path[-1], int):
+            path = path[:-1]
+        names = "_".join(self.names[number] or otherwise for number in outputs)
+        return "/".join(map(str, path)) or names
 
     def split(self, value: Any, what: str) -> list[Any]:
         """One value of `value` for each output: by key or name from a dict, by place from a list."""

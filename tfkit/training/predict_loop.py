@@ -93,7 +93,7 @@ def predict_program(model: Any, data: Any) -> Any:
     step, _ = model._step_for("predict")
     if model._runs_eagerly():
         return model._programs.eager("predict", EagerPrediction(step, structure))
-    trace = model._programs.trace("predict", structure, step)
+    trace = model._programs.trace("predict", structure, step, data.known_size)
     return model._programs.get(
         "predict", trace, trace, lambda: PredictProgram(trace, model.jit_compile)
     )

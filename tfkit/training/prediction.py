@@ -138,7 +138,7 @@ class Gathered:
     def add(self, outputs: Any, num_rows: int) -> None:
         """Takes the outputs of a program that read `num_rows` rows."""
         self._structure = outputs
-        leaves = [to_numpy(leaf) for leaf in tf.nest.flatten(outputs)]
+        leaves = [_viewed(leaf) for leaf in tf.nest.flatten(outputs)]
         if self._arrays is None and not self._parts and self._can_be_filled(leaves, num_rows):
             assert self._num_rows is not None
             self._arrays = [np.empty((self._num_rows, *x.shape[1:]), x.dtype) for x in leaves]
@@ -167,7 +167,7 @@ class Gathered:
 
 def _join(parts: Sequence[Any]) -> Any:
     if len(parts) == 1:
-        return parts[0]
+        return to_numpy(parts[0])
     if isinstance(parts[0], tf.RaggedTensor):
         return tf.concat(parts, axis=0)
     if isinstance(parts[0], tf.SparseTensor):
@@ -176,5 +176,14 @@ def _join(parts: Sequence[Any]) -> Any:
 
 
 def to_numpy(leaf: Any) -> Any:
-    """An output as an array; a ragged or sparse one as it is."""
+    """An output as an array of its own, which may be written to; a ragged or sparse one as it is.
+
+    The memory of a tensor is not given away: it may be that of the input, or of a weight.
+    """
+    value = _viewed(leaf)
+    return value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value
+
+
+def _viewed(leaf: Any) -> Any:
+    """An output as an array in the memory of the tensor, for reading."""
     return leaf if isinstance(leaf, (tf.RaggedTensor, tf.SparseTensor)) else np.asarray(leaf)

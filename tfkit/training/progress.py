@@ -14,6 +14,7 @@ from absl import logging
 
 from tfkit import settings
 
+_DONE, _LEFT = "━", "─"  # Other characters, since not every place shows colours.
 _BOLD, _GREEN, _GREY, _RESET = "\x1b[1m", "\x1b[32m", "\x1b[37m", "\x1b[0m"
 
 
@@ -34,9 +35,9 @@ def print_message(message: str, line_break: bool = True) -> None:
     try:
         sys.stdout.write(text)
     except UnicodeEncodeError:
-        # A console that cannot show the bar's character gets the nearest one that it can.
+        # A console that cannot show the bar's characters gets the nearest ones that it can.
         encoding = sys.stdout.encoding or "utf-8"
-        plain = text.replace("━", "=").encode(encoding, errors="ignore")
+        plain = text.replace(_DONE, "=").replace(_LEFT, "-").encode(encoding, errors="ignore")
         sys.stdout.write(plain.decode(encoding))
     sys.stdout.flush()
 
@@ -194,8 +195,8 @@ class Progbar:
         return [
             (self._count(current), _BOLD),
             (" ", ""),
-            ("━" * done, _GREEN),
-            ("━" * (self.width - done), _GREY),
+            (_DONE * done, _GREEN),
+            (_LEFT * (self.width - done), _GREY),
             (" ", ""),
         ]
 

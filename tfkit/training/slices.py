@@ -73,18 +73,25 @@ def _as_slices(dataset: Any) -> ArrayData | None:
         return None
     size = int(dataset._batch_size)
     num_rows = int(given.cardinality())
-    num_rows -= num_rows % size if dataset._drop_remainder else 0
+    keeps_size = bool(dataset._drop_remainder)
+    num_rows -= num_rows % size if keeps_size else 0
     if num_rows < 1:
         return None
     size = min(size, num_rows)  # A single batch is a full one.
     tensors = tf.nest.pack_sequence_as(source.element_spec, source._tensors)
     if is_shuffled(given):
-        return SlicesData(tensors, size, num_rows, stages)
+        return _sized(SlicesData(tensors, size, num_rows, stages), keeps_size)
     num_all = int(source.cardinality())
     if num_rows < num_all:
         first = int(_row_numbers(num_all, stages)[0])
         tensors = tf.nest.map_structure(lambda leaf: leaf[first : first + num_rows], tensors)
-    return ArrayData(tensors, size, shuffle=False)
+    return _sized(ArrayData(tensors, size, shuffle=False), keeps_size)
+
+
+def _sized(data: ArrayData, keeps_size: bool) -> ArrayData:
+    if keeps_size:
+        data.known_size = data.batch_size
+    return data
 
 
 def _source(dataset: Any, stages: list[Stage]) -> Any:

@@ -13,6 +13,7 @@ import tensorflow as tf
 from tfkit import nests
 from tfkit.generators import generators_in_force
 from tfkit.training import random_states
+from tfkit.training.absent import without_none
 from tfkit.training.arrays import as_tensor
 from tfkit.training.data import (
     ArrayData,
@@ -20,6 +21,7 @@ from tfkit.training.data import (
     check_class_weight,
     check_lengths,
     make_arrays,
+    pack_x_y_sample_weight,
     with_class_weight,
 )
 from tfkit.training.py_dataset import PyDataset, PyDatasetPasses
@@ -75,10 +77,12 @@ def make_data(
         if class_weight is not None:
             data.dataset = data.dataset.map(lambda *batch: with_class_weight(batch, class_weight))
         return data
-    packed = tuple(part for part in (x, y, sample_weight) if part is not None)
+    packed = tuple(without_none(part) for part in (x, y, sample_weight) if part is not None)
     if class_weight is None and any(map(_is_composite, tf.nest.flatten(packed))):
-        return _rows_dataset(packed, batch_size, shuffle)
+        check_lengths(packed)
+        return _rows_dataset(pack_x_y_sample_weight(*packed), batch_size, shuffle)
     arrays = make_arrays(x, y, sample_weight, batch_size, shuffle, class_weight)
+    arrays.tensors = pack_x_y_sample_weight(*arrays.tensors)
     arrays.batch_size = min(arrays.batch_size, arrays.num_rows)  # A single batch is a full one.
     return arrays
 
@@ -203,7 +207,7 @@ def _length(batches: Any) -> int | None:
 def _as_batch(batch: Any) -> Any:
     if isinstance(batch, list):
         batch = tuple(batch)
-    return tf.nest.map_structure(as_tensor, batch)
+    return tf.nest.map_structure(as_tensor, without_none(batch))
 
 
 def _check_structure(first: Any, batch: Any) -> None:
@@ -234,11 +238,8 @@ def _is_composite(leaf: Any) -> bool:
     return isinstance(leaf, (tf.RaggedTensor, tf.SparseTensor)) or hasattr(leaf, "tocoo")
 
 
-def _rows_dataset(
-    data: tuple[Any, ...], batch_size: int | None, shuffle: bool | str
-) -> DatasetData:
+def _rows_dataset(data: Any, batch_size: int | None, shuffle: bool | str) -> DatasetData:
     """Arrays with ragged or sparse ones among them, as a dataset: these cannot be sliced in programs."""
-    check_lengths(data)
     tensors = tf.nest.map_structure(as_tensor, data)
     num_rows = int(tf.nest.flatten(tensors)[0].shape[0])
     size = 32 if batch_size is None else batch_size

@@ -23,6 +23,7 @@ class StepTrace:
     Args:
         step: function of a batch that returns a nest of tensors.
         structure: a batch, or anything of its form with a spec in the place of each tensor.
+        known_size: rows of every batch, which the step then sees in shapes; `None` for any number of rows.
 
     Attributes:
         specs: a spec for each tensor of a batch.
@@ -31,12 +32,14 @@ class StepTrace:
         watch: the layers that took part.
     """
 
-    def __init__(self, step: Step, structure: Any) -> None:
+    def __init__(self, step: Step, structure: Any, known_size: int | None = None) -> None:
         batch = tf.nest.map_structure(free_batch, structure)  # Not the data, which may be large.
         self.specs = tf.nest.flatten(batch)
         self.watch = StateWatch()
 
         def flat_step(*tensors: Any) -> Any:
+            if known_size is not None:
+                tensors = tuple(_with_size(tensor, known_size) for tensor in tensors)
             with self.watch:
                 results = step(tf.nest.pack_sequence_as(batch, tensors))
             return tf.nest.map_structure(tf.convert_to_tensor, results)
@@ -130,3 +133,8 @@ def free_batch(tensor: Any) -> Any:
     if isinstance(spec, tf.TensorSpec) and spec.shape.rank:
         return tf.TensorSpec([None, *spec.shape[1:]], spec.dtype)
     return spec
+
+
+def _with_size(tensor: Any, size: int) -> Any:
+    """A batch of any number of rows as one of `size` rows, which is checked when the program runs."""
+    return tf.ensure_shape(tensor, [size, *tensor.shape[1:]])

@@ -13,9 +13,7 @@ def check_strategy(model: Any, method: str) -> None:
     Raises:
         NotImplementedError: that names the strategy.
     """
-    strategy = (
-        tf.distribute.get_strategy() if tf.distribute.has_strategy() else _of_variables(model)
-    )
+    strategy = tf.distribute.get_strategy() if tf.distribute.has_strategy() else strategy_of(model)
     if strategy is None:
         return
     raise NotImplementedError(
@@ -25,7 +23,7 @@ def check_strategy(model: Any, method: str) -> None:
     )
 
 
-def _of_variables(model: Any) -> tf.distribute.Strategy | None:
+def strategy_of(model: Any) -> tf.distribute.Strategy | None:
     """The strategy that has placed the model's variables, if it uses more than one device."""
     for variable in model.variables:
         strategy = getattr(variable, "_distribute_strategy", None)

@@ -9,20 +9,33 @@ import tensorflow as tf
 
 from tfkit import forks
 from tfkit.per_thread import Lock
-from tfkit.training import loop, predict_loop
+from tfkit.training import copies, loop, predict_loop
 from tfkit.training.callbacks import History
-from tfkit.training.data import make_arrays
+from tfkit.training.data import make_arrays, pack_x_y_sample_weight
 from tfkit.training.feeds import run_arrays
 from tfkit.training.model_steps import ModelSteps
+from tfkit.training.older_names import OlderNames
 from tfkit.training.prediction import to_numpy
 from tfkit.training.sources import make_data
+from tfkit.training.strategies import strategy_of
 
 
-class Trainer(ModelSteps):
+class Trainer(ModelSteps, OlderNames):
     """Training, evaluation and prediction, mixed into `Model`."""
 
-    _not_read_in_calls = frozenset(("stop_training", "history"))
+    _not_read_in_calls = frozenset(
+        ("stop_training", "history", "train_function", "test_function", "predict_function")
+    )
     _in_turn: Lock  # What uses the metrics: threads that train or evaluate one model take turns.
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle of a model: configuration, values of variables, and what it is trained with."""
+        return copies.from_state, (copies.state_of(self),)
+
+    @property
+    def distribute_strategy(self) -> Any:
+        """The `tf.distribute` strategy that has placed the variables, else the one in scope."""
+        return strategy_of(self) or tf.distribute.get_strategy()
 
     # --- Loops --------------------------------------------------------------------------------------
 
@@ -258,6 +271,7 @@ class Trainer(ModelSteps):
         """
         forks.check("`predict_on_batch()`")
         data = make_arrays(x, None, None, 2**31 - 1)
+        data.tensors = pack_x_y_sample_weight(*data.tensors)  # As in `predict`, for one trace.
         outputs = predict_loop.predict_program(self, data).run_batch(tf.nest.flatten(data.tensors))
         return tf.nest.map_structure(to_numpy, outputs)
 

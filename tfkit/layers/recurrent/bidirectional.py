@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import registry, serialization
+from tfkit import serialization
 from tfkit.core.layer import Layer
 from tfkit.layers.checks import check
 
@@ -142,9 +142,9 @@ class Bidirectional(Layer):
             return merged
         return (*merged, *states) if self.merge_mode is None else (merged, *states)
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, mask: Any) -> Any:
         """The inputs' mask for outputs of all steps, none for anything else."""
-        mask = tf.nest.flatten(previous_mask)[0] if self.return_sequences else None
+        mask = tf.nest.flatten(mask)[0] if self.return_sequences else None
         return [mask] * (2 if self.merge_mode is None else 1)
 
     def get_config(self) -> dict[str, Any]:
@@ -162,10 +162,12 @@ class Bidirectional(Layer):
 
 def _copy(layer: Layer, prefix: str, **changes: Any) -> Any:
     """A new layer with the configuration of `layer`, and `prefix` in its name."""
-    config = _unbuilt(serialization.serialize_keras_object(layer))
+    references = serialization.References()
+    with references.written():
+        config = _unbuilt(serialization.serialize_keras_object(layer))
     config["config"]["name"] = prefix + layer.name.removeprefix(prefix)
     config["config"].update(changes)
-    with registry.custom_object_scope({type(layer).__name__: type(layer)}):
+    with references.read():
         return serialization.deserialize_keras_object(config)
 
 

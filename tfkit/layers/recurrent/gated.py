@@ -57,7 +57,7 @@ class GatedCell(Cell):
         implementation = kwargs.pop("implementation", 2)
         check_positive_integer(self, units=units)
         check_rate(self, dropout=dropout, recurrent_dropout=recurrent_dropout)
-        check(self, implementation in (1, 2), "implementation", "1 or 2", implementation)
+        check(self, implementation in (0, 1, 2), "implementation", "0, 1 or 2", implementation)
         super().__init__(**kwargs)
         if self.draws_dropout_seed_first:
             self.seed_generator = random.SeedGenerator(seed)
@@ -231,15 +231,19 @@ class GatedRNN(RNN):
         go_backwards: whether time runs backwards; the outputs stay in the order in which they came.
         stateful: whether a batch starts with the states that the one before ended with.
         unroll: whether every step is written into the program.
-        use_cudnn: `"auto"` or `False`; tfkit has no cuDNN kernel.
+        use_cudnn: `"auto"` or `False`; `None` for a layer without this argument. With `True` a call is
+            refused, as tfkit has no cuDNN kernel.
     """
 
-    def __init__(self, cell: GatedCell, use_cudnn: Any = "auto", **kwargs: Any) -> None:
-        expected = '"auto" or False: tfkit has no cuDNN kernel of this layer'
-        check(self, use_cudnn in ("auto", False), "use_cudnn", expected, use_cudnn)
+    _omitted_from_config = {"use_cudnn": "auto"}
+
+    def __init__(self, cell: GatedCell, use_cudnn: Any = None, **kwargs: Any) -> None:
+        holds = use_cudnn in (None, "auto", True, False)
+        check(self, holds, "use_cudnn", '"auto", True or False', use_cudnn)
         super().__init__(cell, **kwargs)
         self.input_spec = InputSpec(ndim=3)
-        self.use_cudnn = use_cudnn
+        if use_cudnn is not None:
+            self.use_cudnn = use_cudnn
 
     def build(self, sequences_shape: Any, initial_state_shape: Any = None) -> None:
         """Builds the cell."""
@@ -268,6 +272,11 @@ class GatedRNN(RNN):
     ) -> tuple[tf.Tensor, list[Any]]:
         """The loop: all inputs are projected before it, in one product."""
         cell = self.cell
+        if getattr(self, "use_cudnn", None) is True:
+            raise ValueError(
+                f"Layer '{self.path}' (of type {type(self).__name__}) was made with use_cudnn=True, and "
+                'tfkit has no cuDNN kernel of it. Expected "auto" or False: the loop is compiled instead.'
+            )
         if not is_unchanged(cell):
             return super().inner_loop(inputs, states, mask, training)
         with cell.entered(training):
@@ -293,6 +302,10 @@ class GatedRNN(RNN):
                 all_outputs=self.return_sequences,
             )
             return self._masked(outputs, mask), final
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {**super().get_config(), "zero_output_for_mask": self.zero_output_for_mask}
 
     def _masked(self, outputs: tf.Tensor, mask: Any) -> tf.Tensor:
         """The outputs of all steps, or the last one, as they are to be where the mask is false."""

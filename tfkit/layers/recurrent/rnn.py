@@ -207,10 +207,11 @@ class RNN(Layer):
                 f"Layer '{self.path}' has {len(self.state_size)} state(s). Received an `initial_state` "
                 f"of {len(states)}: {given}"
             )
-        if self.stateful and sequences.shape[0] not in (None, states[0].shape[0]):
+        rows = tf.nest.flatten(states)[0].shape[0]
+        if self.stateful and sequences.shape[0] not in (None, rows):
             raise ValueError(
                 f"Layer '{self.path}' is stateful: each batch has as many samples as the first one. "
-                f"Expected batch size: {states[0].shape[0]}. Received inputs of shape "
+                f"Expected batch size: {rows}. Received inputs of shape "
                 f"{tuple(sequences.shape)}"
             )
         dtype = getattr(self.cell, "compute_dtype", self.compute_dtype)
@@ -232,9 +233,9 @@ class RNN(Layer):
             all_outputs=self.return_sequences,
         )
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, mask: Any) -> Any:
         """The inputs' mask for outputs of all steps, none for anything else."""
-        mask = tf.nest.flatten(previous_mask)[0] if self.return_sequences else None
+        mask = tf.nest.flatten(mask)[0] if self.return_sequences else None
         return [mask, *(None for _ in self.state_size)] if self.return_state else mask
 
 

@@ -146,6 +146,8 @@ class SimpleRNN(GatedRNN):
         TensorShape([2, 4])
     """
 
+    _omitted_from_config = {"seed": None}
+
     def __init__(
         self,
         units: int,

@@ -6,8 +6,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.watching import Watched
 
-class LearningRateSchedule:
+
+class LearningRateSchedule(Watched):
     """The base of schedules: the learning rate as a function of the number of updates so far.
 
     A subclass defines `__call__(step)` with TensorFlow operations, and `get_config` if models that

@@ -54,8 +54,10 @@ class BackupAndRestore(SparseCallback):
         delete_checkpoint: bool = True,
     ) -> None:
         super().__init__()
-        if not os.fspath(backup_dir):
-            raise ValueError("`backup_dir` must be the path of a folder. Received: backup_dir=''")
+        if backup_dir is None or not os.fspath(backup_dir):
+            raise ValueError(
+                f"`backup_dir` must be the path of a folder. Received: backup_dir={backup_dir!r}"
+            )
         is_count = isinstance(save_freq, int) and not isinstance(save_freq, bool) and save_freq > 0
         if save_freq != "epoch" and not is_count:
             raise ValueError(

@@ -20,10 +20,11 @@ class LambdaCallback(Callback):
         on_train_end: function called as `f(logs)`; `None` for none.
         on_train_batch_begin: function called as `f(batch, logs)`; `None` for none.
         on_train_batch_end: function called as `f(batch, logs)`; `None` for none.
-        **kwargs: functions for the other hooks of `Callback`, by name.
+        **kwargs: functions for the other hooks of `Callback`, by name. Others become attributes of the
+            callback, unless their names begin as those of hooks do, with `on_`.
 
     Raises:
-        ValueError: if a keyword is not the name of a hook of `Callback`.
+        ValueError: if a keyword begins with `on_` and is no hook of `Callback`.
 
     Example:
         ```python
@@ -40,10 +41,10 @@ class LambdaCallback(Callback):
         on_train_end: Callable[..., Any] | None = None,
         on_train_batch_begin: Callable[..., Any] | None = None,
         on_train_batch_end: Callable[..., Any] | None = None,
-        **kwargs: Callable[..., Any] | None,
+        **kwargs: Any,
     ) -> None:
         super().__init__()
-        unknown = sorted(set(kwargs) - _HOOKS)
+        unknown = sorted(name for name in set(kwargs) - _HOOKS if name.startswith("on_"))
         if unknown:
             raise ValueError(
                 f"Unknown hooks. Expected names among {sorted(_HOOKS)}. Received: {unknown}"

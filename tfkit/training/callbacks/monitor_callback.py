@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tfkit import ops
 from tfkit.training.callbacks.callback import Callback
 
 
@@ -20,6 +21,10 @@ class MonitorCallback(Callback):
             what a compiled metric says of itself.
         baseline: the best value so far; unless given, the first value is the best.
         min_delta: smallest change that counts as better.
+
+    Attributes:
+        monitor_op: function of two results that tells whether the first is better: `ops.less` or
+            `ops.greater` once the first epoch has ended, `None` before.
     """
 
     def __init__(
@@ -41,20 +46,20 @@ class MonitorCallback(Callback):
         self.mode = mode
         self.best = baseline
         self.min_delta = abs(min_delta)
-        self._is_better: Callable[[Any, Any], Any] | None = None
+        self.monitor_op: Callable[[Any, Any], Any] | None = None
 
     def _check_direction(self) -> Callable[[Any, Any], Any]:
         """The comparison; not made before the first epoch's end, when the metrics exist."""
-        if self._is_better is None:
-            self._is_better = np.less if self._direction() == "min" else np.greater
-        return self._is_better
+        if self.monitor_op is None:
+            self.monitor_op = ops.less if self._direction() == "min" else ops.greater
+        return self.monitor_op
 
     def _is_improvement(self, value: Any, reference: Any) -> bool:
         """Whether `value` is better than `reference` by more than `min_delta`."""
         is_better = self._check_direction()
         if reference is None:
             return True
-        delta = -self.min_delta if is_better is np.less else self.min_delta
+        delta = -self.min_delta if is_better in (ops.less, np.less) else self.min_delta
         # Results are float32: a difference below its rounding is none.
         return bool(is_better(np.float32(value - delta), np.float32(reference)))
 

@@ -202,7 +202,7 @@ class TensorBoard(SparseCallback):
 
     def on_test_end(self, logs: Logs | None = None) -> None:
         """Writes the results against the number of training steps."""
-        optimizer = self.model.optimizer
+        optimizer = getattr(self.model, "optimizer", None)
         if optimizer is not None:
             with self._writer("validation").as_default():
                 for name, value in (logs or {}).items():
@@ -230,7 +230,7 @@ class TensorBoard(SparseCallback):
     def _record_summaries(self, folder: str) -> None:
         """Lets `tf.summary` calls in the model write to `folder`, every `update_freq` steps."""
         self._recording.close()
-        if self.update_freq is None or self.model.optimizer is None:
+        if self.update_freq is None or getattr(self.model, "optimizer", None) is None:
             return
         freq, iterations = self.update_freq, self.model.optimizer.iterations
         # A tensor, not a number: the condition is part of the compiled program.

@@ -1,0 +1,171 @@
+"""Models that are not built in files, and weights that files leave out."""
+
+import keras
+import numpy as np
+import pytest
+
+import tfkit
+from tfkit import layers
+from tfkit.interop import keras as exchange
+
+X = np.ones((4, 3), "float32")
+
+
+@tfkit.saving.register_keras_serializable("unbuilt")
+class Body(tfkit.Model):
+    def __init__(self, units=2, **kwargs):
+        super().__init__(**kwargs)
+        self.units = units
+        self.head = layers.Dense(units)
+        self.drop = layers.Dropout(0.2)
+
+    def call(self, inputs):
+        return self.drop(self.head(inputs))
+
+
+@pytest.mark.parametrize("name", ["m.h5", "m.keras"])
+@pytest.mark.parametrize("make", [lambda: Body(5), lambda: tfkit.Sequential([layers.Dense(5)])])
+def test_a_model_that_is_not_built_keeps_configuration_and_compile(name, make, tmp_path):
+    model = make()
+    model.compile(tfkit.optimizers.Adam(0.25), loss="mae", metrics=["mse"])
+    model.save(tmp_path / name)
+    loaded = tfkit.models.load_model(tmp_path / name)
+    assert type(loaded) is type(model)
+    assert not loaded.built
+    assert loaded.compiled
+    assert (float(loaded.optimizer.learning_rate), loaded.loss) == (0.25, "mae")
+    assert list(loaded.evaluate(X, np.ones((4, 5)), verbose=0, return_dict=True)) == [
+        "loss",
+        "mse",
+    ]
+
+
+def test_keras_reads_a_model_that_is_not_built(tmp_path):
+    model = tfkit.Sequential([layers.Dense(5, activation="relu")])
+    model.compile("sgd", "mse")
+    model.save(tmp_path / "m.keras")
+    loaded = keras.models.load_model(tmp_path / "m.keras")
+    assert not loaded.built
+    assert loaded.layers[0].units == 5
+    assert loaded.compiled
+
+
+def test_weights_below_a_model_that_is_not_built_are_not_lost(tmp_path):
+    model = Body()
+    model.head(X)
+    for name in ("m.h5", "m.keras"):
+        with pytest.raises(ValueError, match="is not built, but layers in it have weights"):
+            model.save(tmp_path / name)
+    with pytest.raises(ValueError, match="no weights yet"):
+        Body().save_weights(tmp_path / "m.weights.h5")
+    assert not list(tmp_path.iterdir())
+
+
+def stack():
+    return tfkit.Sequential([tfkit.Input((3,)), layers.Dense(2), layers.Dense(2)])
+
+
+def filled():
+    model = stack()
+    for index, weight in enumerate(model.weights):
+        weight.assign(np.full(weight.shape, index + 1.0))
+    return model
+
+
+@pytest.mark.parametrize("save", [tfkit.saving.save_weights, exchange.save_weights])
+def test_what_is_skipped_stays_as_it_is(save, tmp_path):
+    path, target = tmp_path / "m.weights.h5", stack()
+    before = target.get_weights()
+    save(filled(), path)
+    skip = [target.layers[0], target.layers[1].bias]
+    report = target.load_weights(path, objects_to_skip=skip)
+    after = target.get_weights()
+    np.testing.assert_array_equal(after[0], before[0])
+    np.testing.assert_array_equal(after[3], before[3])
+    np.testing.assert_array_equal(after[2], np.full((2, 2), 3.0))
+    assert report.loaded == ["dense_1/kernel"]
+    assert set(report.skipped) == {"dense/kernel", "dense/bias", "dense_1/bias"}
+
+
+def test_what_the_file_leaves_out_must_be_skipped_in_loading(tmp_path):
+    path, source, target = tmp_path / "m.weights.h5", filled(), stack()
+    source.save_weights(path, objects_to_skip=[source.layers[0]])
+    with pytest.raises(tfkit.saving.LoadError, match="missing in the file:  dense/kernel"):
+        target.load_weights(path)
+    target.load_weights(path, objects_to_skip=[target.layers[0]])
+    np.testing.assert_array_equal(target.get_weights()[3], [4.0, 4.0])
+    with pytest.raises(ValueError, match="must be a list of layers and weights"):
+        target.load_weights(path, objects_to_skip=["dense"])
+
+
+def test_layers_inside_of_a_skipped_one_are_skipped(tmp_path):
+    path = tmp_path / "m.weights.h5"
+
+    def nested():
+        return tfkit.Sequential([stack(), layers.Dense(1)])
+
+    source, target = nested(), nested()
+    before = target.get_weights()
+    source.save_weights(path)
+    target.load_weights(path, objects_to_skip=[target.layers[0]])
+    for index in range(4):
+        np.testing.assert_array_equal(target.get_weights()[index], before[index])
+    np.testing.assert_array_equal(target.get_weights()[4], source.get_weights()[4])
+
+
+# --- What a configuration holds -----------------------------------------------------------------------
+
+
+@tfkit.saving.register_keras_serializable("unbuilt")
+def doubled(x):
+    return 2 * x
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"hello",
+        b"\xff\x00",
+        [b"a", {"b": b"c"}],
+        tfkit.backend.floatx(),
+    ],
+)
+def test_bytes_in_configurations(value):
+    config = tfkit.saving.serialize_keras_object(value)
+    assert tfkit.saving.deserialize_keras_object(config) == value
+    if value == b"hello":
+        assert config == keras.saving.serialize_keras_object(value)
+
+
+def test_specs_in_configurations():
+    import tensorflow as tf
+
+    for spec in (
+        tf.TensorSpec([None, 3], "float32", name="a"),
+        tf.SparseTensorSpec([3], "int64"),
+        tf.RaggedTensorSpec([None, None], "int32"),
+    ):
+        config = tfkit.saving.serialize_keras_object(spec)
+        assert config == keras.saving.serialize_keras_object(spec)
+        assert tfkit.saving.deserialize_keras_object(config) == spec
+    for wrong in ({"spec_name": "Popen", "config": []}, {"spec_name": "TensorSpec", "config": "x"}):
+        with pytest.raises(TypeError, match="A spec in a configuration"):
+            tfkit.saving.deserialize_keras_object({"class_name": "__typespec__", **wrong})
+
+
+def test_a_function_that_was_written_without_its_package():
+    config = {"module": "builtins", "class_name": "function", "config": "doubled"}
+    assert tfkit.saving.deserialize_keras_object(config) is doubled
+
+
+@pytest.mark.parametrize("name", ["my_package>Dense", "builtins.eval"])
+def test_a_built_in_does_not_stand_for_a_registered_class(name):
+    config = {"class_name": "Dense", "module": "keras.layers", "config": {"units": 1}}
+    assert tfkit.saving.deserialize_keras_object(config).units == 1
+    with pytest.raises(ValueError, match="has not registered"):
+        tfkit.saving.deserialize_keras_object({**config, "registered_name": name})
+
+
+def test_a_scope_of_none():
+    with tfkit.saving.custom_object_scope(None):
+        assert tfkit.layers.Dense.from_config({"units": 3}).units == 3
