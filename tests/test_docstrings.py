@@ -113,3 +113,19 @@ def test_a_public_class_or_function_describes_its_arguments_and_shows_its_use(na
     if inspect.isclass(item) and issubclass(item, tfkit.layers.Layer):
         assert "\nInput shape: " in text
         assert "\nOutput shape: " in text
+
+
+@pytest.mark.parametrize("folder", ["tfkit", "docs"])
+def test_texts_are_plain_english(folder):
+    idioms = re.compile(
+        r"tells? that|what .{1,40} (is|are) good for|label for people|without a word|if wished"
+    )
+    files = sorted(path for end in ("py", "md") for path in (ROOT / folder).rglob(f"*.{end}"))
+    assert files
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in files
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if idioms.search(line.lower())
+    ]
+    assert not found, "\n".join(found)

@@ -76,6 +76,7 @@ ADDITIONS = {
     "interop.keras.open_file",
     "interop.keras.save_model",
     "interop.keras.save_weights",
+    "interop.stand_in_for_keras",
     "losses.LossFunctionWrapper",
     "models.Functional",
     "saving.LoadError",
@@ -112,8 +113,8 @@ LEFT_OUT = {
 # Parameters of ours, behind those of Keras and by keyword only.
 ADDED = {f"{module}.deserialize_keras_object": {"kind"} for module in ("saving", "utils")} | {
     # Keras takes `by_name` and `max_shard_size` by keyword, or in the methods of a model alone.
-    "saving.load_weights": {"by_name", "rename"},
-    "saving.save_weights": {"max_shard_size"},
+    "saving.load_weights": {"by_name", "objects_to_skip", "rename"},
+    "saving.save_weights": {"max_shard_size", "objects_to_skip"},
 }
 ADDED["layers.TFSMLayer"] = {"trusted"}
 

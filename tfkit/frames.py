@@ -69,7 +69,7 @@ def as_written(filename: str, line: int) -> Place | None:
     for sources in _source_maps():
         for place, origin in sources.items():
             if place.filename == filename and place.lineno == line:
-                return Place(origin.loc.filename, origin.loc.lineno, origin.function_name)
+                return Place(origin.loc.filename, origin.loc.lineno, origin.function_name or "")
     return None
 
 

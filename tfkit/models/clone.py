@@ -26,8 +26,8 @@ def clone_model(
 ) -> Any:
     """Returns a model of the same structure, with new layers and newly drawn weights.
 
-    It is compiled as the model is. A functional model whose class has a constructor of its own gives a
-    plain `Functional` model.
+    It is compiled as the model is. A functional model whose class has a constructor of its own becomes
+    a plain `Functional` model.
 
     Args:
         model: a functional or Sequential model; any other is made again from its configuration.

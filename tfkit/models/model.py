@@ -204,10 +204,18 @@ class Model(Trainer, Layer):
 
     @shortened
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
-        """Returns the layer inside of this name, or at this index of `layers`.
+        """Returns the layer inside with this name, or at this index of `layers`.
+
+        Args:
+            name: name of the layer; `None` to go by the index.
+            index: index of the layer, from 0; `None` to go by the name.
+
+        Returns:
+            The layer.
 
         Raises:
-            ValueError: where there is none.
+            ValueError: if there is no such layer, or unless exactly one of `name` and `index` is
+                given.
         """
         if (name is None) == (index is None):
             raise ValueError(
@@ -241,16 +249,18 @@ class Model(Trainer, Layer):
         """Prints a table of the layers, their output shapes and numbers of parameters.
 
         Args:
-            line_length: width of the table; that of the terminal unless given.
-            positions: where the columns end, one number for each of them: parts of the line, up to 1, or
-                numbers of characters. As wide as what stands in them unless given.
-            print_fn: function that gets the text instead of the terminal.
-            expand_nested: whether layers inside of nested models get lines of their own.
-            show_trainable: whether to show which layers are trained.
-            layer_range: names of the first and the last layer to show, or patterns that they begin with.
+            line_length: width of the table in characters; `None` for that of the terminal.
+            positions: list of the ends of the columns, one number for each: parts of the line, up
+                to 1, or numbers of characters. `None` for columns as wide as their contents.
+            print_fn: function that gets the text as a string; `None` to print it.
+            expand_nested: whether layers inside of nested models get lines of their own. Default:
+                `False`.
+            show_trainable: whether to show which layers are trained. Default: `False`.
+            layer_range: names of the first and the last layer to show, or patterns that match their
+                beginnings; `None` for all layers.
 
         Raises:
-            ValueError: where `positions` or `layer_range` does not fit the model.
+            ValueError: if `positions` or `layer_range` does not fit the model.
         """
         print_summary(
             self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range
@@ -267,9 +277,9 @@ class Model(Trainer, Layer):
         """Writes configuration, weights and optimizer state to one file, whole or not at all.
 
         Args:
-            filepath: a name that ends in `.h5`, or in `.keras` for a file that Keras loads.
-            overwrite: whether an existing file is replaced.
-            **kwargs: `include_optimizer=False` leaves the optimizer's state out.
+            filepath: path that ends in `.h5`, or in `.keras` for a file that Keras loads.
+            overwrite: whether an existing file is replaced. Default: `True`.
+            **kwargs: `include_optimizer=False` leaves out the optimizer's state.
         """
         save_model(self, filepath, overwrite, **kwargs)
 
@@ -282,13 +292,15 @@ class Model(Trainer, Layer):
         *,
         objects_to_skip: Iterable[Any] | None = None,
     ) -> None:
-        """Writes the weights to a `.weights.h5` file, whole or not at all.
+        """Writes the weights to a file, whole or not at all.
 
         Args:
-            filepath: a name that ends in `.weights.h5`; with `max_shard_size`, in `.weights.json`.
-            overwrite: whether an existing file is replaced.
-            max_shard_size: GB that a file may have; the weights go into as many as are needed.
-            objects_to_skip: layers and weights that the file leaves out.
+            filepath: path that ends in `.weights.h5`; with `max_shard_size`, in `.weights.json`.
+            overwrite: whether an existing file is replaced. Default: `True`.
+            max_shard_size: greatest size of a file in GB (2^30 bytes); the weights go into as many
+                files as are needed. `None` for one file.
+            objects_to_skip: layers, with all that is inside them, and weights that the file leaves
+                out; `None` for none.
         """
         save_weights(self, filepath, overwrite, max_shard_size, objects_to_skip=objects_to_skip)
 
@@ -302,18 +314,20 @@ class Model(Trainer, Layer):
         *,
         objects_to_skip: Iterable[Any] | None = None,
     ) -> LoadReport:
-        """Reads weights by attribute path: all of them, or an error that says what does not fit.
+        """Reads weights by attribute path: all of them, or an error that lists what does not fit.
 
         Args:
-            filepath: a file of `save_weights` or `save`, of tfkit or of Keras.
-            skip_mismatch: whether weights that do not fit are left as they are.
-            by_name: whether weights are found by the names that you gave to layers, instead of by path.
-            rename: for what has another path in the file: a dict from beginnings of paths in the file to
-                those in the model, or a function of a path.
-            objects_to_skip: layers, with all that is inside them, and weights that are left as they are.
+            filepath: path of a file of `save_weights` or `save`, of tfkit or of Keras.
+            skip_mismatch: whether weights that do not fit are left as they are. Default: `False`.
+            by_name: whether weights are found by the names that were given to layers, and not by
+                path. Default: `False`.
+            rename: dict from beginnings of paths in the file to those in the model, or a function
+                of a path, for what has another path in the file; `None` for equal paths.
+            objects_to_skip: layers, with all that is inside them, and weights that are left as they
+                are; `None` for none.
 
         Returns:
-            What became of each weight.
+            A `LoadReport`: what was done with each weight.
         """
         return load_weights(
             self, filepath, skip_mismatch, by_name, rename, objects_to_skip=objects_to_skip

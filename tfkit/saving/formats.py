@@ -15,17 +15,30 @@ from tfkit.tracebacks import shortened
 
 @shortened
 def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
-    """Writes a whole model to one file.
+    """Writes a whole model to one file: configuration, weights, and what `compile` was given.
+
+    The file is written whole or not at all.
 
     Args:
-        model: a model; of one that is not built the configuration and the arguments of `compile` are kept.
-        filepath: a name that ends in `.h5` or `.hdf5` for tfkit's own format, in `.keras` for Keras's.
-        overwrite: whether an existing file is replaced.
-        **kwargs: `include_optimizer=False` leaves the optimizer's state out.
+        model: a model; of one that is not built, the configuration and the arguments of `compile`
+            are kept.
+        filepath: path that ends in `.h5` or `.hdf5` for tfkit's own format, in `.keras` for
+            Keras's.
+        overwrite: whether an existing file is replaced. Default: `True`.
+        **kwargs: `include_optimizer=False` leaves out the optimizer's state.
 
     Raises:
-        ValueError: for another ending, and for a model that is not built although layers in it are.
-        TypeError: for a model whose configuration cannot be made. The old file stays as it was.
+        ValueError: if the path has another ending, or if the model is not built although layers in it
+            are.
+        TypeError: if the model's configuration cannot be made. The old file stays as it was.
+
+    Example:
+        >>> import os, tempfile
+        >>> model = tfkit.Sequential([tfkit.Input(shape=(3,)), tfkit.layers.Dense(2)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_model(model, os.path.join(folder, "model.h5"))
+        ...     os.listdir(folder)
+        ['model.h5']
     """
     if Path(filepath).suffix == ".keras":
         include_optimizer = kwargs.pop("include_optimizer", True)
@@ -43,17 +56,32 @@ def load_model(
     compile: bool = True,
     safe_mode: bool = True,
 ) -> Any:
-    """Reads a whole model; only tfkit's own, registered and given classes can be named in the file.
+    """Reads a whole model. A file can name tfkit's own classes, registered ones and those given here.
 
     Args:
-        filepath: a file of `model.save()`, of tfkit or of Keras.
-        custom_objects: classes and functions of yours that the file may name, by name.
-        compile: whether to compile the model as it was, with the optimizer's state.
-        safe_mode: only True: tfkit never runs code from a file.
+        filepath: path of a file of `model.save()`, of tfkit or of Keras.
+        custom_objects: dict from names to classes and functions of yours that the file may name;
+            `None` for none.
+        compile: whether to compile the model as it was, with the optimizer's state. Default:
+            `True`.
+        safe_mode: must be `True`: tfkit never runs code from a file. Default: `True`.
+
+    Returns:
+        The model.
 
     Raises:
-        LoadError: for a damaged file, and one that does not fit together.
-        ValueError: for a class or function that is not registered.
+        LoadError: if the file is damaged or does not fit together.
+        ValueError: if a class or function is not registered.
+
+    Example:
+        >>> import os, tempfile
+        >>> model = tfkit.Sequential([tfkit.Input(shape=(3,)), tfkit.layers.Dense(2)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "model.h5")
+        ...     model.save(path)
+        ...     loaded = load_model(path)
+        >>> np.array_equal(loaded.get_weights()[0], model.get_weights()[0])
+        True
     """
     forks.check("`load_model()`")
     load = keras.load_model if keras.is_keras_file(filepath) else model_file.load_model
@@ -73,7 +101,8 @@ def load_weights(
     """Reads weights; everything is checked before the first is assigned.
 
     Args:
-        model: a built model.
+        model: a model; of one that is not built, the configuration and the arguments of `compile`
+            are kept.
         filepath: a file of `save_weights` or `save`, of tfkit or of Keras.
         skip_mismatch: whether weights that do not fit are left as they are.
         by_name: whether weights are found by the names that users have given to layers, instead of by path:

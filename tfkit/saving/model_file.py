@@ -151,10 +151,23 @@ def _add_metrics(loaded: weights.Loaded, model: Any) -> None:
 
 @shortened
 def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = None) -> Any:
-    """A new model with the configuration that `model.to_json()` of tfkit or of Keras gave.
+    """Returns a new model with the configuration that `model.to_json()` of tfkit or of Keras returned.
+
+    Args:
+        json_string: the configuration as JSON.
+        custom_objects: dict from names to classes and functions of yours that it may name; `None`
+            for none.
+
+    Returns:
+        A model with newly drawn weights, which is not compiled.
 
     Raises:
-        ValueError: for a text that is no JSON, describes no model, or names what is not registered.
+        ValueError: if a class or function is not registered.
+
+    Example:
+        >>> model = tfkit.Sequential([tfkit.Input(shape=(3,)), tfkit.layers.Dense(2)])
+        >>> model_from_json(model.to_json()).output_shape
+        (None, 2)
     """
     with registry.custom_object_scope(custom_objects or {}):
         config = from_json(json_string)

@@ -219,7 +219,19 @@ class Trainer(ModelSteps, OlderNames):
         class_weight: dict[int, float] | None = None,
         return_dict: bool = False,
     ) -> Any:
-        """Makes one update from one batch; returns the loss, or loss and metrics, as `evaluate`."""
+        """Makes one update from one batch.
+
+        Args:
+            x: inputs of the batch, as a tensor, an array or a nest of these.
+            y: targets of the batch; `None` for none.
+            sample_weight: factors of the losses of rows; `None` for 1.
+            class_weight: dict from a class id to the factor of the loss of its rows; `None` for 1.
+            return_dict: whether to return a dict. Default: `False`.
+
+        Returns:
+            The loss, or a list of loss and metrics, as `evaluate` returns them; with `return_dict`,
+            a dict from name to value.
+        """
         self._check_compiled("train_on_batch")
         return self._on_batch("train", x, y, sample_weight, class_weight, return_dict)
 
@@ -227,7 +239,18 @@ class Trainer(ModelSteps, OlderNames):
     def test_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False
     ) -> Any:
-        """Returns the loss and metrics of one batch, as `evaluate` returns them."""
+        """Computes the loss and the metrics of one batch, without an update.
+
+        Args:
+            x: inputs of the batch, as a tensor, an array or a nest of these.
+            y: targets of the batch; `None` for none.
+            sample_weight: factors of the losses of rows; `None` for 1.
+            return_dict: whether to return a dict. Default: `False`.
+
+        Returns:
+            The loss, or a list of loss and metrics, as `evaluate` returns them; with `return_dict`,
+            a dict from name to value.
+        """
         self._check_compiled("test_on_batch")
         return self._on_batch("test", x, y, sample_weight, None, return_dict)
 
@@ -245,7 +268,14 @@ class Trainer(ModelSteps, OlderNames):
 
     @shortened
     def predict_on_batch(self, x: Any) -> Any:
-        """Returns the outputs for one batch, as NumPy arrays."""
+        """Returns the outputs for one batch, as NumPy arrays.
+
+        Args:
+            x: inputs of the batch, as a tensor, an array or a nest of these.
+
+        Returns:
+            The outputs, in the form in which the model returns them.
+        """
         forks.check("`predict_on_batch()`")
         data = make_arrays(x, None, None, 2**31 - 1)
         data.tensors = pack_x_y_sample_weight(*data.tensors)  # As in `predict`, for one trace.
