@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -400,7 +401,7 @@ class Model(Trainer, Layer):
         return json.dumps(serialize_keras_object(self), **kwargs)
 
 
-class _IsDescribed(type):
+class _IsDescribed(abc.ABCMeta):
     """Of what `isinstance(model, Functional)` is true: any subclass of `Model` that is made from a graph."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
