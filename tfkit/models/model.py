@@ -393,7 +393,7 @@ class Model(Trainer, Layer):
         inputs, outputs = graph_from_config(config)
         model = (Functional if cls is Model else cls)(inputs, outputs, name=config.get("name"))
         if config.get("trainable") is False:
-            model.trainable = False
+            model._trainable = False  # The layers have flags of their own.
         return model
 
     def to_json(self, **kwargs: Any) -> str:
