@@ -112,8 +112,8 @@ LEFT_OUT = {
 }
 # Parameters of ours, behind those of Keras and by keyword only.
 ADDED = {f"{module}.deserialize_keras_object": {"kind"} for module in ("saving", "utils")} | {
-    # Keras takes `by_name` and `max_shard_size` by keyword, or in the methods of a model alone.
-    "saving.load_weights": {"by_name", "objects_to_skip", "rename"},
+    # Keras takes these by keyword, or in the methods of a model alone.
+    "saving.load_weights": {"by_name", "rename", "objects_to_skip"},
     "saving.save_weights": {"max_shard_size", "objects_to_skip"},
 }
 ADDED["layers.TFSMLayer"] = {"trusted"}

@@ -216,6 +216,16 @@ def test_a_subclass_that_is_a_graph_is_functional(package):
     assert not isinstance(package.Sequential([package.Input((2,))]), kind)
 
 
+@both
+def test_layers_keep_flags_of_their_own_in_a_model_that_is_not_trained(package):
+    x = package.Input((2,))
+    model = package.models.Model(x, package.layers.Dense(1)(x), trainable=False)
+    again = type(model).from_config(model.get_config())
+    assert not again.trainable
+    assert again.trainable_weights == []
+    assert again.layers[-1].trainable == model.layers[-1].trainable
+
+
 # --- Sequential, and what is there when -----------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -440,7 +441,7 @@ class Model(Trainer, Layer):
         inputs, outputs = graph_from_config(config)
         model = (Functional if cls is Model else cls)(inputs, outputs, name=config.get("name"))
         if config.get("trainable") is False:
-            model.trainable = False
+            model._trainable = False  # The layers have flags of their own.
         return model
 
     def to_json(self, **kwargs: Any) -> str:
@@ -448,7 +449,7 @@ class Model(Trainer, Layer):
         return json.dumps(serialize_keras_object(self), **kwargs)
 
 
-class _IsDescribed(type):
+class _IsDescribed(abc.ABCMeta):
     """Of what `isinstance(model, Functional)` is true: any subclass of `Model` that is made from a graph."""
 
     def __instancecheck__(cls, instance: Any) -> bool:

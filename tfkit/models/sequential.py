@@ -274,5 +274,5 @@ class Sequential(Model):
             layer._auto_named = entry.get("auto_named", False)
             model.add(layer)
         if config.get("trainable") is False:
-            model.trainable = False
+            model._trainable = False  # The layers have flags of their own.
         return model

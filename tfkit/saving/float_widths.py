@@ -32,9 +32,8 @@ def why_lost(value: np.ndarray, dtype: str) -> str | None:
     is_lost = np.isfinite(value) & ~np.isfinite(cast(value, dtype))
     if not is_lost.any():
         return None
-    first = float(value[is_lost][0])
-    count = f"{np.count_nonzero(is_lost):,}"
-    return f"{count} of its values, such as {first:.6g}, are larger than {dtype} can hold"
+    count, first = np.count_nonzero(is_lost), float(value[is_lost][0])
+    return f"{count:,} of its values, such as {first:.6g}, are larger than {dtype} can hold"
 
 
 def warn(file: Any, casts: dict[str, str]) -> None:
