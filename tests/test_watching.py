@@ -157,6 +157,22 @@ def test_options_of_what_training_calls(what):
     np.testing.assert_array_equal(after, trained(fresh))
 
 
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("constraint", keras.constraints.MaxNorm(0.5)), ("overwrite_with_gradient", True)],
+)
+def test_settings_of_a_weight(setting, value):
+    model, fresh = compiled(), compiled()
+    start = model.get_weights()
+    trained(model)
+    model.set_weights(start)
+    for each in (model, fresh):
+        setattr(each.layers[0].kernel, setting, value)
+    after = trained(model)
+    np.testing.assert_array_equal(after, trained(fresh))
+    assert np.all(after != trained(compiled()))
+
+
 def test_nothing_is_traced_again_without_a_change():
     traces = []
 

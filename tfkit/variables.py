@@ -30,6 +30,10 @@ _AGGREGATIONS = {
 }
 
 
+# Settings of a weight that a traced step has read.
+_READ_BY_STEPS = ("constraint", "overwrite_with_gradient", "regularizer", "trainable")
+
+
 class Variable(Operators):
     """A `tf.Variable` with the interface of Keras's: what `add_weight` gives, and all that tfkit makes.
 
@@ -166,7 +170,7 @@ class Variable(Operators):
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         owner = self.owner and self.owner()
-        if owner is not None and name in ("trainable", "constraint", "regularizer"):
+        if owner is not None and name in _READ_BY_STEPS:
             owner.changed(f"{name} of {self.name}")
 
     def assign(self, value: Any, *args: Any, **kwargs: Any) -> Any:
