@@ -33,8 +33,8 @@ _AGGREGATIONS = {
 class Variable(Operators):
     """A `tf.Variable` with the interface of Keras's: what `add_weight` returns, and all that tfkit makes.
 
-    An attribute of a layer or a metric that holds one is tracked as what `add_weight` returns is. It is read in
-    its own dtype; under a mixed policy only `add_weight` makes weights that are read in 16 bits.
+    An attribute of a layer or a metric that holds one is tracked like the variables of `add_weight`. It is
+    read in its own dtype; under a mixed policy only `add_weight` makes weights that are read in 16 bits.
 
     Args:
         initializer: the initial value; or, with `shape`, the name of an initializer, an `Initializer`, or a

@@ -116,7 +116,7 @@ class SKLearnClassifier(ClassifierMixin, _Estimator):
 
     Args:
         model: a compiled model, of which each `fit` trains a copy with new weights; or a function
-            `model(X, y, **model_kwargs)` that returns a compiled model for the inputs and the encoded targets.
+            `model(X, y, **model_kwargs)` that returns a compiled model for inputs and encoded targets.
         warm_start: whether `fit` goes on with the model that it has.
         model_kwargs: further arguments of the function `model`.
         fit_kwargs: arguments of `Model.fit`.
