@@ -8,7 +8,19 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # read when TensorFlow is im
 import numpy as np
 import pytest
 
+import tfkit
 from tfkit.datasets import mnist as mnist_dataset
+
+
+def pytest_addoption(parser):
+    """Tests see the tracebacks that users see; `--all-frames` shows tfkit's and TensorFlow's lines."""
+    parser.addoption("--all-frames", action="store_true", help="show all frames of tracebacks")
+
+
+def pytest_configure(config):
+    """Applies the options."""
+    if config.getoption("--all-frames"):
+        tfkit.config.disable_traceback_filtering()
 
 
 @pytest.fixture(autouse=True)

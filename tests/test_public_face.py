@@ -64,6 +64,7 @@ ADDITIONS = {
     "callbacks.SparseCallback",
     "config.functions_run_eagerly",
     "config.run_functions_eagerly",
+    "export.VerificationError",
     "export.classify",
     "export.endpoint",
     "export.load",

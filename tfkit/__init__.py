@@ -47,3 +47,10 @@ from tfkit.training import callbacks as callbacks
 from tfkit.variables import Variable as Variable
 from tfkit.version import __version__ as __version__
 from tfkit.version import version as version
+
+# isort: split
+import sys as _sys
+
+from tfkit import absent_names as _absent_names
+
+_absent_names.explain_in(_sys.modules[__name__])

@@ -37,6 +37,7 @@ from tfkit.ops.promotion import as_tensor, to_float
 from tfkit.registry import is_builtin, register_builtins
 from tfkit.serialization import deserialize_keras_object, resolve, serialize_keras_object
 from tfkit.symbolic import symbolic_op
+from tfkit.tracebacks import shortened
 
 swish = silu
 hard_swish = hard_silu
@@ -196,6 +197,7 @@ register_builtins(
 )
 
 
+@shortened
 def get(identifier: Any) -> Callable[..., Any]:
     """Returns the activation that an identifier stands for: a name, a configuration or a callable.
 
@@ -219,6 +221,7 @@ def serialize(activation: Callable[..., Any]) -> Any:
     return config
 
 
+@shortened
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
     """Returns the activation that a name or a configuration stands for: the inverse of `serialize`."""
     if isinstance(config, str):

@@ -8,6 +8,7 @@ from typing import Any, Self
 import tensorflow as tf
 
 from tfkit import config, registry, serialization, watching
+from tfkit.tracebacks import shortened
 
 _Axes = int | Sequence[int]
 
@@ -192,6 +193,7 @@ unit_norm = UnitNorm
 registry.register_builtins("constraints", [Constraint, MaxNorm, MinMaxNorm, NonNeg, UnitNorm])
 
 
+@shortened
 def get(identifier: Any) -> Any:
     """Returns the constraint that a name, a configuration, a class or a callable stands for.
 

@@ -14,6 +14,7 @@ from tfkit.names import did_you_mean
 from tfkit.per_thread import PerThread
 from tfkit.registry import register_builtins
 from tfkit.serialization import deserialize_keras_object, resolve, serialize_keras_object
+from tfkit.tracebacks import shortened
 
 _MIXED = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
 
@@ -135,6 +136,7 @@ def reset_dtype_policy() -> None:
     _global_policy.set(None)
 
 
+@shortened
 def get(identifier: Any) -> DTypePolicy:
     """The policy that a name, a dtype, a configuration or `None` (the global one) stands for."""
     if identifier is None:

@@ -6,21 +6,31 @@ TensorFlow names a node of a compiled program, which says nothing to a user. On 
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorflow as tf
 
+from tfkit.frames import is_dependency, is_library, is_tfkit
+
 # `{{function_node f}}{{node n}}`; a node of the program itself has no function.
 _NODE = re.compile(r"(?:\{\{function_node ([^}]*)\}\})?\{\{node ([^}]*)\}\}")
 _FUNCTION = re.compile(r"\{\{function_node ([^}]*)\}\} ?")
-_PLACES = re.compile(r"\s*(?:\[\[\{\{.*?\}\}\]\]|\[Op:[^\]]*\])")
+_PLACES = re.compile(r"\s*(?:\[\[\{\{.*?\}\}\]\]|\n\t \[\[[^\s\]]*\]\]|\[Op:[^\]]*\])")
 # What TensorFlow puts before a message: the node, and the lines of Python that made it.
 _TRACED = re.compile(
     r"^Graph execution error:\s*Detected at node (\S+) defined at .*:\n(?:\s*\n|  File .*\n|    .*\n)*"
 )
+# What TensorFlow adds to the message of an operation outside of any program.
+_EAGER = re.compile(r"\s*\[Op:(\w+)\](?: name: ?\S*)?\s*$")
+# How TensorFlow describes a node that it cannot add to a graph.
+_TRACED_NODE = re.compile(r"\.? for '\{\{node ([^}]*)\}\} = (\w+)\[.*?\]\([^()]*\)'")
 _COMPILER = ("tf2xla", "_XlaMustCompile", "XLA compilation", "Not implemented for XLA")
+# Before the message of an error that was raised while a program was traced for XLA.
+BY_XLA = "XLA compilation: "
 _LABEL = re.compile(r"Received a label value of (-?\d+) .*Label values: ((?:-?\d+ ?)+)", re.DOTALL)
 
 
@@ -63,14 +73,35 @@ def is_of_compiler(error: tf.errors.OpError) -> bool:
     )
 
 
-def in_layer(error: tf.errors.OpError, path_of: Callable[[list[str]], str | None]) -> Any:
-    """The error with the path of its layer, of the same class.
+def in_layer(
+    error: tf.errors.OpError, path_of: Callable[[list[str]], str | None], graph: Any = None
+) -> Any:
+    """The error with the path of its layer and the lines that made its operation, of the same class.
 
     Args:
         error: what TensorFlow raised.
         path_of: the path that belongs to the names of an operation and of the calls that it is in.
+        graph: the graph of the function that was traced.
     """
-    return located(error, layer=path_of(operations_of(error)))
+    names = operations_of(error)
+    lines = graph and _lines_that_made(names, named(error)._tfkit[1].get("type"), graph)
+    return located(error, layer=path_of(names), lines=lines)
+
+
+def tidy(error: BaseException) -> None:
+    """Takes names of functions and nodes out of a message that is as TensorFlow wrote it."""
+    if isinstance(error, tf.errors.OpError) and not hasattr(error, "_tfkit"):
+        message = str(error.message)
+        made = _EAGER.search(message)
+        if made is not None or _FUNCTION.match(message):
+            text = _FUNCTION.sub("", _PLACES.sub("", _EAGER.sub("", message))).strip()
+            by = f"\nRaised by the operation {made[1]}." if made else ""
+            error._message = text + _position_of_label(text) + by
+    elif type(error) in (ValueError, TypeError) and error.args and isinstance(error.args[0], str):
+        error.args = (
+            _TRACED_NODE.sub(r" in the operation \2 ('\1')", error.args[0]),
+            *error.args[1:],
+        )
 
 
 def located(error: tf.errors.OpError, **known: Any) -> Any:
@@ -78,14 +109,17 @@ def located(error: tf.errors.OpError, **known: Any) -> Any:
 
     Args:
         error: what `named` gave.
-        **known: `layer` is a path; `method`, `epoch` and `step` say where in a training or an evaluation.
+        **known: `layer` is a path; `method`, `epoch` and `step` say where in a training or an evaluation;
+            `lines` are those of the user's that made the operation.
     """
     text, place = named(error)._tfkit
     if place.get("is_of_compiler"):
-        known = {name: known[name] for name in known if name == "layer"}
-    return _made(
-        type(error), text, place | {name: it for name, it in known.items() if it is not None}
-    )
+        known = {name: known[name] for name in known if name in ("layer", "lines")}
+    known = {name: value for name, value in known.items() if value is not None}
+    made = _made(type(error), text, place | known)
+    if hasattr(error, "is_of_shapes"):
+        made.is_of_shapes = True
+    return made.with_traceback(error.__traceback__)
 
 
 def operations_of(error: tf.errors.OpError) -> list[str]:
@@ -94,15 +128,63 @@ def operations_of(error: tf.errors.OpError) -> list[str]:
     return [place["name"], *place.get("callers", ())] if "name" in place else []
 
 
+def as_value_error(error: tf.errors.OpError) -> ValueError:
+    """An error of shapes, met when a program was compiled, as TensorFlow raises it while it traces."""
+    text, place = named(error)._tfkit
+    made = ValueError(_message(text.removeprefix(BY_XLA), place))
+    made._tfkit_lines = place.get("lines", ())  # type: ignore[attr-defined]
+    return made
+
+
 def step_of(error: tf.errors.OpError) -> int | None:
     """The step that `located` was given; `None` without one."""
     return named(error)._tfkit[1].get("step")
 
 
 def _made(kind: type, text: str, place: dict[str, Any]) -> Any:
-    error = kind(None, None, _message(text, place))
-    error._tfkit = text, place
-    return error
+    made = kind(None, None, _message(text, place))
+    made._tfkit = text, place
+    made._tfkit_lines = place.get("lines", ())
+    return made
+
+
+def _lines_that_made(names: list[str], kind: str | None, graph: Any) -> list[tuple[str, int, str]]:
+    """File, number and function of the user's lines that made an operation, the innermost last.
+
+    Args:
+        names: of the operation, then those of the calls that it is in.
+        kind: the type of the operation.
+        graph: the graph in which, or in a function of which, they are.
+    """
+    for name in names:
+        for each in _graphs(graph):
+            with contextlib.suppress(KeyError, ValueError):
+                operation = each.get_operation_by_name(name)
+                if kind in (None, operation.type) or name != names[0]:
+                    lines = _users_lines(operation)
+                    if lines:
+                        return lines
+    return []
+
+
+def _graphs(graph: Any) -> Iterator[Any]:
+    """A graph, and those of the functions in it."""
+    yield graph
+    for function in graph._functions.values():
+        inner = getattr(function, "_cached_graph", None)
+        if inner is not None:
+            yield from _graphs(inner)
+
+
+def _users_lines(operation: Any) -> list[tuple[str, int, str]]:
+    """The lines of the user's below the innermost call of tfkit that led to an operation's making."""
+    lines = [(frame.filename, frame.lineno, frame.name) for frame in operation.traceback]
+    entry = next((index for index, line in enumerate(lines) if is_tfkit(line[0])), len(lines))
+    return [
+        line
+        for line in lines[entry:]
+        if not is_library(line[0]) and not is_dependency(line[0]) and os.path.exists(line[0])
+    ]
 
 
 def _message(text: str, place: dict[str, Any]) -> str:

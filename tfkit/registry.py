@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tfkit.names import to_snake_case
+from tfkit.tracebacks import shortened
 
 _builtins: dict[str, dict[str, Any]] = {}
 _builtin_kinds: dict[Any, str] = {}
@@ -30,6 +31,8 @@ def register_builtins(
 ) -> None:
     """Enters tfkit's own public objects under their names.
 
+    Errors of the constructors of classes among them show the user's lines alone.
+
     Args:
         kind: the public module, without its root: `"layers"`, `"optimizers.schedules"`.
         objects: classes and functions; each is found by its name and by that name in snake case.
@@ -40,6 +43,12 @@ def register_builtins(
         table.setdefault(to_snake_case(item.__name__), item)
         table[item.__name__] = item
         _builtin_kinds.setdefault(item, kind)
+        if (
+            inspect.isclass(item)
+            and "__init__" in vars(item)
+            and not hasattr(item.__init__, "__wrapped__")
+        ):
+            item.__init__ = shortened(item.__init__)  # type: ignore[method-assign]
     table.update(aliases or {})
 
 

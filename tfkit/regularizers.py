@@ -8,6 +8,7 @@ from typing import Any, Self
 import tensorflow as tf
 
 from tfkit import config, registry, serialization, watching
+from tfkit.tracebacks import shortened
 
 
 class Regularizer(watching.Watched):
@@ -222,6 +223,7 @@ registry.register_builtins(
 )
 
 
+@shortened
 def get(identifier: Any) -> Any:
     """Returns the regularizer that a name, a configuration, a class or a callable stands for.
 

@@ -23,6 +23,7 @@ from tfkit.registry import (
     get_registered_object,
     is_builtin,
 )
+from tfkit.tracebacks import shortened
 
 _written: ContextVar[dict[int, Any] | None] = ContextVar("objects written", default=None)
 _read: ContextVar[dict[int, Any] | None] = ContextVar("objects read", default=None)
@@ -141,6 +142,7 @@ class UnusableConfigError(TypeError, ValueError):
 # --- Objects and configurations -----------------------------------------------------------------------
 
 
+@shortened
 def serialize_keras_object(obj: Any) -> Any:
     """A configuration of `obj`: numbers, strings, lists, tuples and dicts with string keys.
 
@@ -313,6 +315,7 @@ def _serialize_instance(obj: Any) -> dict[str, Any]:
     return config
 
 
+@shortened
 def deserialize_keras_object(
     config: Any,
     custom_objects: dict[str, Any] | None = None,

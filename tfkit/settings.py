@@ -17,6 +17,7 @@ class _Settings:
     image_data_format: str = "channels_last"
     run_eagerly: bool = False
     interactive_logging: bool = True
+    traceback_filtering: bool = True
 
 
 _settings = _Settings()
@@ -115,18 +116,17 @@ def is_interactive_logging_enabled() -> bool:
 
 
 def enable_traceback_filtering() -> None:
-    """Leaves TensorFlow's own frames out of tracebacks, as it is unless switched off.
-
-    tfkit's frames are few and always shown.
-    """
+    """Leaves frames of tfkit and TensorFlow out of tracebacks, as it is unless switched off."""
+    _settings.traceback_filtering = True
     tf.debugging.enable_traceback_filtering()
 
 
 def disable_traceback_filtering() -> None:
-    """Shows every frame of TensorFlow in tracebacks, to look for a fault below one's own code."""
+    """Shows all frames of tfkit and TensorFlow in tracebacks, to look for a fault below one's own code."""
+    _settings.traceback_filtering = False
     tf.debugging.disable_traceback_filtering()
 
 
 def is_traceback_filtering_enabled() -> bool:
-    """Whether TensorFlow's own frames are left out of tracebacks."""
-    return bool(tf.debugging.is_traceback_filtering_enabled())
+    """Whether frames of tfkit and TensorFlow are left out of tracebacks."""
+    return _settings.traceback_filtering

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import tensorflow as tf
 
-from tfkit import masking, nests
+from tfkit import masking, nests, tracebacks
 from tfkit.dtypes import standardize_dtype
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -61,30 +61,36 @@ class KerasTensor:
             f"ragged={self.ragged}, name={self.name}>"
         )
 
+    @tracebacks.shortened
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError(
             f"{self!r} has no values yet and cannot be iterated over. "
             "Use `ops.unstack(x, axis=0)`, or put the loop into a Layer's `call()`."
         )
 
+    @tracebacks.shortened
     def __bool__(self) -> bool:
         raise TypeError(
             f"{self!r} has no values yet and cannot decide an `if` or a `while`. "
             "Use `ops.where` or `ops.cond`, or put the branch into a Layer's `call()`."
         )
 
+    @tracebacks.shortened
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise ValueError(
             f"{self!r} has no values yet and cannot become a NumPy array. "
             "Use functions of `tfkit.ops` or of TensorFlow on it, or put the code into a Layer's `call()`."
         )
 
+    @tracebacks.shortened
     def __float__(self) -> float:
         raise ValueError(f"{self!r} has no values yet and cannot become a Python number.")
 
+    @tracebacks.shortened
     def __int__(self) -> int:
         raise ValueError(f"{self!r} has no values yet and cannot become a Python number.")
 
+    @tracebacks.shortened
     def __len__(self) -> int:
         raise TypeError(f"{self!r} has no length. Use `x.shape[0]`.")
 
@@ -217,9 +223,13 @@ def symbolic_op(function: Function) -> Function:
 
     @functools.wraps(function)
     def op(*args: Any, **kwargs: Any) -> Any:
-        if any_symbolic(args, kwargs):
-            return record(op, function, args, kwargs)
-        return function(*args, **kwargs)
+        try:
+            if any_symbolic(args, kwargs):
+                return record(op, function, args, kwargs)
+            return function(*args, **kwargs)
+        except BaseException as error:
+            tracebacks.shorten(error)
+            raise
 
     return op  # type: ignore[return-value]
 

@@ -370,6 +370,14 @@ def test_a_complete_layer_is_not_built_again():
     assert len(layer.weights) == 2
 
 
+def test_the_shape_of_the_first_argument_is_called_input_shape_too():
+    for where in (tfkit, keras):
+        dense, attention = where.layers.Dense(2), where.layers.Attention()
+        assert tuple(dense.compute_output_shape(input_shape=(None, 3))) == (None, 2)
+        shapes = [(1, 2, 4), (1, 3, 5), (1, 3, 4)]
+        assert tuple(attention.compute_output_shape(input_shape=shapes)) == (1, 2, 5)
+
+
 def test_shapes_of_named_tuples():
     pair = collections.namedtuple("pair", "a b")
 

@@ -28,7 +28,20 @@ def rows():
     return np.random.default_rng(0).normal(size=(7, 8, 3)).astype("float32")
 
 
-def test_stablehlo_text_is_run_by_xla(model, rows, tmp_path):
+@pytest.fixture(scope="module")
+def recurrent():
+    """Loops: of a trace, and of a user's `tf.while_loop`."""
+    x = tfkit.Input((8, 3), name="x")
+    hidden = layers.GRU(3)(layers.LSTM(4, return_sequences=True)(x))
+    halved = layers.Lambda(
+        lambda x: tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x / 2), (0, x))[1]
+    )(hidden)
+    return tfkit.Model(x, layers.Dense(2, name="y")(halved))
+
+
+@pytest.mark.parametrize("kind", ["model", "recurrent"])
+def test_stablehlo_text_is_run_by_xla(kind, rows, tmp_path, request):
+    model = request.getfixturevalue(kind)
     file = tmp_path / "model.mlir"
     model.export(
         file, format="stablehlo", verbose=False, input_signature=[tf.TensorSpec([7, 8, 3])]

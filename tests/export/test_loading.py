@@ -293,6 +293,81 @@ def test_a_function_that_is_called_like_an_operation_is_looked_at_too(copy):
         tfkit.export.load(copy)
 
 
+def traced_save(model):
+    functions = model.meta_graphs[0].graph_def.library.function
+    return next(it.signature.name for it in functions if "traced_save" in it.signature.name)
+
+
+def as_a_bare_function(model):
+    node = model.meta_graphs[0].object_graph_def.nodes.add()
+    node.bare_concrete_function.concrete_function_name = traced_save(model)
+
+
+def as_a_function_of_an_object(model):
+    node = model.meta_graphs[0].object_graph_def.nodes.add()
+    node.function.concrete_functions.append(traced_save(model))
+
+
+def as_a_gradient(model):
+    library = model.meta_graphs[0].graph_def.library
+    library.gradient.add(function_name="f", gradient_func=traced_save(model))
+
+
+def as_a_registered_gradient(model):
+    library = model.meta_graphs[0].graph_def.library
+    library.registered_gradients.add(gradient_func=traced_save(model), registered_op_type="Add")
+
+
+def as_another_form(model):
+    """TensorFlow's optimizer puts functions that say to do the same in each other's place."""
+    functions = model.meta_graphs[0].graph_def.library.function
+    next(it for it in functions if "traced_save" in it.signature.name).attr[
+        "api_implements"
+    ].s = b"f"
+
+
+def as_a_signature(model):
+    graph = model.meta_graphs[0]
+    node = graph.graph_def.node.add(name="quiet", op="StatefulPartitionedCall")
+    node.attr["f"].func.name = traced_save(model)
+    graph.signature_def["serving_default"].outputs["quiet"].name = "quiet:0"
+
+
+def without_a_saver(model):
+    model.meta_graphs[0].ClearField("saver_def")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        as_a_bare_function,
+        as_a_function_of_an_object,
+        as_a_gradient,
+        as_a_registered_gradient,
+        as_another_form,
+        as_a_signature,
+        without_a_saver,
+    ],
+)
+def test_a_function_that_saves_is_the_savers_alone(change, copy):
+    edit(copy, change)
+    with pytest.raises(LoadError, match=r"the operation \w+ in __inference__traced_(save|restore)"):
+        tfkit.export.load(copy)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    ["StoreMinibatchStatisticsInFdo", "QueueDequeueV2", "SleepOp", "Barrier", "NoSuchOperation"],
+)
+def test_operations_with_a_state_are_refused_unless_they_are_known(operation, copy):
+    def add(model):
+        model.meta_graphs[0].graph_def.library.function[0].node_def.add(name="x", op=operation)
+
+    edit(copy, add)
+    with pytest.raises(LoadError, match=f"the operation {operation} in"):
+        tfkit.export.load(copy)
+
+
 def test_models_of_tensorflow_1_are_refused(copy):
     edit(copy, lambda model: model.meta_graphs[0].ClearField("object_graph_def"))
     with pytest.raises(LoadError, match="TensorFlow 1"):

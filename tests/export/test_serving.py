@@ -1,5 +1,6 @@
 """`to_serving`: versions that appear whole, checked, with warm-up requests, and go away as whole."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -12,8 +13,8 @@ import tensorflow as tf
 
 import tfkit
 from tfkit import layers
-from tfkit.export import c_api, serving, warmup
-from tfkit.export.verification import VerificationError, run_elsewhere
+from tfkit.export import VerificationError, c_api, serving, warmup
+from tfkit.export.verification import run_elsewhere
 
 WORDS = np.array(["yes", "no"], object)
 
@@ -68,7 +69,10 @@ def published(tagger, base, sample):
         "labels": tfkit.export.classify(model, ["good", "bad"], top=1),
         "add": (lambda a, b: a + b, [tf.TensorSpec([None], tf.int32), tf.TensorSpec([], tf.int32)]),
     }
-    folder = tfkit.export.to_serving(model, base, "tagger", endpoints=answers, warmup=sample)
+    with pytest.warns(
+        UserWarning, match="Endpoint 'double' has tensors of float16: .* not over REST"
+    ):
+        folder = tfkit.export.to_serving(model, base, "tagger", endpoints=answers, warmup=sample)
     vocabulary.rename(vocabulary.with_suffix(".gone"))
     yield folder
     vocabulary.with_suffix(".gone").rename(vocabulary)
@@ -172,12 +176,14 @@ def test_the_next_number_and_old_versions_pruned(dense, tmp_path):
     for number in (2, 9, 10):
         fake_version(folder, number)
     (folder / "notes").mkdir()
-    (folder / ".tfkit-dead").mkdir()
-    os.utime(folder / ".tfkit-dead", (0, 0))
-    (folder / ".tfkit-alive").mkdir()
+    (folder / ".tfkit.dead.tmp").mkdir()
+    (folder / ".tfkit.alive.tmp").mkdir()
+    alive = os.open(folder / ".tfkit.alive.tmp", os.O_RDONLY)
+    fcntl.flock(alive, fcntl.LOCK_EX)
     published = tfkit.export.to_serving(dense, tmp_path, name="dense", keep=2)
     assert published.name == "11"
-    assert sorted(os.listdir(folder)) == [".tfkit-alive", "10", "11", "notes"]
+    assert sorted(os.listdir(folder)) == [".tfkit.alive.tmp", "10", "11", "notes"]
+    os.close(alive)
     with c_api.SavedModel(published) as model:
         assert set(model.signatures) == {"serve", "serving_default"}
 
@@ -213,7 +219,10 @@ def test_a_version_is_never_replaced(dense, tmp_path):
     [
         ({"name": "a/b"}, "name='a/b'"),
         ({"name": ".a"}, "name='.a'"),
+        ({"name": "a:b"}, "name='a:b'"),
         ({"name": "a", "version": 0}, "version=0"),
+        ({"name": "a", "version": True}, "version=True"),
+        ({"name": "a", "version": 20261122083000123456}, "largest that TF Serving can read"),
         ({"name": "a", "keep": 0}, "keep=0"),
         ({"name": "a", "warmup": np.zeros((2, 3))}, r"Expected: float32 \(None, 2\)"),
         ({"name": "a", "warmup": WORDS}, "Received: object"),
@@ -223,6 +232,82 @@ def test_bad_arguments_are_refused_before_anything_is_written(dense, tmp_path, a
     with pytest.raises(ValueError, match=message):
         tfkit.export.to_serving(dense, tmp_path, **arguments)
     assert not os.listdir(tmp_path)
+
+
+def test_a_folder_whose_number_tf_serving_cannot_read_is_no_version(dense, tmp_path):
+    fake_version(tmp_path / "m", 20261122083000123456)
+    fake_version(tmp_path / "m", "9" * 200)
+    fake_version(tmp_path / "m", "٣")  # A digit, and no number to TF Serving.
+    fake_version(tmp_path / "m", "007")
+    assert tfkit.export.to_serving(dense, tmp_path, name="m", keep=1).name == "8"
+    assert not (tmp_path / "m" / "007").exists()
+    assert (tmp_path / "m" / "20261122083000123456").exists()
+
+
+def test_no_version_follows_the_largest(dense, tmp_path):
+    fake_version(tmp_path / "m", 2**63 - 1)
+    with pytest.raises(ValueError, match="no version after 9223372036854775807"):
+        tfkit.export.to_serving(dense, tmp_path, name="m")
+
+
+class Counting(layers.Layer):
+    """Adds how often it was called."""
+
+    def build(self, input_shape):
+        self.calls = self.add_weight(shape=(), initializer="zeros", trainable=False)
+
+    def call(self, x):
+        self.calls.assign_add(1.0)
+        return x + self.calls
+
+
+def test_the_check_leaves_the_state_as_it_was(tmp_path):
+    counting = Counting()
+    counting(np.ones((2, 2), "float32"))
+    sample = np.zeros((2, 2), "float32")
+    folder = tfkit.export.to_serving(counting, tmp_path, name="counting", warmup=sample)
+    assert float(counting.calls) == 1
+    with c_api.SavedModel(folder) as served:  # The version begins with the state that was exported.
+        (output,) = served.run(
+            "serve", **{next(iter(served.signatures["serve"].inputs)): sample}
+        ).values()
+    np.testing.assert_array_equal(output, 2.0)
+
+
+def test_a_layer_with_a_state_is_published_as_it_stands(tmp_path):
+    model = tfkit.Sequential(
+        [tfkit.Input(batch_shape=(2, 3, 4)), layers.GRU(3, stateful=True), layers.Dense(2)]
+    )
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype("float32")
+    model.predict(x, verbose=0)
+    (before,) = (state.numpy() for state in model.layers[0].states)
+    tfkit.export.to_serving(model, tmp_path, name="gru", warmup=x)
+    np.testing.assert_array_equal(model.layers[0].states[0], before)
+
+
+class Changeable(layers.Layer):
+    """Computes one thing in plain Python and another in a trace."""
+
+    def call(self, x):
+        return x * 2 if tf.executing_eagerly() else x
+
+
+def test_the_check_compares_with_plain_python(tmp_path):
+    layer = Changeable()
+    for _ in range(2):  # The second call is compiled.
+        layer(np.ones((2, 2), "float32"))
+    with pytest.raises(VerificationError, match="gives other values"):
+        tfkit.export.to_serving(layer, tmp_path, name="changeable")
+
+
+def test_examples_are_made_up_too(dense, tmp_path):
+    endpoints = {
+        "labels": tfkit.export.classify(dense),
+        "numbers": tfkit.export.regress(tfkit.Sequential([tfkit.Input((2,)), layers.Dense(1)])),
+    }
+    folder = tfkit.export.to_serving(dense, tmp_path, name="a", endpoints=endpoints)
+    with c_api.SavedModel(folder) as served:
+        assert {"labels", "numbers"} <= served.signatures.keys()
 
 
 def test_made_up_inputs_that_do_not_fit_ask_for_a_sample(dense, tmp_path):

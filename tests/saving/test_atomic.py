@@ -63,6 +63,62 @@ def test_only_what_dead_writers_left_is_removed(tmp_path):
     assert (tmp_path / "a").read_text() == "whole"
 
 
+@pytest.mark.parametrize("atomic", [atomic_write, atomic_folder])
+def test_a_pipe_with_the_name_of_a_temporary_file_stops_nobody(atomic, tmp_path):
+    os.mkfifo(tmp_path / ".tfkit.pipe.tmp")
+    with atomic(tmp_path / "target") as temporary:
+        (temporary / "x" if temporary.is_dir() else temporary).write_text("new")
+    assert sorted(os.listdir(tmp_path)) == [".tfkit.pipe.tmp", "target"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+def test_a_file_keeps_its_mode(mode, tmp_path, umask):
+    target = tmp_path / "target"
+    target.write_text("old")
+    target.chmod(mode)
+    with atomic_write(target) as temporary:
+        assert not temporary.stat().st_mode & 0o077  # What is not written yet is for nobody else.
+        temporary.write_text("new")
+    assert target.stat().st_mode & 0o777 == mode
+    assert target.read_text() == "new"
+
+
+def test_a_folder_keeps_its_mode(tmp_path):
+    (tmp_path / "target").mkdir(0o700)
+    with atomic_folder(tmp_path / "target"):
+        pass
+    assert (tmp_path / "target").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("atomic", [atomic_write, atomic_folder])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_what_a_link_leads_to_is_written(atomic, is_there, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    real, link = tmp_path / "elsewhere/real", tmp_path / "link"
+    link.symlink_to(real)
+    for _ in range(1 + is_there):
+        with atomic(link) as temporary:
+            (temporary / "x" if temporary.is_dir() else temporary).write_text("new")
+    assert link.is_symlink()
+    assert (real / "x" if real.is_dir() else real).read_text() == "new"
+    assert os.listdir(tmp_path / "elsewhere") == ["real"]
+
+
+def test_what_is_no_file_is_never_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("x")
+    for atomic, names in ((atomic_write, ("pipe", "folder")), (atomic_folder, ("pipe", "file"))):
+        for name in names:
+            message = f"{name}' is there already and is no"
+            with pytest.raises(FileExistsError, match=message), atomic(tmp_path / name):
+                raise AssertionError
+    message = "/dev/null' is there already and is no file"
+    with pytest.raises(FileExistsError, match=message), atomic_write("/dev/null"):
+        raise AssertionError
+    assert sorted(os.listdir(tmp_path)) == ["file", "folder", "pipe"]
+
+
 def test_a_folder_without_an_exchange_of_names(tmp_path, monkeypatch):
     monkeypatch.setattr("tfkit.saving.atomic._exchange", lambda one, other: False)
     for expected in ("old", "new"):

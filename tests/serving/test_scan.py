@@ -132,7 +132,7 @@ def vocabulary_from_a_variable_with_two_handles(graph):
         (read_where_a_request_says, "the operation RestoreV2"),
         (write_through_a_control_input, "the operation (MergeV2|SaveV2|Sharded)"),
         (write_when_loaded, "the operation (MergeV2|SaveV2|Sharded)"),
-        (write_when_restored, "the operation (MergeV2|SaveV2|Sharded)"),
+        (write_when_restored, "the operation (MergeV2|RestoreV2|SaveV2|Sharded)"),
         (restore_another_file, "the operation RestoreV2"),
         (vocabulary_is_no_asset, "a table reads a file that is no asset"),
         (vocabulary_from_a_variable_with_another_path, "a table reads a file that is no asset"),

@@ -105,6 +105,32 @@ def test_a_version_that_does_not_load_leaves_the_old_one(exports, tmp_path):
         wait_for(lambda: client("m:predict", ROWS)[0] == 404)
 
 
+def test_a_folder_without_variables_waits_until_it_is_complete(exports, tmp_path):
+    (one, first), (two, second) = exports
+    publish(one, tmp_path, 1)
+    with serving(tmp_path, poll=0.02) as client:
+        (tmp_path / "m" / "2").mkdir()
+        shutil.copy(two / "saved_model.pb", tmp_path / "m" / "2")
+        wait_for(lambda: states(client) == {1: "AVAILABLE", 2: "END"})
+        _, answer = client("m/versions/2")
+        assert "not complete" in answer["model_version_status"][0]["status"]["error_message"]
+        np.testing.assert_allclose(client("m:predict", ROWS)[1]["predictions"], first, rtol=1e-5)
+        shutil.copytree(two / "variables", tmp_path / "m" / "2" / "variables")
+        wait_for(lambda: states(client) == {1: "END", 2: "AVAILABLE"})
+        np.testing.assert_allclose(client("m:predict", ROWS)[1]["predictions"], second, rtol=1e-5)
+
+
+def test_the_newest_good_version_is_served(exports, tmp_path):
+    (one, first), (two, _) = exports
+    publish(one, tmp_path, 3)
+    publish(two, tmp_path, 20261122083000123456)  # TF Serving passes over it.
+    (tmp_path / "m" / "4").mkdir()
+    with serving(tmp_path, poll=0.02) as client:
+        wait_for(lambda: states(client) == {3: "AVAILABLE", 4: "END"})
+        np.testing.assert_allclose(client("m:predict", ROWS)[1]["predictions"], first, rtol=1e-5)
+        assert client("m/versions/20261122083000123456:predict", ROWS)[0] in (400, 404)
+
+
 def test_several_versions_and_models_that_come_later(exports, tmp_path):
     (one, first), (two, second) = exports
     with serving(tmp_path, poll=0.02, num_versions=2) as client:

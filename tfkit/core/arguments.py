@@ -9,7 +9,9 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit import nests, settings
+from tfkit.brief import brief
 from tfkit.masking import get_mask, set_mask
+from tfkit.names import did_you_mean
 from tfkit.symbolic import KerasTensor
 
 _TENSORS = (tf.Tensor, tf.Variable, tf.SparseTensor, tf.RaggedTensor, KerasTensor)
@@ -60,6 +62,39 @@ class CallSignature:
         if self.has_training:
             training = bound.get("training")
         return CallArguments(self, args, kwargs, bound, training)
+
+
+def check_name(name: Any) -> None:
+    """Refuses what cannot be the name of a layer."""
+    if name is not None and (not isinstance(name, str) or "/" in name):
+        raise ValueError(
+            "Argument `name` must be a string and cannot contain character `/`. "
+            f"Received: name={name} (of type {type(name).__name__})"
+        )
+
+
+def check_trainable(trainable: Any) -> None:
+    """Refuses what is neither true nor false."""
+    if not isinstance(trainable, bool):
+        raise ValueError(
+            "Expected `trainable` to be a boolean. "
+            f"Received: trainable={trainable} (of type {type(trainable).__name__})"
+        )
+
+
+def unknown_arguments(cls: type, given: dict[str, Any]) -> ValueError:
+    """The error for arguments of a constructor that its class does not have."""
+    known = {
+        name
+        for each in cls.__mro__
+        if "__init__" in vars(each) and each is not object
+        for name in inspect.signature(vars(each)["__init__"]).parameters
+    }
+    unknown = next(iter(given))
+    nearest = did_you_mean(unknown, sorted(known - {"self", "args", "kwargs"}))
+    return ValueError(
+        f"Unrecognized keyword arguments passed to {cls.__name__}: {brief(given)}.{nearest}"
+    )
 
 
 class CallArguments:

@@ -22,7 +22,27 @@ def convert(method: Callable[..., Any]) -> Callable[..., Any]:
     if tf.executing_eagerly() or not _is_users(getattr(method, "__func__", method)):
         return method
     enabled = ag_ctx.ControlStatusCtx(status=ag_ctx.Status.ENABLED)
-    return tf.__internal__.autograph.tf_convert(method, enabled)
+    converted = tf.__internal__.autograph.tf_convert(method, enabled)
+
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return converted(*args, **kwargs)
+        except Exception as error:
+            raised = _original(error)
+        raise raised  # Out of the handler, for its cause and context to stay the user's.
+
+    return call
+
+
+def _original(error: Exception) -> BaseException:
+    """What the user's code raised: AutoGraph raises another error with the lines in its message."""
+    original = error.__context__
+    if original is None or not hasattr(original, "ag_error_metadata"):
+        return error
+    del original.ag_error_metadata
+    original.ag_pass_through = True  # type: ignore[attr-defined]
+    return original
 
 
 @functools.lru_cache(maxsize=4096)

@@ -190,7 +190,7 @@ class _Trace:
                 run = self._in_xla.run if self._in_xla else self._run
             return run(tensors)
         except tf.errors.OpError as error:
-            raise kernel_errors.in_layer(error, self.watch.path_of) from None
+            raise kernel_errors.in_layer(error, self.watch.path_of, self._program.graph) from None
 
     def _run_recorded(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         return self._program(*tensors)

@@ -13,6 +13,7 @@ from tfkit.core.layer import Layer
 from tfkit.dtypes import standardize_dtype
 from tfkit.names import auto_name
 from tfkit.symbolic import KerasTensor, Node
+from tfkit.tracebacks import shortened
 
 
 class InputLayer(Layer):
@@ -163,6 +164,7 @@ def _is_size(size: Any) -> bool:
     return size is None or (isinstance(size, (int, np.integer)) and int(size) >= 0)
 
 
+@shortened
 def Input(
     shape: Any = None,
     batch_size: int | None = None,

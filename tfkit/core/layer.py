@@ -8,9 +8,25 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import constraints, dtype_policies, execution, forks, recomputation, regularizers
+from tfkit import (
+    constraints,
+    dtype_policies,
+    execution,
+    forks,
+    recomputation,
+    regularizers,
+    tracebacks,
+)
 from tfkit.core import building, claims, output_specs, tracking
-from tfkit.core.arguments import CallArguments, CallSignature, as_tensors, check_tensors
+from tfkit.core.arguments import (
+    CallArguments,
+    CallSignature,
+    as_tensors,
+    check_name,
+    check_tensors,
+    check_trainable,
+    unknown_arguments,
+)
 from tfkit.core.attributes import calling_layer
 from tfkit.core.autograph import convert
 from tfkit.core.compiled import DirectCalls
@@ -26,6 +42,7 @@ from tfkit.core.weights import by_position, check_may_add, make_weight
 from tfkit.names import auto_name
 from tfkit.serialization import deserialize_keras_object
 from tfkit.symbolic import Node, any_symbolic
+from tfkit.tracebacks import shortened
 
 
 class Layer(Copied, Stateful):
@@ -86,6 +103,7 @@ class Layer(Copied, Stateful):
         if "build" in vars(cls):
             cls.build = building.build_once(cls.build)  # type: ignore[method-assign]
 
+    @shortened
     def __init__(
         self,
         *,
@@ -100,16 +118,9 @@ class Layer(Copied, Stateful):
         input_dim = kwargs.pop("input_dim", None)
         input_shape = kwargs.pop("input_shape", None if input_dim is None else (input_dim,))
         if kwargs:
-            raise ValueError(
-                f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}"
-            )
-        if name is not None:
-            _check_name(name)
-        if not isinstance(trainable, bool):
-            raise ValueError(
-                "Expected `trainable` to be a boolean. "
-                f"Received: trainable={trainable} (of type {type(trainable).__name__})"
-            )
+            raise unknown_arguments(type(self), kwargs)
+        check_name(name)
+        check_trainable(trainable)
         self._name = name or auto_name(type(self).__name__)
         self._auto_named = name is None
         self._trainable = trainable
@@ -135,15 +146,19 @@ class Layer(Copied, Stateful):
             *args: tensors, arrays, symbolic tensors, or nests of these.
             **kwargs: further arguments of `call`; `training` and masks reach the layers inside.
         """
-        if forks.threads_are_lost:
-            forks.check(f"A call of layer '{self.name}'")
-        self._tfkit.called_by(current_frame())
-        args, kwargs = self._as_tensors(args, kwargs)
-        if any_symbolic(args, kwargs):
-            return self._record(args, kwargs)
-        if self._runs_directly():
-            return self._tfkit.direct(args, kwargs)
-        return self._forward(args, kwargs)
+        try:
+            if forks.threads_are_lost:
+                forks.check(f"A call of layer '{self.name}'")
+            self._tfkit.called_by(current_frame())
+            args, kwargs = self._as_tensors(args, kwargs)
+            if any_symbolic(args, kwargs):
+                return self._record(args, kwargs)
+            if self._runs_directly():
+                return self._tfkit.direct(args, kwargs)
+            return self._forward(args, kwargs)
+        except BaseException as error:
+            tracebacks.shorten(error)
+            raise
 
     def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The phases of a call, one after the other."""
@@ -255,6 +270,7 @@ class Layer(Copied, Stateful):
         """
         return output_specs.without_building(self, args, kwargs)
 
+    @shortened
     def compute_output_shape(self, *input_shapes: Any, **named_shapes: Any) -> Any:
         """Returns the shape of the outputs for inputs of the given shape or nest of shapes."""
         return output_specs.shape_of(self, input_shapes, named_shapes)
@@ -335,6 +351,7 @@ class Layer(Copied, Stateful):
         """What `add_loss` got in the latest call, here and inside, and the weights' regularization."""
         return tracking.losses_of(self)
 
+    @shortened
     def stateless_call(
         self,
         trainable_variables: Any,
@@ -368,7 +385,7 @@ class Layer(Copied, Stateful):
 
     @name.setter
     def name(self, name: str) -> None:
-        _check_name(name)
+        check_name(name)
         self._name, self._auto_named = name, False
 
     @property
@@ -439,6 +456,7 @@ class Layer(Copied, Stateful):
         return layer_config(self, overridden=type(self).get_config is not Layer.get_config)
 
     @classmethod
+    @shortened
     def from_config(cls, config: dict[str, Any]) -> Layer:
         """Returns a new layer with the arguments that `config` holds."""
         arguments = {name: deserialize_keras_object(value) for name, value in config.items()}
@@ -448,14 +466,7 @@ class Layer(Copied, Stateful):
         """Returns what `build_from_config` needs to make the weights again, without data."""
         return building.build_config(self)
 
+    @shortened
     def build_from_config(self, config: dict[str, Any]) -> None:
         """Makes the weights as they were when `get_build_config` gave `config`."""
         building.build_from_config(self, config)
-
-
-def _check_name(name: Any) -> None:
-    if not isinstance(name, str) or "/" in name:
-        raise ValueError(
-            "Argument `name` must be a string and cannot contain character `/`. "
-            f"Received: name={name} (of type {type(name).__name__})"
-        )

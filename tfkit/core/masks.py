@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import tensorflow as tf
 
+from tfkit.frames import warn
 from tfkit.masking import get_mask, set_mask
 
 
@@ -17,12 +17,11 @@ def attach_mask(layer: Any, inputs: Any, outputs: Any, mask: Any) -> None:
     """
     if not layer.supports_masking:
         if mask is not None and not layer._tfkit.signature.mask_names:
-            warnings.warn(
+            warn(
                 f"Layer '{layer.path}' (of type {type(layer).__name__}) was passed an input with a mask, "
                 "but it does not support masking: layers after it will not see the mask. Set "
                 "`self.supports_masking = True` in its `__init__()` to pass the mask on unchanged, or "
-                "define `compute_mask()`.",
-                stacklevel=4,
+                "define `compute_mask()`."
             )
         return
     tensors = tf.nest.flatten(outputs)

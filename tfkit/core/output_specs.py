@@ -36,6 +36,9 @@ def without_building(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 def shape_of(layer: Any, shapes: tuple[Any, ...], named_shapes: dict[str, Any]) -> Any:
     """The shapes of the outputs for inputs of the given shapes, by a trace of a copy that is thrown away."""
+    if not shapes and "input_shape" in named_shapes:  # Of the first argument, whatever its name.
+        named_shapes = dict(named_shapes)
+        shapes = (named_shapes.pop("input_shape"),)
     dtype = layer.input_dtype
     inputs = tuple(building.symbolic_from_shapes(shape, dtype) for shape in shapes)
     named = {

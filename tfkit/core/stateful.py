@@ -13,6 +13,7 @@ from tfkit.core import attributes, tracking
 from tfkit.core.state import LayerState
 from tfkit.core.weights import assign_all, load_own
 from tfkit.metrics import Metric
+from tfkit.tracebacks import shortened
 
 
 class Stateful(tf.Module):
@@ -150,6 +151,7 @@ class Stateful(tf.Module):
         """Returns the values of `weights`."""
         return [weight.numpy() for weight in self.weights]
 
+    @shortened
     def set_weights(self, weights: list[Any]) -> None:
         """Assigns values to `weights`, all or none.
 
@@ -166,6 +168,7 @@ class Stateful(tf.Module):
         for index, weight in enumerate(tracking.own_weights(self)):
             store[str(index)] = weight.numpy()
 
+    @shortened
     def load_own_variables(self, store: Any) -> None:
         """Assigns the weights that `save_own_variables` has put into `store`."""
         load_own(self, store)

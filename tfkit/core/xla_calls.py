@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
+from tfkit.frames import warn
 from tfkit.guards.guarded_function import GuardedFunction
 from tfkit.shared_programs import SharedProgram
 
@@ -71,8 +71,7 @@ class XlaCall:
     def _warn_once(self) -> None:
         if not self._has_warned:
             self._has_warned = True
-            warnings.warn(
+            warn(
                 "`jit_compile=True`, but a call that a GradientTape records runs without XLA: it has a check "
-                "of values that are computed inside of it. `fit()` compiles such a model.",
-                stacklevel=2,
+                "of values that are computed inside of it. `fit()` compiles such a model."
             )

@@ -6,3 +6,4 @@ from tfkit.export.examples import classify as classify
 from tfkit.export.examples import regress as regress
 from tfkit.export.loading import load as load
 from tfkit.export.serving import to_serving as to_serving
+from tfkit.export.verification import VerificationError as VerificationError

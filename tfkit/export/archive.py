@@ -45,6 +45,7 @@ class ExportArchive:
         self._collections: dict[str, list[tf.Variable]] = {}
         self._tracked: dict[int, tuple[tf.Variable, bool]] = {}
         self._known: dict[int, tuple[tf.Variable, bool]] = {}
+        self._layers: list[Any] = []
         self._resources: list[Any] = []
 
     # --- What goes in -------------------------------------------------------------------------------
@@ -78,6 +79,7 @@ class ExportArchive:
 
     def know(self, layer: Any) -> None:
         """Notes which variables of a layer are trained, and their order, should endpoints use them."""
+        self._layers.append(layer)
         for variable, trained in tracking.variables_of(layer, seeds=False):
             self._known[id(variable)] = variable, trained
 
@@ -190,6 +192,17 @@ class ExportArchive:
     def non_trainable_variables(self) -> list[tf.Variable]:
         """Those of `variables` that training leaves alone."""
         return [variable for variable, trained in self._tracked.values() if not trained]
+
+    @property
+    def state(self) -> list[tf.Variable]:
+        """All variables that a call of an endpoint may read or change, seeds among them."""
+        used = captured_variables(endpoint.signature for endpoint in self.endpoints.values())
+        known = [
+            each for layer in self._layers for each, _ in tracking.variables_of(layer, seeds=True)
+        ]
+        return list(
+            {id(variable): variable for variable in [*self.variables, *known, *used]}.values()
+        )
 
     # --- What comes out -----------------------------------------------------------------------------
 

@@ -23,6 +23,10 @@ class ExampleFunction:
         features: `tf.io` feature configuration for each input of the model, by name.
         method_name: the kind of request.
         answer: the outputs of the signature for the output of the model.
+
+    Attributes:
+        inputs: specs of the model's input tensors by name.
+        features: the feature of each.
     """
 
     def __init__(
@@ -38,11 +42,11 @@ class ExampleFunction:
         self._specs = call_specs(layer)
         names = input_names(self._specs)
         specs = tf.nest.flatten(list(self._specs.values()))
-        self._inputs = dict(zip(names, specs, strict=True))
+        self.inputs = dict(zip(names, specs, strict=True))
         self.features = features or {
-            name: _feature(name, spec) for name, spec in self._inputs.items()
+            name: _feature(name, spec) for name, spec in self.inputs.items()
         }
-        if self.features.keys() != self._inputs.keys():
+        if self.features.keys() != self.inputs.keys():
             raise ValueError(
                 f"Model '{layer.name}' has the inputs {names}: expected a feature for each. "
                 f"Received: {list(self.features)}"
@@ -51,7 +55,7 @@ class ExampleFunction:
     def __call__(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         """What the signature answers to a vector of serialized examples."""
         parsed = tf.io.parse_example(inputs, self.features)
-        tensors = [_cast(parsed[name], spec.dtype) for name, spec in self._inputs.items()]
+        tensors = [_cast(parsed[name], spec.dtype) for name, spec in self.inputs.items()]
         packed = tf.nest.pack_sequence_as(list(self._specs.values()), tensors)
         arguments = dict(zip(self._specs, packed, strict=True))
         outputs = tf.nest.flatten(self._layer(**arguments, training=False))

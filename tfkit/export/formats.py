@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.eager import context
 
 from tfkit.export.archive import DEFAULT
 from tfkit.export.endpoints import layer_endpoint
@@ -64,12 +65,19 @@ def export_stablehlo(
         for spec in endpoint.specs
     ]
     function = tf.function(endpoint.signature, jit_compile=True)
-    text = function.experimental_get_compiler_ir(**dict(zip(endpoint.inputs, specs, strict=True)))(
-        stage="stablehlo"
-    )
+    named = dict(zip(endpoint.inputs, specs, strict=True))
+    _register_functions(function.get_concrete_function(**named))
+    text = function.experimental_get_compiler_ir(**named)(stage="stablehlo")
     with atomic_write(filepath) as temporary:
         temporary.write_text(text, encoding="utf-8")
     _say(filepath, verbose)
+
+
+def _register_functions(function: Any) -> None:
+    """Makes the functions that a trace calls known to TensorFlow, as its first run would: a loop's body."""
+    for definition in function.graph.as_graph_def().library.function:
+        if not context.context().has_function(definition.signature.name):
+            context.context().add_function_def(definition)
 
 
 def export_litert(

@@ -15,6 +15,7 @@ from tfkit.export.archive import DEFAULT
 from tfkit.export.captures import captured_variables
 from tfkit.export.saved_model import ENDPOINT
 from tfkit.export.scan import check_saved_model
+from tfkit.tracebacks import shortened
 
 
 class TFSMLayer(Layer):
@@ -175,6 +176,7 @@ def _by_name(variables: list[tf.Variable], loaded: Any) -> dict[str, tf.Variable
     return kept
 
 
+@shortened
 def load(filepath: Any, endpoint: str | None = None, trusted: bool = False) -> TFSMLayer:
     """The model in a SavedModel as a layer, to be used, trained further and exported again.
 

@@ -41,6 +41,9 @@ def samples_by_endpoint(endpoints: dict[str, Endpoint], sample: Any) -> dict[str
 
 def made_up(endpoint: Endpoint) -> dict[str, np.ndarray]:
     """Input tensors by name that have the right dtypes and shapes, and say nothing."""
+    if isinstance(endpoint.call, ExampleFunction):
+        inputs = {name: _made_up(spec) for name, spec in endpoint.call.inputs.items()}
+        return {"inputs": endpoint.call.serialize(inputs)}
     return {
         name: _made_up(spec) for name, spec in zip(endpoint.inputs, endpoint.specs, strict=True)
     }

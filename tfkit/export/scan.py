@@ -8,23 +8,14 @@ from __future__ import annotations
 
 import functools
 import os
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tensorflow.python.saved_model.loader_impl import parse_saved_model
 
+from tfkit.export.allowed_operations import is_allowed
 from tfkit.saving.errors import LoadError
 
-# By names, so that later versions of an operation are refused as well. Beside the obvious: operations on
-# protocol messages read descriptors from files, debug operations write to URLs, some samplers read
-# vocabularies, XLA calls name functions in the process.
-_REFUSED = re.compile(
-    r"PyFunc|File|Dataset|Iterator|Reader|RecordInput|ImportEvent|Summary|Snapshot|Dump|Debug|^Copy(Host)?$"
-    r"|ImmutableConst|VocabRemapping|LoadAndRemap|UnigramCandidateSampler|Skipgram|codeProto"
-    r"|Rpc|RemoteCall|Bigtable|Sql|Collective|^_?(Host)?Send$|^_?(Host)?Recv$|TPU|Tpu|TRT|Worker"
-    r"|XlaCallModule|XlaCustomCall|XlaHost|XlaLaunch|XlaCompile|Mlir|Abort|Save|Restore|Checkpoint"
-)
 _SAVERS = {"SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename"}
 _TEXT_FILE_TABLE = {"InitializeTableFromTextFile", "InitializeTableFromTextFileV2"}
 _CALLS = {"PartitionedCall", "StatefulPartitionedCall"}
@@ -34,8 +25,8 @@ _STREAMS = {b"stdout", b"stderr", b"log(info)", b"log(warning)", b"log(error)"}
 def check_saved_model(folder: str) -> None:
     """Refuses a SavedModel with operations on files, other machines, processes or Python.
 
-    Two uses of files are fine. Functions that save and restore the variables, which nothing else calls; and
-    tables that read their vocabulary from the model's own assets.
+    Two uses of files are fine. What saves and restores the variables, which only the SavedModel's saver
+    runs; and tables that read their vocabulary from the model's own assets.
 
     Args:
         folder: the SavedModel.
@@ -55,9 +46,9 @@ def check_saved_model(folder: str) -> None:
             if not graph.reads_asset(where, node):
                 raise _refusal(folder, f"a table reads a file that is no asset, in {where}")
         elif node.op in _SAVERS:
-            if where in graph.callable:
+            if not graph.only_saves(where, node):
                 raise _refusal(folder, f"the operation {node.op} in {where}")
-        elif _REFUSED.search(node.op):
+        elif not graph.calls_function(node) and not is_allowed(node.op):
             raise _refusal(folder, f"the operation {node.op} in {where}")
         elif node.op == "PrintV2" and node.attr["output_stream"].s not in _STREAMS | {b""}:
             raise _refusal(folder, f"it prints to a file, in {where}")
@@ -78,33 +69,80 @@ def _refusal(folder: str, what: str) -> LoadError:
     )
 
 
-class _Graph:
-    """The functions of a SavedModel and how they call each other.
+_MAIN = "the main graph"
 
-    Attributes:
-        callable: names of the functions that a loaded model can call.
-    """
+
+class _Graph:
+    """The functions of a SavedModel and how they call each other."""
 
     def __init__(self, meta_graph: Any) -> None:
-        self._main = meta_graph.graph_def.node
-        library = meta_graph.graph_def.library
+        self._main = {node.name: node for node in meta_graph.graph_def.node}
+        self._saver = meta_graph.saver_def
+        self._signatures = meta_graph.signature_def
         self._objects = meta_graph.object_graph_def
-        self._functions = {each.signature.name: each for each in library.function}
+        self._library = meta_graph.graph_def.library
+        self._functions = {each.signature.name: each for each in self._library.function}
+
+    @functools.cached_property
+    def _callable(self) -> set[str]:
+        """The functions that a loaded model can call, or that TensorFlow may call in their place."""
         roots = [*self._objects.concrete_functions]
-        roots += [each.gradient_func for each in library.gradient]
-        roots += [each.gradient_func for each in library.registered_gradients]
-        self.callable: set[str] = set()
+        for node in self._objects.nodes:
+            roots += node.function.concrete_functions
+            roots.append(node.bare_concrete_function.concrete_function_name)
+        for gradient in (*self._library.gradient, *self._library.registered_gradients):
+            roots.append(gradient.gradient_func)
+        roots += [each for each, it in self._functions.items() if "api_implements" in it.attr]
+        outputs = [
+            info.name for each in self._signatures.values() for info in each.outputs.values()
+        ]
+        roots += self._called_in_main(outputs)
+        return self._reached(roots)
+
+    @functools.cached_property
+    def _saving(self) -> set[str]:
+        """The functions that the saver runs."""
+        saver = self._saver
+        ends = [saver.filename_tensor_name, saver.save_tensor_name, saver.restore_op_name]
+        return self._reached(self._called_in_main(ends))
+
+    def _called_in_main(self, ends: Iterable[str]) -> list[str]:
+        """The functions that the main graph calls for some of its tensors or operations."""
+        left, seen, called = [_operation(name) for name in ends], set(), []
+        while left:
+            node = self._main.get(left.pop())
+            if node is not None and node.name not in seen:
+                seen.add(node.name)
+                left += map(_operation, node.input)
+                called += _called(node)
+        return called
+
+    def _reached(self, roots: list[str]) -> set[str]:
+        """The functions among `roots`, and those that they call."""
+        found: set[str] = set()
         while roots:
             name = roots.pop()
-            if name in self._functions and name not in self.callable:
-                self.callable.add(name)
+            if name in self._functions and name not in found:
+                found.add(name)
                 for node in self._functions[name].node_def:
                     roots += _called(node)
+        return found
+
+    def only_saves(self, where: str, node: Any) -> bool:
+        """Whether nothing but the saver runs a node."""
+        if where == _MAIN:
+            # Python runs nothing of the main graph; what C++ runs of it is asked when it is served.
+            return True
+        return where in self._saving - self._callable
+
+    def calls_function(self, node: Any) -> bool:
+        """Whether a node's operation is a function of the SavedModel."""
+        return node.op in self._functions
 
     def nodes(self) -> Iterator[tuple[str, Any]]:
         """All nodes, with the name of the function that each stands in."""
-        for node in self._main:
-            yield "the main graph", node
+        for node in self._main.values():
+            yield _MAIN, node
         for name, function in self._functions.items():
             for node in function.node_def:
                 yield name, node
@@ -142,11 +180,16 @@ class _Graph:
     def _callers(self) -> dict[str, list[tuple[str, Any]]]:
         """The calls of each function that a loaded model can reach."""
         callers: dict[str, list[tuple[str, Any]]] = {}
-        for name in self.callable:
+        for name in self._callable:
             for node in self._functions[name].node_def:
                 for callee in _called(node):
                     callers.setdefault(callee, []).append((name, node))
         return callers
+
+
+def _operation(name: str) -> str:
+    """`^a` and `a:1` -> `a`."""
+    return name.lstrip("^").partition(":")[0]
 
 
 def _called(node: Any) -> list[str]:

@@ -10,27 +10,25 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
-import tempfile
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit.export.archive import DEFAULT, ExportArchive
+from tfkit.export.json_dtypes import warn_of_others
 from tfkit.export.samples import made_up, samples_by_endpoint
 from tfkit.export.saved_model import archive_of
-from tfkit.export.verification import Case, expected, verify
+from tfkit.export.verification import Case, expected, unchanged, verify
+from tfkit.export.versions import LARGEST, versions_in
 from tfkit.export.warmup import read_warmup, write_warmup
-from tfkit.saving.atomic import sync, sync_tree
+from tfkit.saving.atomic import sync, sync_tree, temporary_folder
+from tfkit.tracebacks import shortened
 
-_TEMPORARY = ".tfkit-"
-_ABANDONED = 24 * 3600.0  # seconds after which a temporary folder is nobody's
 _TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
 
 
+@shortened
 def to_serving(
     model: Any,
     base_dir: Any,
@@ -87,25 +85,25 @@ def to_serving(
     cases, requests = _cases(archive, warmup)
 
     folder.mkdir(parents=True, exist_ok=True)
-    _remove_abandoned(folder)
-    with _temporary(folder) as temporary:
+    with temporary_folder(folder) as temporary:
         written = temporary / "model"
         archive.write_into(written)
         if requests:
             write_warmup(written, folder.name, requests)
             cases += read_warmup(written)
-        verify(written, {**archive.endpoints, DEFAULT: archive.default}, cases)
+        verify(written, {**archive.endpoints, DEFAULT: archive.default}, cases, archive.state)
         sync_tree(written)
         published = _publish(written, folder, version)
     if keep is not None:
         _prune(folder, keep, published)
+    warn_of_others(archive.endpoints)
     return published
 
 
 def _model_folder(base_dir: Any, name: str | None) -> Path:
-    if not name or name.startswith(".") or "/" in name:
+    if not name or name.startswith(".") or "/" in name or ":" in name:
         raise ValueError(
-            "Expected `name`: the name of the served model, without slash and no dot in front. "
+            "Expected `name`: the name of the served model, without slash or colon and no dot in front. "
             f"Received: name={name!r}"
         )
     return Path(os.path.abspath(base_dir), name)
@@ -113,9 +111,13 @@ def _model_folder(base_dir: Any, name: str | None) -> Path:
 
 def _check_numbers(folder: Path, version: int | None, keep: int | None) -> None:
     for what, number in (("version", version), ("keep", keep)):
-        if number is not None and (not isinstance(number, int) or number < 1):
-            raise ValueError(f"Expected `{what}` of 1 or more. Received: {what}={number!r}")
-    if version is not None and version in _versions(folder):
+        is_number = isinstance(number, int) and not isinstance(number, bool)
+        if number is not None and not (is_number and 1 <= number <= LARGEST):
+            raise ValueError(
+                f"Expected `{what}`: an integer from 1 to {LARGEST}, the largest that TF Serving can read. "
+                f"Received: {what}={number!r}"
+            )
+    if version is not None and version in versions_in(folder):
         raise FileExistsError(f"Version {version} is there already: {folder / str(version)}")
 
 
@@ -130,7 +132,8 @@ def _cases(
         if inputs is None:
             inputs = made_up(endpoint)
             try:
-                expected(endpoint, inputs)
+                with unchanged(archive.state):
+                    expected(endpoint, inputs)
             except (tf.errors.OpError, ValueError) as error:
                 raise ValueError(
                     f"Cannot check endpoint '{name}' with made-up inputs: {error}. Pass a sample, as "
@@ -146,25 +149,19 @@ def _cases(
 # --- Folders ------------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def _temporary(folder: Path) -> Iterator[Path]:
-    """A folder on the same file system, whose name is no number."""
-    with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=folder) as temporary:
-        yield Path(temporary)
-
-
-def _versions(folder: Path) -> dict[int, Path]:
-    """The versions in a folder by number; TF Serving reads `007` as 7."""
-    if not folder.is_dir():
-        return {}
-    entries = [Path(entry.path) for entry in os.scandir(folder)]
-    return {int(path.name): path for path in entries if path.name.isascii() and path.name.isdigit()}
+def _next(folder: Path) -> int:
+    newest = max(versions_in(folder), default=0)
+    if newest == LARGEST:
+        raise ValueError(
+            f"There is no version after {LARGEST}, which is in {folder}. Remove it, or pass `version`."
+        )
+    return newest + 1
 
 
 def _publish(written: Path, folder: Path, version: int | None) -> Path:
     """Gives a finished folder its number. A number that another exporter took meanwhile is refused."""
     while True:
-        target = folder / str(version or max(_versions(folder), default=0) + 1)
+        target = folder / str(version or _next(folder))
         try:
             os.rename(written, target)  # Fails where there is a folder with something in it.
         except OSError as error:
@@ -179,17 +176,8 @@ def _publish(written: Path, folder: Path, version: int | None) -> Path:
 
 def _prune(folder: Path, keep: int, published: Path) -> None:
     """Takes all but the newest versions away, never the one that was just published."""
-    versions = _versions(folder)
+    versions = versions_in(folder)
     for number in sorted(versions)[:-keep]:
         if versions[number] != published:
-            with _temporary(folder) as temporary, contextlib.suppress(FileNotFoundError):
+            with temporary_folder(folder) as temporary, contextlib.suppress(FileNotFoundError):
                 os.rename(versions[number], temporary / "model")
-
-
-def _remove_abandoned(folder: Path) -> None:
-    """Removes what exporters that were killed have left."""
-    for entry in os.scandir(folder):
-        if entry.name.startswith(_TEMPORARY) and entry.is_dir(follow_symlinks=False):
-            with contextlib.suppress(FileNotFoundError):
-                if time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED:
-                    shutil.rmtree(entry.path, ignore_errors=True)

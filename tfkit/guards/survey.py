@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
+from tfkit.frames import warn
 from tfkit.function_defs import functions_in
 from tfkit.guards.bounds import Bounds, bound_of
 from tfkit.guards.known_values import KnownValues
@@ -57,11 +57,10 @@ class DroppedCheck:
 
     def warn(self, path_of: Callable[[list[str]], str | None]) -> None:
         """Says that XLA compiles the operation all the same."""
-        warnings.warn(
+        warn(
             f"`jit_compile=True`, and XLA drops {self.described(path_of)}: the model goes on where "
             "TensorFlow's kernel would raise an error. Pass `jit_compile='auto'` to `compile()`, or check "
-            "the values before.",
-            stacklevel=3,
+            "the values before."
         )
 
 

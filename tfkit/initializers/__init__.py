@@ -27,6 +27,7 @@ from tfkit.initializers.random import RandomNormal as RandomNormal
 from tfkit.initializers.random import RandomUniform as RandomUniform
 from tfkit.initializers.random import TruncatedNormal as TruncatedNormal
 from tfkit.initializers.random import VarianceScaling as VarianceScaling
+from tfkit.tracebacks import shortened
 
 constant = Constant
 glorot_normal = GlorotNormal
@@ -78,6 +79,7 @@ registry.register_builtins(
 )
 
 
+@shortened
 def get(identifier: Any) -> Any:
     """Returns the initializer that a name, a configuration, a class, a callable or an array stands for.
 
@@ -110,6 +112,7 @@ def serialize(initializer: Any) -> Any:
     return serialization.serialize_keras_object(initializer)
 
 
+@shortened
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
     """Returns the initializer that a configuration describes."""
     return serialization.deserialize_keras_object(config, custom_objects, kind="initializers")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit import constraints, initializers, regularizers
 from tfkit.core.layer import Layer
+from tfkit.frames import warn
 from tfkit.layers.checks import check_absent, check_positive_integer
 from tfkit.layers.sparse import dense
 
@@ -79,7 +79,7 @@ class Embedding(Layer):
             quantization_config=quantization_config,
         )
         if kwargs.pop("input_length", None) is not None:
-            warnings.warn("Argument `input_length` is deprecated. Just remove it.", stacklevel=2)
+            warn("Argument `input_length` is deprecated. Just remove it.")
         super().__init__(**kwargs)
         self.input_dim = input_dim
         self.output_dim = output_dim

@@ -16,6 +16,11 @@ from tfkit.masking import get_mask
 
 def _refusal(layer: Layer, expected: str, inputs: Any) -> ValueError:
     shapes = [tuple(x.shape) if hasattr(x, "shape") else x for x in tf.nest.flatten(inputs)]
+    if tf.is_tensor(inputs):
+        return ValueError(
+            f"Layer '{layer.path}' (of type {type(layer).__name__}) should be called on {expected}, such as "
+            f"`layer([a, b])`. Received: a single tensor of shape {shapes[0]}"
+        )
     return ValueError(
         f"Layer '{layer.path}' (of type {type(layer).__name__}) should be called on {expected}. "
         f"Received: {type(inputs).__name__} of shapes {shapes}"

@@ -59,6 +59,7 @@ from tfkit.losses.segmentation import tversky as tversky
 from tfkit.losses.similarity import Circle as Circle
 from tfkit.losses.similarity import circle as circle
 from tfkit.losses.wrapper import LossFunctionWrapper as LossFunctionWrapper
+from tfkit.tracebacks import shortened
 
 registry.register_builtins(
     "losses",
@@ -127,6 +128,7 @@ registry.register_builtins(
 )
 
 
+@shortened
 def get(identifier: Any) -> Any:
     """Returns the loss or loss function that a name, a configuration, a class or a callable stands for.
 
@@ -145,6 +147,7 @@ def serialize(loss: Any) -> Any:
     return serialization.serialize_keras_object(loss)
 
 
+@shortened
 def deserialize(name: Any, custom_objects: dict[str, Any] | None = None) -> Any:
     """Returns the loss or loss function that a configuration describes."""
     return serialization.deserialize_keras_object(name, custom_objects, kind="losses")

@@ -12,6 +12,7 @@ from tfkit.losses.reduction import reduce_weighted_values, standardize_reduction
 from tfkit.losses.tensors import as_tensor
 from tfkit.masking import get_mask
 from tfkit.names import auto_name
+from tfkit.tracebacks import shortened
 
 
 class Loss(watching.Watched):
@@ -66,6 +67,7 @@ class Loss(watching.Watched):
         """The float type that the loss computes in."""
         return self._dtype
 
+    @shortened
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> tf.Tensor:
         """The loss.
 
@@ -79,6 +81,11 @@ class Loss(watching.Watched):
         in_mask = get_mask(y_pred)
         y_true, y_pred = self._convert(y_true), self._convert(y_pred)
         losses = self.call(y_true, y_pred)
+        if losses is None:
+            raise ValueError(
+                f"Loss '{self.name}' returned None. Expected a tensor, one loss per sample: end the function "
+                "with `return`."
+            )
         out_mask = get_mask(losses)
         if in_mask is not None and out_mask is not None:
             mask = in_mask & out_mask

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import tensorflow as tf
 
+from tfkit.frames import warn
 from tfkit.losses.likelihood import clip_probabilities, find_logits, smooth_labels
 from tfkit.losses.tensors import as_tensors, check_class_ids, check_same_shape
 from tfkit.losses.wrapper import FunctionLoss
@@ -20,13 +20,29 @@ def _check_axis(axis: Any) -> None:
         raise ValueError(f"`axis` must be an integer. Received: axis={axis}")
 
 
+def _check_one_hot(y_true: Any, y_pred: Any) -> None:
+    """Refuses class ids in the place of one-hot labels."""
+    targets, scores = (getattr(each, "shape", None) for each in (y_true, y_pred))
+    if targets is None or scores is None:
+        return
+    targets, scores = tf.TensorShape(targets), tf.TensorShape(scores)
+    if targets.rank is None or scores.rank is None or not scores.rank or scores[-1] in (None, 1):
+        return
+    if targets.rank == scores.rank - 1 or (targets.rank == scores.rank and targets[-1] == 1):
+        raise ValueError(
+            "One-hot labels must have the shape of the predictions. "
+            f"Received: y_true of shape {targets} and y_pred of shape {scores}. For class ids use "
+            "`sparse_categorical_crossentropy`, or turn them into one-hot labels with "
+            "`utils.to_categorical`."
+        )
+
+
 def _warn_of_single_class(y_pred: tf.Tensor) -> None:
     if y_pred.shape[-1] == 1:
-        warnings.warn(
+        warn(
             "A categorical loss got predictions of one class only, of shape "
             f"{y_pred.shape}. For two classes use `binary_crossentropy`.",
             SyntaxWarning,
-            stacklevel=3,
         )
 
 
@@ -60,6 +76,7 @@ def categorical_crossentropy(
         array([0.6931472], dtype=float32)
     """
     _check_axis(axis)
+    _check_one_hot(y_true, y_pred)
     y_true, y_pred = as_tensors(y_true, y_pred)
     check_same_shape(y_true, y_pred)
     _warn_of_single_class(y_pred)

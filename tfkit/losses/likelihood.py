@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit import config
+from tfkit.frames import warn
 
 
 def find_logits(y_pred: tf.Tensor, from_logits: bool, op_type: str) -> tuple[tf.Tensor, bool]:
@@ -26,10 +26,9 @@ def find_logits(y_pred: tf.Tensor, from_logits: bool, op_type: str) -> tuple[tf.
     if logits is None:
         return y_pred, from_logits
     if from_logits:
-        warnings.warn(
+        warn(
             f"A loss got `from_logits=True` and the output of a {op_type}, which is no logits. "
-            f"Remove the {op_type} from the model, or say `from_logits=False`.",
-            stacklevel=3,
+            f"Remove the {op_type} from the model, or say `from_logits=False`."
         )
     return logits, True
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfkit import copying, dtype_policies, initializers, nests, settings, watching
 from tfkit.names import auto_name
+from tfkit.tracebacks import shortened
 from tfkit.variables import lent, make_variable
 
 
@@ -142,6 +143,7 @@ class Metric(watching.Watched, tf.Module):
         for variable in self.variables:
             variable.assign(tf.zeros_like(variable))
 
+    @shortened
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Adds a batch to the state and returns the value so far."""
         self._check_super_called()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import tensorflow as tf
 
 from tfkit import settings
 from tfkit.dtypes import is_int
+from tfkit.frames import warn
 from tfkit.metrics.base import Metric
 
 
@@ -87,11 +87,10 @@ class IoU(Metric):
         y_pred = tf.reshape(tf.cast(y_pred, tf.int64), [-1])
         weights = tf.convert_to_tensor(1 if sample_weight is None else sample_weight)
         if weights.dtype.is_floating and is_int(self.dtype):
-            warnings.warn(
+            warn(
                 f"Weights of dtype {weights.dtype.name} are rounded towards zero, because "
                 f"{self.name} counts in {self.dtype}. Pass integer weights, or make the metric "
-                'with `dtype="float32"`.',
-                stacklevel=2,
+                'with `dtype="float32"`.'
             )
         weights = tf.cast(weights, self.dtype)
         if weights.shape.rank > 1:

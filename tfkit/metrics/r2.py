@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import tensorflow as tf
 
+from tfkit.frames import warn
 from tfkit.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.metrics.base import Metric
 
@@ -119,11 +119,10 @@ class R2Score(Metric):
         """`1 - (1 - R2) (n - 1) / (n - p - 1)`; the score itself where n is too small for that."""
         freedom = self.num_samples - self.num_regressors - 1
         if tf.executing_eagerly() and freedom <= 0:
-            warnings.warn(
+            warn(
                 f"The adjusted R2 score needs more than {self.num_regressors + 1} values for "
                 f"num_regressors={self.num_regressors}; giving the plain score. "
-                f"Received: {int(self.num_samples)} values",
-                stacklevel=3,
+                f"Received: {int(self.num_samples)} values"
             )
         adjusted = 1 - (1 - score) * tf.math.divide_no_nan(self.num_samples - 1, freedom)
         return tf.where(freedom > 0, adjusted, score)

@@ -13,8 +13,10 @@ from tfkit.core.input_layer import InputLayer
 from tfkit.models.model import Functional
 from tfkit.models.sequential import Sequential
 from tfkit.symbolic import KerasTensor
+from tfkit.tracebacks import shortened
 
 
+@shortened
 def clone_model(
     model: Any,
     input_tensors: Any = None,

@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit import settings
+from tfkit.brief import brief
 from tfkit.core.input_layer import Input, InputLayer
 from tfkit.core.layer import Layer
 from tfkit.symbolic import KerasTensor, Node, symbolic_leaves
@@ -37,7 +38,7 @@ class Graph:
             if not flat or len(flat) != len(tf.nest.flatten(given)):
                 raise ValueError(
                     f"All `{kind}` values must be KerasTensors, from `Input(...)` and calls on it. "
-                    f"Received: {kind}={given}"
+                    f"Received: {kind}={brief(given)}"
                 )
         self.nodes = _in_order(self.flat_inputs, self.flat_outputs)
         floats = [

@@ -29,6 +29,7 @@ from tfkit.saving.matching import LoadReport, Rename
 from tfkit.saving.weights import save_weights
 from tfkit.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.symbolic import KerasTensor
+from tfkit.tracebacks import shortened
 from tfkit.training.cache import Programs
 from tfkit.training.compile_settings import CompileSettings
 from tfkit.training.trainer import Trainer
@@ -76,6 +77,7 @@ class Model(Trainer, Layer):
         object.__setattr__(model, "_tfkit_settings", CompileSettings())
         return model
 
+    @shortened
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         inputs = kwargs.pop("inputs", args[0] if args else None)
         outputs = kwargs.pop("outputs", args[1] if len(args) > 1 else None)
@@ -200,6 +202,7 @@ class Model(Trainer, Layer):
             "layers under another name."
         )
 
+    @shortened
     def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
         """Returns the layer inside with this name, or at this index of `layers`.
 
@@ -233,6 +236,7 @@ class Model(Trainer, Layer):
             f"No such layer: {name}. Existing layers are: {names}.{did_you_mean(name, names)}"
         )
 
+    @shortened
     def summary(
         self,
         line_length: int | None = None,
@@ -268,6 +272,7 @@ class Model(Trainer, Layer):
 
     # --- Files --------------------------------------------------------------------------------------
 
+    @shortened
     def save(self, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
         """Writes configuration, weights and optimizer state to one file, whole or not at all.
 
@@ -278,6 +283,7 @@ class Model(Trainer, Layer):
         """
         save_model(self, filepath, overwrite, **kwargs)
 
+    @shortened
     def save_weights(
         self,
         filepath: Any,
@@ -298,6 +304,7 @@ class Model(Trainer, Layer):
         """
         save_weights(self, filepath, overwrite, max_shard_size, objects_to_skip=objects_to_skip)
 
+    @shortened
     def load_weights(
         self,
         filepath: Any,
@@ -326,6 +333,7 @@ class Model(Trainer, Layer):
             self, filepath, skip_mismatch, by_name, rename, objects_to_skip=objects_to_skip
         )
 
+    @shortened
     def export(
         self,
         filepath: Any,
@@ -355,6 +363,7 @@ class Model(Trainer, Layer):
         """Returns what `compile` was given, as data; `None` before `compile`."""
         return serialize_keras_object(self._tfkit_settings.arguments()) if self.compiled else None
 
+    @shortened
     def compile_from_config(self, config: dict[str, Any]) -> None:
         """Compiles the model as it was when `get_compile_config` gave `config`.
 
@@ -415,6 +424,7 @@ class Model(Trainer, Layer):
         return {"name": self.name, "trainable": self.trainable, **graph_to_config(self._graph)}
 
     @classmethod
+    @shortened
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
         """A new model with the layers and arguments of a configuration.
 
@@ -476,6 +486,7 @@ class Functional(Model, metaclass=_IsDescribed):
         (None, 2)
     """
 
+    @shortened
     def __init__(
         self, inputs: Any = None, outputs: Any = None, name: str | None = None, **kwargs: Any
     ) -> None:

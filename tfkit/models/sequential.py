@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import tensorflow as tf
@@ -13,9 +12,11 @@ from tfkit.core.arguments import CallArguments
 from tfkit.core.context import CallFrame
 from tfkit.core.input_layer import InputLayer
 from tfkit.core.layer import Layer
+from tfkit.frames import warn
 from tfkit.models.graph import Graph
 from tfkit.models.model import Model
 from tfkit.symbolic import KerasTensor
+from tfkit.tracebacks import shortened
 
 
 class Sequential(Model):
@@ -46,6 +47,7 @@ class Sequential(Model):
 
     _is_stack = True
 
+    @shortened
     def __init__(
         self, layers: Any = None, trainable: bool = True, name: str | None = None, **kwargs: Any
     ) -> None:
@@ -56,6 +58,7 @@ class Sequential(Model):
         for layer in layers if isinstance(layers, (list, tuple)) else [layers] if layers else []:
             self.add(layer)
 
+    @shortened
     def add(self, layer: Any, rebuild: bool = True) -> None:
         """Puts a layer on top.
 
@@ -182,10 +185,9 @@ class Sequential(Model):
     def _warn_if_untraced(self) -> None:
         why, self._why_untraced = self._why_untraced, ""
         if why:
-            warnings.warn(
+            warn(
                 f"The layers of the Sequential model '{self.name}' cannot be traced, and run one by one; the "
-                f"model has no `inputs` and `outputs`. {why}",
-                stacklevel=2,
+                f"model has no `inputs` and `outputs`. {why}"
             )
 
     @property

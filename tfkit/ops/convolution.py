@@ -72,10 +72,16 @@ def over_windows(
     sizes = images.shape[1:-1]
     if any(size and size < window for size, window in zip(sizes, windows, strict=True)):
         raise ValueError(
-            f"The {what} has an empty output: inputs too small for kernel, strides, "
-            f"dilation and padding. Received: inputs.shape={images.shape}{shown}"
+            f"The output of the {what} would be empty: its window of {_by(windows)} does not fit into inputs "
+            f"of {_by(sizes)}. Pass `padding='same'`, a smaller window or larger inputs. "
+            f"Received: inputs.shape={images.shape}{shown}"
         )
     return without_empty_outputs(function, images, windows, always=always)
+
+
+def _by(sizes: Any) -> str:
+    """`5 by 5`; sizes that are not known as a question mark."""
+    return " by ".join("?" if size is None else str(size) for size in sizes)
 
 
 def _over_kernel(

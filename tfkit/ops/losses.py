@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit import config
 from tfkit.dtypes import standardize_dtype
+from tfkit.frames import warn
 from tfkit.ops.promotion import as_tensor, promote_tensors, to_dtype, to_float32
 from tfkit.symbolic import symbolic_op
 
@@ -26,10 +26,9 @@ def _find_logits(output: Any, from_logits: bool, activation: str, name: str) -> 
     if logits is None:
         return output, from_logits
     if from_logits:
-        warnings.warn(
+        warn(
             f"`{name}` received `from_logits=True`, but `output` was produced by a {activation} "
-            "activation and thus does not represent logits. Was this intended?",
-            stacklevel=4,
+            "activation and thus does not represent logits. Was this intended?"
         )
     return logits, True
 

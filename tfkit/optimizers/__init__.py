@@ -23,6 +23,7 @@ from tfkit.optimizers.schedule_free import ScheduleFreeAdamW as ScheduleFreeAdam
 from tfkit.optimizers.sgd import SGD as SGD
 from tfkit.registry import register_builtins
 from tfkit.serialization import deserialize_keras_object, resolve, serialize_keras_object
+from tfkit.tracebacks import shortened
 
 _CLASSES = [
     Adadelta,
@@ -51,6 +52,7 @@ def serialize(optimizer: Optimizer) -> dict[str, Any]:
     return serialize_keras_object(optimizer)
 
 
+@shortened
 def deserialize(config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Optimizer:
     """Returns the optimizer that a configuration describes; case does not matter in names of tfkit's own.
 
@@ -64,6 +66,7 @@ def deserialize(config: dict[str, Any], custom_objects: dict[str, Any] | None = 
     return deserialize_keras_object(config, custom_objects, kind="optimizers")
 
 
+@shortened
 def get(identifier: Any) -> Optimizer | None:
     """Returns the optimizer that an identifier stands for.
 

@@ -18,6 +18,7 @@ from tfkit.optimizers.schedules.base import LearningRateSchedule
 from tfkit.optimizers.slots import SlotOwner, constant, variable_path
 from tfkit.registry import is_builtin
 from tfkit.serialization import deserialize_keras_object, serialize_keras_object
+from tfkit.tracebacks import shortened
 from tfkit.variable_operators import Value
 
 LearningRate: TypeAlias = float | LearningRateSchedule | Callable[[], Any]
@@ -168,6 +169,7 @@ class Optimizer(SlotOwner):
                 "float as `learning_rate`, or assign another schedule."
             )
 
+    @shortened
     def build(self, variables: Sequence[tf.Variable]) -> None:
         """Makes the slots for `variables`, which are all that this optimizer will update.
 
@@ -211,12 +213,14 @@ class Optimizer(SlotOwner):
 
     # --- One update -------------------------------------------------------------------------------
 
+    @shortened
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, tf.Variable]]) -> tf.Variable:
         """Calls `apply` with pairs of gradient and variable; returns `iterations`."""
         grads, variables = zip(*grads_and_vars, strict=True)
         self.apply(grads, variables)
         return self._iterations
 
+    @shortened
     def apply(
         self, grads: Sequence[Any], trainable_variables: Sequence[tf.Variable] | None = None
     ) -> None:

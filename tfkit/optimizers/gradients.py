@@ -7,11 +7,12 @@ Keras.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
+
+from tfkit.frames import warn
 
 
 def dense(g: Any) -> tf.Tensor:
@@ -89,9 +90,8 @@ def drop_missing(
             "Compute the loss from the variables inside the `tf.GradientTape`."
         )
     if missing:
-        warnings.warn(
+        warn(
             f"Gradients do not exist for variables {missing} when minimizing the loss. Their "
-            "values stay as they are. If the loss should depend on them, compute it in the tape.",
-            stacklevel=4,
+            "values stay as they are. If the loss should depend on them, compute it in the tape."
         )
     return [of_tensors(g) for g, _ in pairs], [v for _, v in pairs]

@@ -10,7 +10,8 @@ import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 _PREFIX, _SUFFIX = ".tfkit.", ".tmp"
@@ -24,11 +25,19 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary file beside `path`, which takes its place when the `with` block has ended well.
 
     The bytes are on the disk before the old file is replaced; an error leaves the old file, and nothing
-    else, behind. What writers that were killed have left in the folder is removed.
+    else, behind. The new file has the mode of the old one, and is written where a symbolic link leads. What
+    writers that were killed have left in the folder is removed.
+
+    Raises:
+        FileExistsError: where `path` is a folder, a pipe, a device or the like.
     """
-    target = Path(path)
-    with _temporary(target.parent, folder=False) as (temporary, handle):
+    target = Path(os.path.realpath(path))
+    mode = _mode(target, stat.S_ISREG, "file")
+    # While it is written nobody else may read what nobody else could read before.
+    with _temporary(target.parent, 0o666 if mode is None else 0o600) as (temporary, handle):
         yield temporary
+        if mode is not None:
+            os.fchmod(handle, mode)
         os.fsync(handle)
         os.replace(temporary, target)
     sync(target.parent)
@@ -41,9 +50,12 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     As `atomic_write`. Linux puts the new folder in the place of an old one in one step; elsewhere there is
     none for a moment.
     """
-    target = Path(path)
-    with _temporary(target.parent, folder=True) as (temporary, _):
+    target = Path(os.path.realpath(path))
+    mode = _mode(target, stat.S_ISDIR, "folder")
+    with temporary_folder(target.parent) as temporary:
         yield temporary
+        if mode is not None:
+            temporary.chmod(mode)
         sync_tree(temporary)
         while not (_exchange(temporary, target) or _moved(temporary, target)):
             pass  # Another writer has put its folder there meanwhile.
@@ -69,11 +81,12 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
     For what is more than one file; the later writer waits. A file beside `path` has the lock, and is removed
     at the end. After a kill it stays, unlocked, until somebody writes in that folder.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     digest = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:32]
     name = target.with_name(f"{_PREFIX}{digest}{_SUFFIX}")
     while True:
-        handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        handle = os.open(name, flags, 0o666)
         with contextlib.ExitStack() as closing:
             closing.callback(os.close, handle)
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -85,23 +98,43 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _temporary(parent: Path, folder: bool) -> Iterator[tuple[Path, int]]:
-    """A new, locked temporary file or folder, which is removed if it is still there at the end.
+def temporary_folder(parent: Path) -> Iterator[Path]:
+    """A new folder in `parent`, removed if it is still there at the end, or after a kill by a later one."""
+    with _temporary(parent, None) as (path, _):
+        yield path
+
+
+def _mode(target: Path, is_kind: Callable[[int], bool], kind: str) -> int | None:
+    """The rights of what is at `target`, `None` where there is nothing."""
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        return None
+    if not is_kind(mode):
+        raise FileExistsError(
+            f"{str(target)!r} is there already and is no {kind}. Name another path."
+        )
+    return stat.S_IMODE(mode)
+
+
+@contextlib.contextmanager
+def _temporary(parent: Path, mode: int | None) -> Iterator[tuple[Path, int]]:
+    """A new, locked temporary file of a mode, or folder, which is removed if it is still there at the end.
 
     The lock ends with the process. What is not locked was left by one that is dead.
     """
     _remove_abandoned(parent)
     while True:
         name = str(parent / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
-        # Made with all rights, of which the system takes those that the process's umask denies.
-        if folder:
+        # Of the rights the system takes those that the process's umask denies.
+        if mode is None:
             os.mkdir(name, 0o777)
             try:
                 handle = os.open(name, os.O_RDONLY)
             except FileNotFoundError:  # Another writer has taken it for an abandoned one.
                 continue
         else:
-            handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+            handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
         # Another writer may have taken it for an abandoned one before it was locked.
         if _lock(handle) and _is_at(handle, name):
             break
@@ -119,10 +152,18 @@ def _remove_abandoned(parent: Path) -> None:
     for name in names:
         if name.endswith(_SUFFIX):
             with contextlib.suppress(OSError):  # Gone meanwhile, or another user's.
-                handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW)
-                if _lock(handle):
-                    _remove(name)
-                os.close(handle)
+                # A pipe of this name must not stop us, nor a link lead elsewhere.
+                handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                try:
+                    if _is_ours(os.fstat(handle)) and _lock(handle) and _is_at(handle, name):
+                        _remove(name)
+                finally:
+                    os.close(handle)
+
+
+def _is_ours(status: os.stat_result) -> bool:
+    kind = status.st_mode
+    return (stat.S_ISREG(kind) or stat.S_ISDIR(kind)) and status.st_uid == os.geteuid()
 
 
 def _lock(handle: int) -> bool:
@@ -159,7 +200,7 @@ def _moved(temporary: Path, target: Path) -> bool:
             raise
     with (
         contextlib.suppress(FileNotFoundError),
-        _temporary(target.parent, folder=True) as (old, _),
+        temporary_folder(target.parent) as old,
     ):
         os.rename(target, old)
     return False

@@ -10,8 +10,10 @@ from tfkit import forks
 from tfkit.interop import keras
 from tfkit.saving import model_file, weights
 from tfkit.saving.matching import LoadReport, Rename
+from tfkit.tracebacks import shortened
 
 
+@shortened
 def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
     """Writes a whole model to one file: configuration, weights, and what `compile` was given.
 
@@ -47,6 +49,7 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any)
         model_file.save_model(model, filepath, overwrite, **kwargs)
 
 
+@shortened
 def load_model(
     filepath: Any,
     custom_objects: dict[str, Any] | None = None,
@@ -85,6 +88,7 @@ def load_model(
     return load(filepath, custom_objects, compile, safe_mode)
 
 
+@shortened
 def load_weights(
     model: Any,
     filepath: Any,

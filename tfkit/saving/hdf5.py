@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import math
 import os
 import zlib
 from concurrent.futures import ThreadPoolExecutor
@@ -15,13 +16,14 @@ import h5py
 import numpy as np
 import tensorflow as tf
 
-from tfkit.saving import json_nest, seal
+from tfkit.saving import hdf5_tree, json_nest, seal
 from tfkit.saving.errors import DamagedFileError, LoadError, check_exists
 from tfkit.training.arrays import aligned_empty
 
 FORMAT = "tfkit"
 FORMAT_VERSION = 1
 _DEEPEST = 200
+LONGEST_NAME = 4000  # bytes; HDF5 stores longer ones in another way, which nothing here reads
 # Smaller arrays are part of what the seal covers: fewer ranges, and fewer, longer stretches to read.
 _LARGE = 1 << 16
 # HDF5 has no bfloat16: its bits are stored as 16-bit integers, and the attribute says what they are.
@@ -45,7 +47,11 @@ def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]])
 
     Raises:
         OSError: where the disk is full, or cannot be written.
+        ValueError: for a name that is too long; nothing is written then.
     """
+    for path_of_group in weights.values():
+        for variable_path in path_of_group:
+            _check_names(variable_path)
     large: list[seal.Range] = []
 
     def add(parent: Any, name: str, value: np.ndarray, dtype: str) -> None:
@@ -79,6 +85,15 @@ def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]])
         target.check()
         seal.write(target, large)
         target.check()
+
+
+def _check_names(path: str) -> None:
+    longest = max(len(name.encode()) for name in path.split("/"))
+    if longest > LONGEST_NAME:
+        raise ValueError(
+            f"A name in the path of a variable has {longest:,} bytes: {path[:100]!r}... Expected at most "
+            f"{LONGEST_NAME:,}: give the layer, the weight or the key a shorter name."
+        )
 
 
 def _bytes_of(value: np.ndarray) -> memoryview:
@@ -137,14 +152,6 @@ class _Entry:
     crc32: int
 
 
-def _attribute(item: Any, name: str) -> Any:
-    """A string or an integer that an object is marked with, `None` for anything else, however large."""
-    if name not in item.attrs or item.attrs.get_id(name).shape != ():
-        return None
-    value = item.attrs[name]
-    return value if isinstance(value, (str, np.integer)) else None
-
-
 class Reader:
     """A file that is open for reading; everything in it is checked before it is believed.
 
@@ -163,91 +170,75 @@ class Reader:
         self._raw = open(path, "rb", buffering=0)  # noqa: SIM115
         try:
             self.seal = seal.check(self._raw, path)
-            with h5py.File(self._raw, "r") as file:
-                self._check_format(file)
-                self._read_tree(file)
+            self._read_tree()
         except LoadError:
             self.close()
             raise
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
-            # What h5py raises for HDF5 that is whole, and yet wrong.
+        except (OSError, hdf5_tree.TreeError) as error:
             self.close()
             raise DamagedFileError(
-                f"File {path} cannot be read: what it holds is no valid HDF5 ({error}). Expected a file "
-                "that `model.save()` or `model.save_weights()` wrote."
+                f"File {path} cannot be read: {error}. Expected a file that `model.save()` or "
+                "`model.save_weights()` wrote."
             ) from None
 
-    def _check_format(self, file: Any) -> None:
-        found, version = _attribute(file, "format"), _attribute(file, "format_version")
+    def _check_format(self, attributes: dict[str, str | int]) -> None:
+        found, version = attributes.get("format"), attributes.get("format_version")
         if found != FORMAT or version != FORMAT_VERSION:
             raise LoadError(
                 f"File {self.path} is an HDF5 file, but not of tfkit's format {FORMAT_VERSION}. "
                 f"Found: format={found!r}, version={version!r}."
             )
 
-    def _read_tree(self, file: Any) -> None:
+    def _read_tree(self) -> None:
         """Notes all datasets, and refuses what tfkit never writes, before any data is read.
 
         Links lead to other files; an object with two names, or storage that is compressed, virtual, external
         or never written, lets a small file demand any amount of memory.
         """
-        left = os.fstat(self._raw.fileno()).st_size
-        seen = {h5py.h5o.get_info(file.id).addr}
-        groups = [("", file, 0)]
-        while groups:
-            prefix, group, depth = groups.pop()
-            for name in group:
-                path = f"{prefix}{name}"
-                if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-                    self._refuse(path, "is a link, which could lead to another file")
-                item = group[name]
-                address = h5py.h5o.get_info(item.id).addr
-                if address in seen:
-                    self._refuse(path, "is another name of something in the file")
-                seen.add(address)
-                if isinstance(item, h5py.Group):
-                    if depth > _DEEPEST:
-                        self._refuse(path, f"lies more than {_DEEPEST} groups deep")
-                    self._groups.add(path)
-                    groups.append((f"{path}/", item, depth + 1))
-                elif isinstance(item, h5py.Dataset):
-                    entry = self._entries[path] = self._entry(item, path)
-                    left -= entry.size
-                    if left < 0:
-                        self._refuse(path, "declares more data than there is in the file")
-                else:
-                    self._refuse(path, "is neither group nor dataset")
+        length = os.fstat(self._raw.fileno()).st_size
+        left = length
+        for item in hdf5_tree.Tree(self._raw, seal.BLOCK, length).items():
+            if not item.path and not item.depth:
+                self._check_format(item.attributes)
+            elif item.kind == "link":
+                self._refuse(item.path, "is a link, which could lead to another file")
+            elif item.kind == "again":
+                self._refuse(item.path, "is another name of something in the file")
+            elif item.depth > _DEEPEST:
+                self._refuse(item.path, f"lies more than {_DEEPEST} groups deep")
+            elif item.kind == "group":
+                self._groups.add(item.path)
+            elif item.dataset is not None:
+                entry = self._entries[item.path] = self._entry(item, item.dataset)
+                left -= entry.size
+                if left < 0:
+                    self._refuse(item.path, "declares more data than there is in the file")
+            else:
+                self._refuse(item.path, "is neither group nor dataset")
 
-    def _entry(self, dataset: Any, path: str) -> _Entry:
+    def _entry(self, item: hdf5_tree.Item, dataset: hdf5_tree.Dataset) -> _Entry:
         """What is known of a dataset that is stored as it should be."""
-        plain = (
-            dataset.chunks is None
-            and not dataset.is_virtual
-            and dataset.external is None
-            and dataset.compression is None
+        path, dtype = item.path, str(item.attributes.get("dtype"))
+        known = dtype in DTYPES or dtype == "json"
+        stored = (
+            np.dtype(np.uint8 if dtype == "json" else _BITS.get(dtype, dtype)) if known else None
         )
-        size = dataset.size * dataset.dtype.itemsize if dataset.shape is not None else -1
-        if not plain or dataset.id.get_storage_size() != size:
+        if stored is None or dataset.dtype != stored.name:
+            raise LoadError(
+                f"File {self.path}: `{path}` has the dtype {dataset.dtype}, and says {dtype!r}. Expected "
+                f"one of {sorted(DTYPES)}."
+            )
+        shape = dataset.shape
+        if shape is None or dataset.size != math.prod(shape) * stored.itemsize:
             self._refuse(
                 path,
                 "is not stored as plain, contiguous data of its declared size, which is all that tfkit "
                 "writes and reads",
             )
-        dtype = _attribute(dataset, "dtype")
-        known = dtype in DTYPES or dtype == "json"
-        stored = (
-            np.dtype(np.uint8 if dtype == "json" else _BITS.get(dtype, dtype)) if known else None
-        )
-        if dataset.dtype != stored:
-            raise LoadError(
-                f"File {self.path}: `{path}` has the dtype {dataset.dtype}, and says {dtype!r}. Expected "
-                f"one of {sorted(DTYPES)}."
-            )
-        crc32 = _attribute(dataset, "crc32")
-        if not isinstance(crc32, np.integer):
+        crc32 = item.attributes.get("crc32")
+        if not isinstance(crc32, int):
             self._refuse(path, "has no checksum")
-        offset = dataset.id.get_offset() if size else 0
-        return _Entry(dataset.shape, str(dtype), stored, offset, size, int(crc32))
+        return _Entry(shape, dtype, stored, dataset.offset, dataset.size, crc32)
 
     def _refuse(self, path: str, why: str) -> NoReturn:
         raise LoadError(f"File {self.path}: `{path}` {why}. It is refused.")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
 from tfkit import budget, registry, serialization
 from tfkit.core import tracking
 from tfkit.core.layer import Layer
+from tfkit.frames import warn
 from tfkit.interop import keras_config
 from tfkit.saving import hdf5, matching, state, weights
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import ConfigurationError, LoadError
 from tfkit.saving.json_nest import from_json, to_json
+from tfkit.tracebacks import shortened
 
 CONFIG = "config"
 COMPILE = "compile"
@@ -141,14 +142,14 @@ def _add_metrics(loaded: weights.Loaded, model: Any) -> None:
     found = loaded.match(state.METRICS, variables, {path: path for path in stored})
     left = {**found.missing, **found.different, **found.unexpected}
     if left:
-        warnings.warn(
+        warn(
             f"File {loaded.reader.path}: the state of these metrics is not loaded, for their variables are "
-            f"not those of the model: {', '.join(left)}. They begin anew.",
-            stacklevel=3,
+            f"not those of the model: {', '.join(left)}. They begin anew."
         )
     loaded.add(state.METRICS, variables, found)
 
 
+@shortened
 def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = None) -> Any:
     """Returns a new model with the configuration that `model.to_json()` of tfkit or of Keras returned.
 

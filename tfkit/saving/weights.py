@@ -17,6 +17,7 @@ from tfkit.saving import float_widths, hdf5, matching, shards, state
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import LoadError
 from tfkit.saving.matching import LoadReport, Match, Rename
+from tfkit.tracebacks import shortened
 from tfkit.training.arrays import tensor_in
 
 Reader = hdf5.Reader | shards.ShardReader
@@ -26,6 +27,7 @@ _THREADS = 4
 # --- Saving -----------------------------------------------------------------------------------------------
 
 
+@shortened
 def save_weights(
     model: Any,
     filepath: Any,

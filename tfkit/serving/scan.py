@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from tensorflow.python.saved_model.loader_impl import parse_saved_model
@@ -43,11 +44,23 @@ def meta_graph_of(folder: str, trusted: bool = False) -> Any:
         raise LoadError(f"{folder!r} is no SavedModel, or damaged: {error}") from None
     for meta_graph in graphs:
         if set(meta_graph.meta_info_def.tags) == {"serve"}:
+            _check_complete(folder, meta_graph)
             if not trusted:
                 check_saved_model(folder)
                 _check_starts(folder, meta_graph)
             return meta_graph
     raise LoadError(f"SavedModel {folder!r} has no graph with the tag 'serve'.")
+
+
+def _check_complete(folder: str, meta_graph: Any) -> None:
+    """Refuses a folder that is still being copied: TensorFlow loads it, with variables that have no value."""
+    has_variables = any(node.op == "VarHandleOp" for node in meta_graph.graph_def.node)
+    if has_variables and meta_graph.saver_def.restore_op_name:
+        index = Path(folder, "variables", "variables.index")
+        if not index.exists():
+            raise LoadError(
+                f"SavedModel {folder!r} is not complete: {index.name!r} is missing in its folder 'variables'."
+            )
 
 
 def _check_starts(folder: str, meta_graph: Any) -> None:

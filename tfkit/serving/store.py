@@ -1,4 +1,4 @@
-"""Which versions are in memory: the newest of each model in a folder, exchanged without a gap."""
+"""Which versions are in memory: the newest of each model in a folder that loads, exchanged without a gap."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from tfkit.export.versions import versions_in
 from tfkit.serving.errors import Code, RequestError
 from tfkit.serving.servable import Servable
 
@@ -33,7 +34,7 @@ class Store:
 
     Args:
         base: the folder.
-        num_versions: how many versions of each model are served, the newest.
+        num_versions: how many versions of each model are served, the newest that load.
         trusted: whether models may have operations on files, other machines, processes or Python.
     """
 
@@ -98,12 +99,15 @@ class Store:
         for name in sorted({*folders, *self._models}):
             versions = self._models.setdefault(name, {})
             present = folders.get(name, {})
-            wanted = sorted(present)[-self._num_versions :]
-            for number in wanted:
+            good: set[int] = set()
+            for number in sorted(present, reverse=True):
                 await self._load(name, number, present[number])
+                good |= {number} & self._available(name).keys()
+                if len(good) == self._num_versions:
+                    break
             # Where no new one loads, the old one stays.
-            if not wanted or any(number in self._available(name) for number in wanted):
-                for number in self._available(name).keys() - set(wanted):
+            if good or not present:
+                for number in self._available(name).keys() - good:
                     self._drop(name, number, versions[number])
 
     async def close(self) -> None:
@@ -155,14 +159,14 @@ class Store:
 
 
 def _scan(base: Path) -> Folders:
-    """The folders of all versions by model and number; TF Serving reads `007` as 7."""
+    """The folders of all versions by model and number."""
     found: Folders = {}
     for model in os.scandir(base):
         if model.is_dir() and not model.name.startswith("."):
-            entries = [Path(entry.path) for entry in os.scandir(model.path) if entry.is_dir()]
-            numbers = [path for path in entries if path.name.isascii() and path.name.isdigit()]
-            if numbers:
-                found[model.name] = {int(path.name): path for path in numbers}
+            versions = versions_in(Path(model.path))
+            versions = {number: path for number, path in versions.items() if path.is_dir()}
+            if versions:
+                found[model.name] = versions
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from tfkit import forks, optimizers
 from tfkit.metrics import Mean
 from tfkit.optimizers import LossScaleOptimizer, Optimizer
+from tfkit.tracebacks import shortened
 from tfkit.training.cache import Programs
 from tfkit.training.compile_settings import CompileSettings
 from tfkit.training.compiled_loss import CompiledLoss
@@ -34,6 +35,7 @@ class Compiled:
     _tfkit_metrics: CompiledMetrics | None = None
     _tfkit_loss_tracker: Mean | None = None
 
+    @shortened
     def compile(
         self,
         optimizer: Any = "rmsprop",

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.brief import brief
 from tfkit.generators import generators_in_force
+from tfkit.tracebacks import shortened
 from tfkit.training import random_states
 from tfkit.training.absent import without_none
 from tfkit.training.arrays import as_tensor
 
 
+@shortened
 def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
     """`(x, y, sample_weight)` from what a step is given: a tensor, or a tuple of one to three."""
     if isinstance(data, list):
@@ -24,7 +27,7 @@ def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
     if not 1 <= len(data) <= 3:
         raise ValueError(
             "Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`. "
-            f"Received: {data}"
+            f"Received: {brief(data)}"
         )
     return (*data, None, None)[:3]
 
@@ -151,13 +154,15 @@ class DatasetData:
     @contextlib.contextmanager
     def errors_of_user(self) -> Iterator[None]:
         """Shows an error in the user's generator or loader as it is, and not as TensorFlow wraps it."""
+        raised = None
         try:
             yield
         except tf.errors.OpError:
-            error = getattr(self._source, "error", None)
-            if error is None:
+            raised = getattr(self._source, "error", None)
+            if raised is None:
                 raise
-            raise error from None
+        if raised is not None:
+            raise raised  # Out of the handler, for its cause to stay the user's.
 
     def batches(self) -> Iterator[Any]:
         """The batches one by one."""

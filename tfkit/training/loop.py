@@ -5,18 +5,20 @@ from __future__ import annotations
 import functools
 import os
 import time
-import warnings
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from tfkit import kernel_errors
+from tfkit.brief import brief
+from tfkit.frames import warn
 from tfkit.training.callbacks import BackupAndRestore, CallbackList, History
 from tfkit.training.callbacks.callback_list import make_callback_list
 from tfkit.training.data import ArrayData, DatasetData, split_validation
 from tfkit.training.feeds import make_feed
 from tfkit.training.pace import Pace
+from tfkit.training.progress import print_message
 from tfkit.training.sources import is_arrays, is_batches, make_data
 
 Data = ArrayData | DatasetData
@@ -180,6 +182,13 @@ class Fit:
         callbacks.on_train_end(self._logs)
         return model.history
 
+    def how_far(self) -> str:
+        """What the user is told after Ctrl-C."""
+        return (
+            f"Training was interrupted in epoch {self.epoch + 1} of {self._epochs}, after step "
+            f"{self._steps.done}. The model keeps the weights that it has."
+        )
+
     def _check_ran_out(self) -> bool:
         """Whether there is nothing to go on with; warns where an epoch had too few batches."""
         steps = self._steps
@@ -187,10 +196,9 @@ class Fit:
             steps.num_steps = steps.done
         ran_out = steps.done < steps.num_steps and not self.model.stop_training
         if ran_out or steps.num_steps == 0:
-            warnings.warn(
+            warn(
                 f"Your input ran out of data. Expected {steps.num_steps} steps in an epoch, and there were "
-                f"batches for {steps.done}. Use `.repeat()` on a dataset, or pass fewer `steps_per_epoch`.",
-                stacklevel=5,
+                f"batches for {steps.done}. Use `.repeat()` on a dataset, or pass fewer `steps_per_epoch`."
             )
         return ran_out and steps.feed.is_spent
 
@@ -266,12 +274,21 @@ def fit(
     steps = Steps(model, "train", data, steps_per_epoch)
     validation = None
     if validation_data is not None:
+        if y is not None and model._needs_targets:
+            _check_has_targets(validation_data)
         data = _validation_data(validation_data, validation_batch_size or batch_size)
         validation = Steps(model, "test", data, validation_steps)
     if resume is not None:
         callbacks = _with_backup(callbacks, resume)
     callbacks = make_callback_list(model, callbacks, verbose, epochs=epochs, steps=steps.num_steps)
-    return Fit(model, steps, validation, validation_freq, callbacks, initial_epoch, epochs).run()
+    training = Fit(model, steps, validation, validation_freq, callbacks, initial_epoch, epochs)
+    try:
+        return training.run()
+    except KeyboardInterrupt as error:
+        if verbose:
+            print_message("")  # Ends the line of the bar.
+        error.add_note(training.how_far())
+        raise
 
 
 def evaluate(
@@ -310,6 +327,16 @@ def _validation_data(given: Any, batch_size: int | None) -> Data:
             f"batches. Received: {given!r}"
         )
     return make_data(x, y, sample_weight, None if is_batches(x) else batch_size)
+
+
+def _check_has_targets(given: Any) -> None:
+    """Refuses data to validate with that have no targets, before the first epoch and not after it."""
+    parts = given if isinstance(given, (tuple, list)) else (given,)
+    if len(parts) == 1 and not is_batches(parts[0]):
+        raise ValueError(
+            "`validation_data` has no targets, which the loss of `compile()` needs. Pass "
+            f"`validation_data=(x, y)`. Received: validation_data={brief(given)}"
+        )
 
 
 def _with_backup(callbacks: Any, path: str | os.PathLike[str]) -> list[Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit import execution, settings, watching
+from tfkit.brief import brief
 from tfkit.core import tracking
 from tfkit.core.autograph import convert
 from tfkit.metrics import Metric
@@ -89,17 +90,28 @@ class ModelSteps(Compiled):
         Raises:
             ValueError: where there is nothing to minimize.
         """
-        del x, training  # For overrides.
+        del training  # For overrides.
+        if y_pred is None and self._compiled_loss is not None:
+            raise ValueError(
+                f"Model '{self.name}' (of type {type(self).__name__}) returned None from its `call()`. "  # type: ignore[attr-defined]
+                "Expected a tensor: end `call()` with `return`."
+            )
         terms = []
         if self._compiled_loss is not None:
             loss = self._compiled_loss(y, y_pred, sample_weight)
             if loss is not None:
                 terms.append(loss)
         terms += [tf.cast(loss, terms[0].dtype if terms else loss.dtype) for loss in self.losses]  # type: ignore[attr-defined]
+        if not terms and self._compiled_loss is not None:
+            raise ValueError(
+                f"There are no targets for the loss of `compile()`. Received: x={brief(x)}, y=None. Pass "
+                "targets, too: `fit(x, y)`, `validation_data=(x, y)`; generators, datasets and loaders "
+                "give batches of `(x, y)`."
+            )
         if not terms:
             raise ValueError(
-                "No loss to compute. Provide a `loss` argument in `compile()` (and `y` to `fit()`), or "
-                "add one with `add_loss` in a layer's `call()`."
+                "No loss to compute. Provide a `loss` argument in `compile()`, or add one with `add_loss` in "
+                "a layer's `call()`."
             )
         return terms[0] if len(terms) == 1 else tf.add_n(terms)
 
@@ -126,6 +138,13 @@ class ModelSteps(Compiled):
             result = metric.result()
             results.update(result if isinstance(result, dict) else {metric.name: result})
         return results
+
+    @property
+    def _needs_targets(self) -> bool:
+        """Whether an evaluation needs `y`: it has a loss of `compile`, and nothing of it is overridden."""
+        names = ("compute_loss", "test_step")
+        plain = all(getattr(type(self), name) is getattr(ModelSteps, name) for name in names)
+        return plain and self._compiled_loss is not None
 
     # --- Metrics -----------------------------------------------------------------------------------
 
@@ -177,7 +196,7 @@ class ModelSteps(Compiled):
         )
         if not plain:
             step = self.train_step if mode == "train" else self.test_step
-            return self._noting_metrics(lambda data: convert(step)(data)), dict
+            return self._noting_metrics(lambda data: self._checked(convert(step)(data), step)), dict
         inner = self._update if mode == "train" else self._measure
 
         def plain_step(data: Any) -> dict[str, Any]:
@@ -186,6 +205,22 @@ class ModelSteps(Compiled):
             return {}
 
         return self._noting_metrics(plain_step), self._governed(self.get_metrics_result)
+
+    def _checked(self, logs: Any, step: Callable[..., Any]) -> Any:
+        """The logs of a step of the user's."""
+        if not isinstance(logs, Mapping):
+            raise ValueError(
+                f"`{step.__name__}()` of {type(self).__name__} returned {brief(logs)}. Expected a dict of "
+                "logs, each a tensor: end it with `return {'loss': loss}`, or with `return "
+                "{metric.name: metric.result() for metric in self.metrics}`."
+            )
+        for name, value in logs.items():
+            if value is None:
+                raise ValueError(
+                    f"`{step.__name__}()` of {type(self).__name__} returned None for the log {name!r}. "
+                    "Expected a tensor or a number."
+                )
+        return logs
 
     def _governed(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """`function` under the settings of this model."""

@@ -53,7 +53,7 @@ class Outputs:
     def split(self, value: Any, what: str) -> list[Any]:
         """One value of `value` for each output: by key or name from a dict, by place from a list."""
         if self.single:
-            return [self._only(value)]
+            return [self._only(value, what)]
         return self._spread(value, self._structure, what)
 
     def split_tensors(self, value: Any, what: str, wanted: list[bool] | None = None) -> list[Any]:
@@ -76,10 +76,17 @@ class Outputs:
             )
         return self.split(value, what)
 
-    def _only(self, value: Any) -> Any:
+    def _only(self, value: Any, what: str) -> Any:
         keys = [self.names[0], *self._paths[0]]
         if isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in keys:
             return next(iter(value.values()))
+        if what == "loss" and isinstance(value, Mapping) and "class_name" not in value:
+            expected = [key for key in keys if key is not None]
+            named = f" Expected the key {expected[0]!r}." if expected else ""
+            raise ValueError(
+                f"`loss` has the keys {list(value)}, but the model has one output.{named} Pass the loss "
+                "alone."
+            )
         return value[0] if isinstance(value, (list, tuple)) and len(value) == 1 else value
 
     def _spread(self, value: Any, structure: Any, what: str) -> list[Any]:

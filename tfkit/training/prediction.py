@@ -46,7 +46,9 @@ class PredictProgram:
         try:
             return run()
         except tf.errors.OpError as error:
-            raise kernel_errors.in_layer(error, self.trace.watch.path_of) from None
+            raise kernel_errors.in_layer(
+                error, self.trace.watch.path_of, self.trace.function.graph
+            ) from None
 
     def run(self, data: ArrayData, first_step: int, num_steps: int) -> Any:
         """The outputs of steps `first_step` to `first_step + num_steps`, joined."""

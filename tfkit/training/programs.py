@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-import warnings
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -21,6 +20,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit import kernel_errors, xla
+from tfkit.frames import warn
 from tfkit.training.data import ArrayData, take_rows
 from tfkit.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP, Plan, choose
 from tfkit.training.step import Step, StepTrace, traced
@@ -65,25 +65,40 @@ class _Program:
         except _COMPILE_ERRORS as error:
             if self._proven or self._strict or not kernel_errors.is_of_compiler(error):
                 raise
+            refused = error
             reason = str(error).replace("\n", " ")
             self.plan = Plan(GRAPH_LOOP, f"XLA refused the program: {reason}")
-            warnings.warn(
+            result = self._run_refused(run, step, refused)
+            warn(
                 f"XLA cannot compile a program of this model, which runs without XLA now: {reason} "
-                "Pass `jit_compile=False` to `compile()` if it should, or change that part of the model.",
-                stacklevel=2,
+                "Pass `jit_compile=False` to `compile()` if it should, or change that part of the model."
             )
-            result = self._located(run, step)
         if not self._proven and self.plan.kind != GRAPH_LOOP:
             xla.give_back_memory()
         self._proven = True
         return result
+
+    def _run_refused(self, run: Callable[[], Any], step: Callable[[], int], refused: Any) -> Any:
+        """Runs without XLA.
+
+        Where TensorFlow's kernels refuse the first step as well, and XLA did because of shapes, the error is
+        the one that says which shapes: kernels may meet another consequence of them first.
+        """
+        try:
+            return self._located(run, step)
+        except tf.errors.OpError as error:
+            if not getattr(refused, "is_of_shapes", False) or kernel_errors.step_of(error):
+                raise
+        raise kernel_errors.as_value_error(refused)
 
     def _located(self, run: Callable[[], Any], step: Callable[[], int]) -> Any:
         """Runs; an error of a kernel says in which layer and in which of the program's steps."""
         try:
             return run()
         except tf.errors.OpError as error:
-            error = kernel_errors.in_layer(error, self.trace.watch.path_of)
+            error = kernel_errors.in_layer(
+                error, self.trace.watch.path_of, self.trace.function.graph
+            )
             raise kernel_errors.located(error, step=step()) from None
 
     def _at(self, position: tf.Tensor) -> contextlib.AbstractContextManager[Any]:
@@ -277,8 +292,9 @@ def _traced_for_xla(steps: Callable[..., Any], specs: Any, kind: str) -> Any:
     except ValueError as error:
         if kind == GRAPH_LOOP:
             raise
-        message = f"XLA compilation: {error}"
-        raise tf.errors.InvalidArgumentError(None, None, message) from None
+        refused = tf.errors.InvalidArgumentError(None, None, f"{kernel_errors.BY_XLA}{error}")
+        refused.is_of_shapes = True
+        raise refused from None
 
 
 def _rows(

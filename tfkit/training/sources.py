@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextvars
+import inspect
 import itertools
-import warnings
+import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit import nests
+from tfkit.brief import brief
+from tfkit.frames import warn
 from tfkit.generators import generators_in_force
 from tfkit.training import random_states
 from tfkit.training.absent import without_none
@@ -49,20 +52,24 @@ def make_data(
     """
     if x is None:
         raise ValueError("`x` is None. Expected arrays, a dataset or a generator of batches.")
+    if isinstance(x, (str, bytes, os.PathLike)) or (callable(x) and not hasattr(x, "__iter__")):
+        raise ValueError(
+            f"Unrecognized data type: x={brief(x)} (of type {type(x).__name__}). Expected arrays or tensors, "
+            f"a `tf.data.Dataset`, a `PyDataset` or a generator of batches.{_advice(x)}"
+        )
     if class_weight is not None:
         check_class_weight(class_weight)
     if is_batches(x):
         if batch_size is not None:
-            warnings.warn(
+            warn(
                 "Argument `batch_size` is for arrays and has no effect: a dataset or generator already gives "
-                f"batches. Received: x={type(x).__name__}, batch_size={batch_size}",
-                stacklevel=4,
+                f"batches. Received: x={type(x).__name__}, batch_size={batch_size}"
             )
         for name, value in (("y", y), ("sample_weight", sample_weight)):
             if value is not None:
                 raise ValueError(
                     f"Argument `{name}` is for arrays: a dataset or generator already gives batches of "
-                    f"`(x, y, sample_weight)`. Received: x={type(x).__name__}, {name}={_brief(value)}"
+                    f"`(x, y, sample_weight)`. Received: x={type(x).__name__}, {name}={brief(value)}"
                 )
         if isinstance(x, tf.data.Dataset):
             slices = as_slices(x) if class_weight is None else None
@@ -96,9 +103,12 @@ def is_batches(x: Any) -> bool:
     )
 
 
-def _brief(value: Any) -> str:
-    shape = getattr(value, "shape", None)
-    return repr(value) if shape is None else f"<{type(value).__name__} of shape {tuple(shape)}>"
+def _advice(x: Any) -> str:
+    if inspect.isgeneratorfunction(x):
+        return f" Call the generator function: `{x.__name__}()`."
+    if isinstance(x, str):
+        return " A single text is an array of one row: `tf.constant([text])`."
+    return ""
 
 
 def is_arrays(x: Any) -> bool:
@@ -163,7 +173,8 @@ class _Source:
         first = self._head[0]
         for batch in self._head[1:]:
             _check_structure(first, batch)
-        return tf.nest.map_structure(lambda *leaves: _batch_spec(leaves), *self._head)
+        self._spec = tf.nest.map_structure(lambda *leaves: _batch_spec(leaves), *self._head)
+        return self._spec
 
     def __call__(self) -> Iterator[Any]:
         """The batches of one pass."""
@@ -174,7 +185,9 @@ class _Source:
         while self._head:
             yield self._head.pop(0)
         try:
-            yield from self._current
+            for batch in self._current:
+                _check_fits(batch, self._spec)
+                yield batch
         except Exception as error:
             self.error = error
             raise
@@ -219,6 +232,26 @@ def _check_structure(first: Any, batch: Any) -> None:
             f"{tf.nest.map_structure(_batch_spec_of, first)}, then: "
             f"{tf.nest.map_structure(_batch_spec_of, batch)}"
         ) from None
+
+
+def _check_fits(batch: Any, spec: Any) -> None:
+    """Refuses a batch of another form than the first ones, which programs are made for."""
+    try:
+        tf.nest.assert_same_structure(spec, batch)
+        fits = all(
+            not isinstance(each, tf.TensorSpec) or each.shape.is_compatible_with(leaf.shape)
+            for each, leaf in zip(tf.nest.flatten(spec), tf.nest.flatten(batch), strict=True)
+        )
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise tf.errors.InvalidArgumentError(
+            None,
+            None,
+            "All batches must have one structure, and the same sizes beside the batch where the first two "
+            "have. "
+            f"Received first: {spec}, then: {tf.nest.map_structure(_batch_spec_of, batch)}",
+        )
 
 
 def _batch_spec_of(leaf: Any) -> Any:

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfkit import forks
 from tfkit.per_thread import Lock
+from tfkit.tracebacks import shortened
 from tfkit.training import copies, loop, predict_loop
 from tfkit.training.callbacks import History
 from tfkit.training.data import make_arrays, pack_x_y_sample_weight
@@ -39,6 +40,7 @@ class Trainer(ModelSteps, OlderNames):
 
     # --- Loops --------------------------------------------------------------------------------------
 
+    @shortened
     def fit(
         self,
         x: Any = None,
@@ -122,6 +124,7 @@ class Trainer(ModelSteps, OlderNames):
                 resume,
             )
 
+    @shortened
     def evaluate(
         self,
         x: Any = None,
@@ -166,6 +169,7 @@ class Trainer(ModelSteps, OlderNames):
         values = self._in_order(logs)
         return values[0] if len(values) == 1 else values
 
+    @shortened
     def predict(
         self,
         x: Any,
@@ -206,6 +210,7 @@ class Trainer(ModelSteps, OlderNames):
         verbose = _verbosity(verbose)
         return predict_loop.predict(self, data, verbose, steps, callbacks)
 
+    @shortened
     def train_on_batch(
         self,
         x: Any,
@@ -230,6 +235,7 @@ class Trainer(ModelSteps, OlderNames):
         self._check_compiled("train_on_batch")
         return self._on_batch("train", x, y, sample_weight, class_weight, return_dict)
 
+    @shortened
     def test_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False
     ) -> Any:
@@ -260,6 +266,7 @@ class Trainer(ModelSteps, OlderNames):
         values = self._in_order(logs)
         return values[0] if len(values) == 1 else values
 
+    @shortened
     def predict_on_batch(self, x: Any) -> Any:
         """Returns the outputs for one batch, as NumPy arrays.
 

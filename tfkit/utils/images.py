@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import os
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tfkit import settings
+from tfkit.frames import warn
+from tfkit.tracebacks import shortened
 
 Image: Any
 try:
@@ -29,6 +30,7 @@ def _pillow() -> Any:
     return Image
 
 
+@shortened
 def array_to_img(
     x: Any, data_format: str | None = None, scale: bool = True, dtype: Any = None
 ) -> Any:
@@ -61,6 +63,7 @@ def array_to_img(
     return image.fromarray(x[:, :, 0].astype("int32" if x.max() > 255 else "uint8"))
 
 
+@shortened
 def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) -> np.ndarray:
     """Returns a Pillow image as an array with an axis of channels, values as they are.
 
@@ -80,6 +83,7 @@ def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) ->
     return x.transpose(2, 0, 1) if channels_first else x
 
 
+@shortened
 def save_img(
     path: Any,
     x: Any,
@@ -107,11 +111,12 @@ def save_img(
         file_format = "jpeg"
     img = array_to_img(x, data_format, scale)
     if img.mode == "RGBA" and file_format == "jpeg":
-        warnings.warn("JPEG has no transparency: the image is saved as RGB.", stacklevel=2)
+        warn("JPEG has no transparency: the image is saved as RGB.")
         img = img.convert("RGB")
     img.save(path, format=file_format, **kwargs)
 
 
+@shortened
 def load_img(
     path: Any,
     color_mode: str = "rgb",

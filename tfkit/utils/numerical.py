@@ -8,8 +8,10 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit import ops
+from tfkit.tracebacks import shortened
 
 
+@shortened
 def to_categorical(x: Any, num_classes: int | None = None) -> Any:
     """Class indices as one-hot vectors.
 
@@ -38,6 +40,7 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
     return np.eye(num_classes or int(indices.max()) + 1)[indices]
 
 
+@shortened
 def normalize(x: Any, axis: int = -1, order: int = 2) -> Any:
     """Returns `x` divided by its norm along `axis`; zeros stay zeros.
 

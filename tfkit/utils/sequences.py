@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from tfkit.tracebacks import shortened
 
+
+@shortened
 def pad_sequences(
     sequences: Any,
     maxlen: int | None = None,

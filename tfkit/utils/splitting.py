@@ -8,8 +8,10 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.generators import generators_in_force
+from tfkit.tracebacks import shortened
 
 
+@shortened
 def split_dataset(
     dataset: Any,
     left_size: float | None = None,

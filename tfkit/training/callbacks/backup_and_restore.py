@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import warnings
 from pathlib import Path
 
+from tfkit.frames import warn
 from tfkit.saving.atomic import keep_as
 from tfkit.saving.errors import LoadError
 from tfkit.training import checkpoint
@@ -122,10 +122,7 @@ class BackupAndRestore(SparseCallback):
                     first_error = first_error or error
                     continue
                 if first_error is not None:
-                    warnings.warn(
-                        f"Training goes on from {path}, the state before the last. {first_error}",
-                        stacklevel=2,
-                    )
+                    warn(f"Training goes on from {path}, the state before the last. {first_error}")
                 return saved
         if first_error is not None:
             raise first_error

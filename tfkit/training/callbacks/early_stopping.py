@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from tfkit.frames import warn
 from tfkit.training.callbacks.callback import Logs
 from tfkit.training.callbacks.monitor_callback import MonitorCallback
 from tfkit.training.progress import print_message
@@ -109,10 +109,9 @@ class EarlyStopping(MonitorCallback):
         """Returns the result that is watched; `None`, with a warning, where it is missing."""
         value = (logs or {}).get(self.monitor)
         if value is None:
-            warnings.warn(
+            warn(
                 f"EarlyStopping watches {self.monitor!r}, which is not among the results: "
-                f"{', '.join(logs or {})}",
-                stacklevel=2,
+                f"{', '.join(logs or {})}"
             )
         return value
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from tfkit.frames import warn
 from tfkit.training.callbacks.callback import Callback, Logs
 from tfkit.training.callbacks.monitor_callback import MonitorCallback
 from tfkit.training.progress import print_message
@@ -158,10 +158,9 @@ class ReduceLROnPlateau(MonitorCallback):
         logs.update(learning_rates(self.model.optimizer))
         current = logs.get(self.monitor)
         if current is None:
-            warnings.warn(
+            warn(
                 f"ReduceLROnPlateau watches {self.monitor!r}, which is not among the results: "
-                f"{', '.join(logs)}",
-                stacklevel=2,
+                f"{', '.join(logs)}"
             )
             return
         if self.in_cooldown():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Any
 
 import numpy as np
 
+from tfkit.frames import warn
 from tfkit.training.callbacks.callback import Logs
 from tfkit.training.callbacks.monitor_callback import MonitorCallback
 from tfkit.training.callbacks.sparse_callback import SparseCallback
@@ -149,10 +149,9 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
     def _is_best(self, epoch: int, logs: Logs) -> bool:
         current = logs.get(self.monitor)
         if current is None or np.ndim(current) > 0:
-            warnings.warn(
+            warn(
                 f"ModelCheckpoint saves although save_best_only=True: {self.monitor!r} is no "
-                f"number among the results ({', '.join(logs)}).",
-                stacklevel=4,
+                f"number among the results ({', '.join(logs)})."
             )
             return True
         better = self._is_improvement(current, self.best)

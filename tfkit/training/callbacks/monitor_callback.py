@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from tfkit import ops
+from tfkit.frames import warn
 from tfkit.training.callbacks.callback import Callback
 
 
@@ -36,10 +36,9 @@ class MonitorCallback(Callback):
     ) -> None:
         super().__init__()
         if mode not in ("auto", "min", "max"):
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} takes an unknown mode for 'auto'. Expected 'auto', 'min' "
-                f"or 'max'. Received: mode={mode!r}",
-                stacklevel=3,
+                f"or 'max'. Received: mode={mode!r}"
             )
             mode = "auto"
         self.monitor = monitor

@@ -1,0 +1,144 @@
+"""The tree of an HDF5 file, read without the HDF5 library: as h5py reads it, and never beyond the file."""
+
+import os
+import random
+
+import h5py
+import numpy as np
+import pytest
+
+import tfkit
+from tfkit.saving import LoadError, hdf5, hdf5_tree, seal
+
+DTYPES = sorted(hdf5.DTYPES - {"bfloat16"})
+
+
+def write(path, fill):
+    with h5py.File(path, "w", libver="latest", userblock_size=seal.BLOCK) as file:
+        fill(file)
+
+
+def items(path):
+    with open(path, "rb", buffering=0) as file:
+        tree = hdf5_tree.Tree(file, seal.BLOCK, os.path.getsize(path))
+        return {item.path: item for item in tree.items()}
+
+
+def assert_as_h5py(path):
+    found = items(path)
+    with h5py.File(path, "r") as file:
+        names = [""]
+        file.visit(names.append)
+        assert sorted(found) == sorted(names)
+        for name in names[1:]:
+            item, theirs = found[name], file[name]
+            assert item.attributes == dict(theirs.attrs.items())
+            if isinstance(theirs, h5py.Group):
+                assert item.kind == "group"
+                continue
+            assert item.dataset.shape == theirs.shape
+            assert item.dataset.dtype == theirs.dtype.name
+            if theirs.size:
+                assert item.dataset.offset == theirs.id.get_offset()
+                assert item.dataset.size == theirs.nbytes
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (3,), (2, 0, 5), (1,) * 32])
+def test_datasets_of_all_dtypes_and_shapes(dtype, shape, tmp_path):
+    def fill(file):
+        dataset = file.create_dataset("ä/b", data=np.zeros(shape, dtype))
+        dataset.attrs.update(dtype=dtype, crc32=np.uint32(2**32 - 1), below=np.int64(-7))
+
+    write(tmp_path / "m.h5", fill)
+    assert_as_h5py(tmp_path / "m.h5")
+
+
+@pytest.mark.parametrize(("count", "length"), [(8, 3), (9, 3), (300, 40), (700, 900), (2500, 20)])
+def test_groups_of_many_names(count, length, tmp_path):
+    """Few are stored in the header of the group, more in a heap with one, several and nested blocks."""
+    draws = random.Random(count)
+
+    def fill(file):
+        for index in range(count):
+            name = "".join(draws.choices("abcdé ", k=length)) + str(index)
+            file.create_group(f"weights/{name}")
+
+    write(tmp_path / "m.h5", fill)
+    assert_as_h5py(tmp_path / "m.h5")
+
+
+def other_type(file):
+    file["t"] = h5py.h5t.py_create(np.dtype("int32"))
+
+
+@pytest.mark.parametrize(
+    ("fill", "expected"),
+    [
+        (lambda file: file.__setitem__("soft", h5py.SoftLink("/x")), "link"),
+        (lambda file: file.__setitem__("far", h5py.ExternalLink("/etc/passwd", "/x")), "link"),
+        (lambda file: file.create_group("a").__setitem__("b", file["a"]), "again"),
+        (lambda file: file.__setitem__("a", np.dtype("int32")), "other"),
+    ],
+)
+def test_what_is_neither_group_nor_dataset_is_said(fill, expected, tmp_path):
+    write(tmp_path / "m.h5", fill)
+    assert expected in {item.kind for item in items(tmp_path / "m.h5").values()}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"chunks": (2,)}, {"chunks": (2,), "compression": "gzip"}, {"external": [("/tmp/x", 0, 32)]}],
+)
+def test_data_that_are_not_one_piece_have_no_size(options, tmp_path):
+    write(tmp_path / "m.h5", lambda file: file.create_dataset("d", (8,), "float32", **options))
+    assert items(tmp_path / "m.h5")["d"].dataset.size == -1
+
+
+@pytest.mark.parametrize("value", [np.zeros(3), "text" * 9, b"bytes", 5, 2.5, True, ["a", "b"]])
+def test_attributes_that_are_strings_and_integers_are_read_and_others_left_out(value, tmp_path):
+    write(tmp_path / "m.h5", lambda file: file.attrs.__setitem__("a", value))
+    found = items(tmp_path / "m.h5")[""].attributes
+    text = value.decode() if isinstance(value, bytes) else value
+    assert found == ({"a": text} if type(value) in (str, bytes, int) else {})
+
+
+def reseal(path, data):
+    """Writes bytes that were changed, with a seal that fits."""
+    path.write_bytes(data)
+    version = seal._HEAD.unpack(data[: seal._HEAD.size])[1]
+    with open(path, "r+b", buffering=0) as file:
+        structure = seal._structure_checksum(file, [], len(data))
+        file.seek(0)
+        file.write(seal._block(seal._HEAD.pack(seal.MAGIC, version, structure, len(data), 0)))
+
+
+@pytest.mark.parametrize("num_layers", [2, 12])
+def test_no_change_to_a_structure_does_harm(num_layers, tmp_path):
+    """500 files with other numbers in their structures, sealed again: each is read or refused, at once."""
+    model = tfkit.Sequential(
+        [tfkit.Input((4,)), *(tfkit.layers.Dense(4) for _ in range(num_layers))]
+    )
+    model.save_weights(tmp_path / "m.weights.h5")
+    whole = (tmp_path / "m.weights.h5").read_bytes()
+    marks = (b"OHDR", b"OCHK", b"FRHP", b"FHDB", b"BTHD", b"BTLF", b"GCOL", b"\x89HDF\r")
+    places = [at for at in range(len(whole)) if whole.startswith(marks, at)]
+    draws = random.Random(num_layers)
+    outcomes = set()
+    for _ in range(500):
+        data = bytearray(whole)
+        for _ in range(draws.choice([1, 1, 2, 4])):
+            width = draws.choice([1, 1, 2, 4, 8])
+            at = min(draws.choice(places) + draws.randrange(160), len(data) - width)
+            numbers = [0, 1, 2 ** (8 * width) - 1, draws.randrange(len(data)), draws.choice(places)]
+            data[at : at + width] = (draws.choice(numbers) % 2 ** (8 * width)).to_bytes(
+                width, "little"
+            )
+        reseal(tmp_path / "x.weights.h5", data)
+        try:
+            with hdf5.Reader(tmp_path / "x.weights.h5") as reader:
+                outcomes.add(bool(reader.shapes("weights")))
+        except LoadError as error:
+            outcomes.add(type(error))
+    assert {True, LoadError} & outcomes
+    assert hdf5.DamagedFileError in outcomes

@@ -1,0 +1,1 @@
+"""Typical mistakes, and what their tracebacks look like."""
