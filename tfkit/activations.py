@@ -45,7 +45,18 @@ hard_swish = hard_silu
 
 @symbolic_op
 def linear(x: Any) -> Any:
-    """Returns `x` as it is."""
+    """Returns `x` unchanged.
+
+    Args:
+        x: a tensor of any shape.
+
+    Returns:
+        `x`.
+
+    Example:
+        >>> linear(tf.constant([-1.0, 2.0])).numpy().tolist()
+        [-1.0, 2.0]
+    """
     return x
 
 
@@ -53,14 +64,22 @@ def linear(x: Any) -> Any:
 def relu(
     x: Any, negative_slope: float = 0.0, max_value: float | None = None, threshold: float = 0.0
 ) -> tf.Tensor:
-    """Returns `max(x, 0)`, and its relatives.
+    """Returns the rectifier `max(x, 0)`, with an optional slope, upper limit and threshold.
+
+    It is `max_value` where `x >= max_value`, `x` where `threshold <= x < max_value`, and
+    `negative_slope * (x - threshold)` below.
 
     Args:
-        x: a tensor.
-        negative_slope: slope below the threshold, 0 for a flat line.
-        max_value: greatest value of the result, `None` for no limit.
-        threshold: where the line through the origin sets in; below it the result is
-            `negative_slope * (x - threshold)`.
+        x: a tensor of any shape.
+        negative_slope: slope below the threshold. Default: `0.0`.
+        max_value: greatest value of the result; `None` for no limit.
+        threshold: value from which `x` is returned unchanged. Default: `0.0`.
+
+    Returns:
+        A tensor of the shape and dtype of `x`.
+
+    Reference:
+        Nair & Hinton, "Rectified linear units improve restricted Boltzmann machines", 2010.
 
     Example:
         >>> relu([-2.0, 1.0, 8.0], negative_slope=0.5, max_value=6.0).numpy().tolist()
@@ -82,21 +101,40 @@ def relu(
 
 @symbolic_op
 def gelu(x: Any, approximate: bool = False) -> tf.Tensor:
-    """Returns `x` times the normal distribution function of `x`.
+    """Returns `x` times the standard normal distribution function of `x`.
 
     Args:
-        x: a tensor.
-        approximate: whether to use the formula with `tanh`; unlike in `ops.gelu`, not by default.
+        x: a tensor of any shape.
+        approximate: whether to compute `x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2`;
+            unlike in `ops.gelu`, this is not the default. Default: `False`.
+
+    Returns:
+        A tensor of the shape of `x`.
 
     Reference:
         Hendrycks & Gimpel, "Gaussian error linear units", 2016.
+
+    Example:
+        >>> gelu(tf.constant([-1.0, 0.0, 1.0])).numpy().round(4)
+        array([-0.1587,  0.    ,  0.8413], dtype=float32)
     """
     return tf.nn.gelu(as_tensor(x), approximate)
 
 
 @symbolic_op
 def exponential(x: Any) -> tf.Tensor:
-    """e to the power of `x`."""
+    """Returns e to the power of `x`.
+
+    Args:
+        x: a tensor of any shape; integers are cast to floats.
+
+    Returns:
+        A tensor of the shape of `x`.
+
+    Example:
+        >>> exponential(tf.constant([0.0, 1.0])).numpy().round(4)
+        array([1.    , 2.7183], dtype=float32)
+    """
     return tf.exp(to_float(x))
 
 
@@ -104,8 +142,18 @@ def exponential(x: Any) -> tf.Tensor:
 def mish(x: Any) -> tf.Tensor:
     """Returns `x * tanh(softplus(x))`.
 
+    Args:
+        x: a tensor of any shape.
+
+    Returns:
+        A tensor of the shape of `x`.
+
     Reference:
         Misra, "Mish: a self regularized non-monotonic activation function", 2019.
+
+    Example:
+        >>> mish(tf.constant([0.0, 1.0])).numpy().round(4)
+        array([0.    , 0.8651], dtype=float32)
     """
     x = as_tensor(x)
     return x * tf.tanh(tf.math.softplus(x))

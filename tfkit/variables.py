@@ -35,22 +35,22 @@ _READ_BY_STEPS = ("constraint", "overwrite_with_gradient", "regularizer", "train
 
 
 class Variable(Operators):
-    """A `tf.Variable` with the interface of Keras's: what `add_weight` gives, and all that tfkit makes.
+    """A `tf.Variable` with the interface of Keras's: what `add_weight` returns, and all that tfkit makes.
 
-    An attribute of a layer or a metric that holds one is tracked as what `add_weight` gives is. It is read in
-    its own dtype; under a mixed policy only `add_weight` gives weights that are read in 16 bits.
+    An attribute of a layer or a metric that holds one is tracked like the variables of `add_weight`. It is
+    read in its own dtype; under a mixed policy only `add_weight` makes weights that are read in 16 bits.
 
     Args:
-        initializer: the first value; or, with `shape`, the name of an initializer, an `Initializer`, or a
+        initializer: the initial value; or, with `shape`, the name of an initializer, an `Initializer`, or a
             function of shape and dtype.
         shape: its sizes, for an initializer.
         dtype: its dtype, unless given that of the value, and the default float type for an initializer.
-        trainable: whether gradients train it.
+        trainable: whether training updates it.
         autocast: must be a boolean; see above.
         aggregation: how a distribution strategy combines the values of replicas: `"none"`, `"mean"`,
             `"sum"` or `"only_first_replica"`.
         synchronization: when it does: `"auto"`, `"none"`, `"on_write"` or `"on_read"`.
-        name: a label without `/`; `variable`, `variable_1`, ... unless given.
+        name: name without `/`; `None` for `variable`, `variable_1`, ...
         layout: must be `None`: devices are up to `tf.distribute`.
 
     Raises:
@@ -156,7 +156,7 @@ class Variable(Operators):
 
     @property
     def constraint(self) -> Any:
-        """Function that it goes through after each update, or `None`."""
+        """Function that projects it after each update, or `None`."""
         return super().constraint  # type: ignore[misc]
 
     @constraint.setter
@@ -270,7 +270,7 @@ def make_variable(
         value: a function of shape and dtype that returns the initial value, or that value.
         dtype: its dtype, the default float type unless given.
         name: name of the variable.
-        trainable: whether gradients train it.
+        trainable: whether training updates it.
         aggregation: how a distribution strategy combines the values of replicas.
         counted_as: whether a file holds it as it is, and so bounds its size; `None` where a file does not
             say how large it may be.

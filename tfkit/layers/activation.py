@@ -271,6 +271,9 @@ class Softmax(Layer):
 
     Output shape: That of the inputs.
 
+    Raises:
+        ValueError: if the mask does not broadcast to the shape of the inputs.
+
     Example:
         >>> layer = Softmax()
         >>> layer(tf.constant([[0.0, 0.0]])).numpy().tolist()

@@ -85,7 +85,7 @@ class Lambda(Layer):
         )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The mask that was given, or what the mask function gives."""
+        """Returns the mask that was given, or what the mask function returns."""
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     @classmethod

@@ -61,10 +61,11 @@ class LayerNormalization(Layer):
         beta_constraint: function that projects `beta` after each update; `None` for no constraint.
         gamma_constraint: function that projects `gamma` after each update; `None` for no
             constraint.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: `rms_scaling`, deprecated, whether to compute `gamma * inputs / sqrt(variance +
+            epsilon)` (`False`); arguments of every layer, with their defaults: `name`, a string;
+            `trainable`, whether training changes the weights (`True`); `dtype`, a dtype or a dtype
+            policy (`None`, the global policy); `autocast`, whether float inputs are cast to the
+            compute dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: Any, with known sizes along `axis`.
 

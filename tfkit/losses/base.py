@@ -37,7 +37,8 @@ class Loss(watching.Watched):
     Output shape: A scalar; without reduction the shape of what `call` returns.
 
     Raises:
-        ValueError: if `reduction` or `dtype` is unknown, or if the weights do not fit the losses.
+        ValueError: if `reduction` or `dtype` is unknown, if `call` returns `None`, or if the weights do
+            not fit the losses.
 
     Example:
         >>> class FourthPower(Loss):

@@ -47,7 +47,7 @@ class OlderNames:
         return tf.distribute.get_strategy()
 
     def make_train_function(self, force: bool = False) -> StepFunction:
-        """A function that takes a batch from an iterator, trains on it, and gives the results so far.
+        """A function that takes a batch from an iterator, trains on it, and returns the results so far.
 
         Args:
             force: whether it is made anew if there is one already.
@@ -57,13 +57,13 @@ class OlderNames:
         return self.train_function
 
     def make_test_function(self, force: bool = False) -> StepFunction:
-        """A function that takes a batch from an iterator, and gives loss and metrics so far."""
+        """A function that takes a batch from an iterator, and returns loss and metrics so far."""
         if self.test_function is None or force:
             self.test_function = self._function_of("test")
         return self.test_function
 
     def make_predict_function(self, force: bool = False) -> StepFunction:
-        """A function that takes a batch from an iterator, and gives the outputs for it."""
+        """A function that takes a batch from an iterator, and returns the outputs for it."""
         if self.predict_function is None or force:
             self.predict_function = self._function_of("predict")
         return self.predict_function

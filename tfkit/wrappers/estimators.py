@@ -56,7 +56,7 @@ class _Estimator(BaseEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The targets that the model gives for inputs of shape `(samples, features)`."""
+        """Returns the model's targets for inputs of shape `(samples, features)`."""
         return self._decoded(self._outputs(X))
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
@@ -116,7 +116,7 @@ class SKLearnClassifier(ClassifierMixin, _Estimator):
 
     Args:
         model: a compiled model, of which each `fit` trains a copy with new weights; or a function
-            `model(X, y, **model_kwargs)` that gives a compiled model for the inputs and the encoded targets.
+            `model(X, y, **model_kwargs)` that returns a compiled model for inputs and encoded targets.
         warm_start: whether `fit` goes on with the model that it has.
         model_kwargs: further arguments of the function `model`.
         fit_kwargs: arguments of `Model.fit`.
@@ -186,7 +186,7 @@ class SKLearnRegressor(RegressorMixin, _Estimator):
 
     Args:
         model: a compiled model, of which each `fit` trains a copy with new weights; or a function
-            `model(X, y, **model_kwargs)` that gives a compiled model for the inputs and the targets.
+            `model(X, y, **model_kwargs)` that returns a compiled model for the inputs and the targets.
         warm_start: whether `fit` goes on with the model that it has.
         model_kwargs: further arguments of the function `model`.
         fit_kwargs: arguments of `Model.fit`.
@@ -214,7 +214,7 @@ class SKLearnTransformer(TransformerMixin, _Estimator):
 
     Args:
         model: a compiled model, of which each `fit` trains a copy with new weights; or a function
-            `model(X, y, **model_kwargs)` that gives a compiled model for the inputs and the targets.
+            `model(X, y, **model_kwargs)` that returns a compiled model for the inputs and the targets.
         warm_start: whether `fit` goes on with the model that it has.
         model_kwargs: further arguments of the function `model`.
         fit_kwargs: arguments of `Model.fit`.

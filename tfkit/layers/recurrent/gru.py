@@ -43,8 +43,8 @@ class GRUCell(GatedCell):
             Default: `True`.
         seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
             is made.
-        **kwargs: `implementation`, 1 to drop other inputs for each gate, 2 (the default) for the
-            same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
+        **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
+            the same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
             dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
@@ -231,9 +231,10 @@ class GRU(GatedRNN):
             sequences of a known length. Default: `False`.
         reset_after: whether the reset gate is applied after the product with `recurrent_kernel`.
             Default: `True`.
-        use_cudnn: `"auto"` or `False`; tfkit has no cuDNN kernel. Default: `"auto"`.
-        **kwargs: `implementation`, 1 to drop other inputs for each gate, 2 (the default) for the
-            same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
+        use_cudnn: `"auto"` or `False`; with `True` a call is refused, since tfkit has no cuDNN
+            kernel. Default: `"auto"`.
+        **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
+            the same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
             dtype (`True`).

@@ -44,8 +44,8 @@ class LSTMCell(GatedCell):
             entries in all steps. Default: `0.0`.
         seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
             is made.
-        **kwargs: `implementation`, 1 to drop other inputs for each gate, 2 (the default) for the
-            same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
+        **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
+            the same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
             dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
@@ -212,9 +212,10 @@ class LSTM(GatedRNN):
             size must be known; `reset_state()` sets the states to zero. Default: `False`.
         unroll: whether each step is written into the program, instead of a loop; for short
             sequences of a known length. Default: `False`.
-        use_cudnn: `"auto"` or `False`; tfkit has no cuDNN kernel. Default: `"auto"`.
-        **kwargs: `implementation`, 1 to drop other inputs for each gate, 2 (the default) for the
-            same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
+        use_cudnn: `"auto"` or `False`; with `True` a call is refused, since tfkit has no cuDNN
+            kernel. Default: `"auto"`.
+        **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
+            the same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
             dtype (`True`).
