@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -135,12 +136,30 @@ _COSINE_WINDOWS = {
 }
 
 
-def _cosine_window(name: str, length: int, periodic: bool) -> np.ndarray:
+# Others, as functions of the distance from the middle, 1 at the ends, and of the number of samples.
+_OTHER_WINDOWS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+    "bartlett": lambda distance, samples: 1 - distance,
+    "barthann": lambda distance, samples: 0.62 - 0.24 * distance + 0.38 * np.cos(np.pi * distance),
+    "bohman": lambda distance, samples: (
+        (1 - distance) * np.cos(np.pi * distance) + np.sin(np.pi * distance) / np.pi
+    ),
+    "cosine": lambda distance, samples: np.cos(np.pi / 2 * distance * (samples - 1) / samples),
+    "lanczos": lambda distance, samples: np.sinc(distance),
+    "triang": lambda distance, samples: 1 - distance * (samples - 1) / (samples + samples % 2),
+    "tukey": lambda distance, samples: 0.5 * (1 + np.cos(np.pi * np.clip(2 * distance - 1, 0, 1))),
+}
+_WINDOWS = (*_COSINE_WINDOWS, *_OTHER_WINDOWS)
+
+
+def _named_window(name: str, length: int, periodic: bool) -> np.ndarray:
     if length == 1:
         return np.ones(1)
-    t = np.linspace(-np.pi, np.pi, length + 1 if periodic else length)[:length]
+    samples = length + 1 if periodic else length
+    place = np.linspace(-1, 1, samples)[:length]
+    if name in _OTHER_WINDOWS:
+        return _OTHER_WINDOWS[name](np.abs(place), samples)
     weights = np.array(_COSINE_WINDOWS[name])
-    return weights @ np.cos(np.arange(len(weights))[:, None] * t)
+    return weights @ np.cos(np.arange(len(weights))[:, None] * np.pi * place)
 
 
 class STFT(Initializer):
@@ -149,7 +168,8 @@ class STFT(Initializer):
     Args:
         side: `"real"` or `"imag"`. Default: `"real"`.
         window: one of `"boxcar"`, `"hann"`, `"hamming"`, `"blackman"`, `"nuttall"`,
-            `"blackmanharris"` and `"flattop"`; an array of the window's values; or `None` for no
+            `"blackmanharris"`, `"flattop"`, `"bartlett"`, `"barthann"`, `"bohman"`, `"cosine"`,
+            `"lanczos"`, `"triang"`, `"tukey"`; an array of the window's values; or `None` for no
             window. Default: `"hann"`.
         scaling: `"density"` divides by the window's L2 norm, `"spectrum"` by its L1 norm, `None` by
             nothing. Default: `"density"`.
@@ -178,9 +198,9 @@ class STFT(Initializer):
     ) -> None:
         if side not in ("real", "imag"):
             raise ValueError(f'`side` must be "real" or "imag". Received: side={side!r}')
-        if isinstance(window, str) and window not in _COSINE_WINDOWS:
+        if isinstance(window, str) and window not in _WINDOWS:
             raise ValueError(
-                f"Unknown `window`. Expected one of {tuple(_COSINE_WINDOWS)}, the values of "
+                f"Unknown `window`. Expected one of {_WINDOWS}, the values of "
                 f"another window as an array, or None. Received: window={window!r}"
             )
         if scaling not in ("density", "spectrum", None):
@@ -205,7 +225,7 @@ class STFT(Initializer):
 
     def _scaled_window(self, frame_length: int) -> np.ndarray:
         if isinstance(self.window, str):
-            window = _cosine_window(self.window, frame_length, self.periodic)
+            window = _named_window(self.window, frame_length, self.periodic)
         else:
             window = np.asarray(self.window, "float64")
         if window.shape != (frame_length,):
