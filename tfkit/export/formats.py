@@ -135,7 +135,8 @@ def export_onnx(
         opset_version: version of ONNX's operations, 18 unless given.
 
     Raises:
-        RuntimeError: where the package is missing or has no counterpart of an operation.
+        ImportError: where a package is missing.
+        RuntimeError: where there is no counterpart of an operation.
     """
     with tempfile.TemporaryDirectory() as folder, atomic_write(filepath) as temporary:
         with assume_onednn(False):
@@ -147,9 +148,13 @@ def export_onnx(
         )  # fmt: skip
         if done.returncode != 0:
             last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
+            if "No module named" in last[0]:
+                raise ImportError(
+                    f"Cannot export '{layer.name}' to ONNX: {last[0]}. Install what it takes: "
+                    "pip install tf2onnx onnx"
+                )
             raise RuntimeError(
-                f"Cannot export '{layer.name}' to ONNX: {last[0]}. It takes the packages `tf2onnx` and "
-                "`onnx`, and operations that ONNX has."
+                f"Cannot export '{layer.name}' to ONNX: {last[0]}. It takes operations that ONNX has."
             )
     _say(filepath, verbose)
 

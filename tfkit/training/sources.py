@@ -52,7 +52,7 @@ def make_data(
     """
     if x is None:
         raise ValueError("`x` is None. Expected arrays, a dataset or a generator of batches.")
-    if isinstance(x, (str, bytes, os.PathLike)) or (callable(x) and not hasattr(x, "__iter__")):
+    if isinstance(x, (str, bytes, os.PathLike)) or inspect.isroutine(x):
         raise ValueError(
             f"Unrecognized data type: x={brief(x)} (of type {type(x).__name__}). Expected arrays or tensors, "
             f"a `tf.data.Dataset`, a `PyDataset` or a generator of batches.{_advice(x)}"
