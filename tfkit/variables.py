@@ -54,7 +54,7 @@ class Variable(Operators):
 
     Example:
         >>> steps = tfkit.Variable(0, name="steps")
-        >>> steps.assign_add(2.0)  # Cast, as Keras does
+        >>> _ = steps.assign_add(2.0)  # Cast, as Keras does
         >>> int(steps), steps.dtype.name, steps.path
         (2, 'int32', 'steps')
         >>> tfkit.Variable("ones", shape=(2,)).numpy()

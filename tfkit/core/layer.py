@@ -9,9 +9,8 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit import budget, constraints, dtype_policies, execution, forks, recomputation, regularizers
-from tfkit.core import building, claims, tracking
+from tfkit.core import attributes, building, claims, tracking
 from tfkit.core.arguments import CallArguments, CallSignature, as_tensors, check_tensors, shapes_of
-from tfkit.core.attributes import calling_layer
 from tfkit.core.autograph import convert
 from tfkit.core.compiled import DirectCalls
 from tfkit.core.context import CallFrame, current_frame
@@ -89,8 +88,7 @@ class Layer(Stateful):
             raise ValueError(
                 f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}"
             )
-        if name is not None:
-            _check_name(name)
+        attributes.check_name(name)
         if not isinstance(trainable, bool):
             raise ValueError(
                 "Expected `trainable` to be a boolean. "
@@ -106,8 +104,7 @@ class Layer(Stateful):
         self.input_spec: Any = None
         self.supports_masking = type(self).compute_mask is not Layer.compute_mask
         state = self._tfkit
-        caller = calling_layer()
-        state.made_in = caller and weakref.ref(caller)
+        state.made_in = attributes.calling_layer()
         state.signature = CallSignature(self.call)
         state.direct = DirectCalls(self._forward, state, self._tfkit_settings)
         state.initialized = True
@@ -361,7 +358,7 @@ class Layer(Stateful):
 
     @name.setter
     def name(self, name: str) -> None:
-        _check_name(name)
+        attributes.check_name(name)
         self._name, self._auto_named = name, False
 
     @property
@@ -443,11 +440,3 @@ class Layer(Stateful):
     def build_from_config(self, config: dict[str, Any]) -> None:
         """Makes the weights as they were when `get_build_config` gave `config`."""
         building.build_from_config(self, config)
-
-
-def _check_name(name: Any) -> None:
-    if not isinstance(name, str) or "/" in name:
-        raise ValueError(
-            "Argument `name` must be a string and cannot contain character `/`. "
-            f"Received: name={name} (of type {type(name).__name__})"
-        )
