@@ -352,16 +352,6 @@ class Layer(Stateful):
     # --- Properties ---------------------------------------------------------------------------------
 
     @property
-    def name(self) -> str:
-        """The label."""
-        return self._name
-
-    @name.setter
-    def name(self, name: str) -> None:
-        attributes.check_name(name)
-        self._name, self._auto_named = name, False
-
-    @property
     def path(self) -> str:
         """How the layer is reached from the outermost layer that called it: `encoder/dense_proj`."""
         return tracking.path_of(self)

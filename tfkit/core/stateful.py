@@ -22,9 +22,21 @@ class Stateful(tf.Module):
     """
 
     _tfkit: LayerState
+    _name: str
+    _auto_named: bool
     _trainable: bool
     _tfkit_settings: Any = None  # What `compile` was given, of a model.
     _not_read_in_calls: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """The label."""
+        return self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        attributes.check_name(name)
+        self._name, self._auto_named = name, False
 
     def _members(self) -> list[tuple[str, Any]]:
         """Direct members with their paths; containers of layers name them in their own way."""
