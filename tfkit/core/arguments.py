@@ -64,15 +64,6 @@ class CallSignature:
         return CallArguments(self, args, kwargs, bound, training)
 
 
-def check_name(name: Any) -> None:
-    """Refuses what cannot be the name of a layer."""
-    if name is not None and (not isinstance(name, str) or "/" in name):
-        raise ValueError(
-            "Argument `name` must be a string and cannot contain character `/`. "
-            f"Received: name={name} (of type {type(name).__name__})"
-        )
-
-
 def check_trainable(trainable: Any) -> None:
     """Refuses what is neither true nor false."""
     if not isinstance(trainable, bool):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from typing import Any
 
 from tfkit import activations, constraints, registry, regularizers
@@ -20,9 +21,22 @@ _OF_WEIGHTS = ("_regularizer", "_constraint")
 
 
 def calling_layer() -> Any:
-    """The layer in whose `call` this runs; `None` outside of any, and inside a `build`."""
+    """A reference to the layer in whose `call` this runs; `None` outside of any, and inside a `build`."""
     frame = current_frame()
-    return None if frame is None or frame.layer._tfkit.builds else frame.layer
+    return None if frame is None or frame.layer._tfkit.builds else weakref.ref(frame.layer)
+
+
+def check_name(name: Any) -> None:
+    """Refuses a name of a layer that is no label.
+
+    Raises:
+        ValueError: for what is no string, and for a string with `/`; `None` is for a default name.
+    """
+    if name is not None and (not isinstance(name, str) or "/" in name):
+        raise ValueError(
+            "Argument `name` must be a string and cannot contain character `/`. "
+            f"Received: name={name} (of type {type(name).__name__})"
+        )
 
 
 def check_made_outside_calls(layer: Any) -> None:
@@ -57,7 +71,8 @@ def check_may_set(layer: Any, name: str, value: Any) -> None:
             f"which cannot be replaced. Received: a value of type {type(value).__name__}. To change the "
             f"values of the weight, use `layer.{name}.assign(value)`."
         )
-    if calling_layer() is layer and tracking.holds_members(value):
+    caller = calling_layer()
+    if caller and caller() is layer and tracking.holds_members(value):
         for _, member in tracking.walk(name, value):
             added = getattr(getattr(member, "_tfkit", None), "made_in", None) is not None
             if isinstance(member, Variable):

@@ -17,17 +17,15 @@ from tfkit import (
     regularizers,
     tracebacks,
 )
-from tfkit.core import building, claims, output_specs, tracking
+from tfkit.core import attributes, building, claims, output_specs, tracking
 from tfkit.core.arguments import (
     CallArguments,
     CallSignature,
     as_tensors,
-    check_name,
     check_tensors,
     check_trainable,
     unknown_arguments,
 )
-from tfkit.core.attributes import calling_layer
 from tfkit.core.autograph import convert
 from tfkit.core.compiled import DirectCalls
 from tfkit.core.context import CallFrame, current_frame
@@ -119,7 +117,7 @@ class Layer(Copied, Stateful):
         input_shape = kwargs.pop("input_shape", None if input_dim is None else (input_dim,))
         if kwargs:
             raise unknown_arguments(type(self), kwargs)
-        check_name(name)
+        attributes.check_name(name)
         check_trainable(trainable)
         self._name = name or auto_name(type(self).__name__)
         self._auto_named = name is None
@@ -131,8 +129,7 @@ class Layer(Copied, Stateful):
         self.input_spec: Any = None
         self.supports_masking = type(self).compute_mask is not Layer.compute_mask
         state = self._tfkit
-        caller = calling_layer()
-        state.made_in = caller and weakref.ref(caller)
+        state.made_in = attributes.calling_layer()
         state.signature = CallSignature(self.call)
         state.direct = DirectCalls(self._forward, state, self._tfkit_settings)
         state.initialized = True
@@ -377,16 +374,6 @@ class Layer(Copied, Stateful):
         )
 
     # --- Properties ---------------------------------------------------------------------------------
-
-    @property
-    def name(self) -> str:
-        """The layer's name: the one that was given, or one made from the class's name."""
-        return self._name
-
-    @name.setter
-    def name(self, name: str) -> None:
-        check_name(name)
-        self._name, self._auto_named = name, False
 
     @property
     def path(self) -> str:

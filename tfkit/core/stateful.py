@@ -24,12 +24,24 @@ class Stateful(tf.Module):
     """
 
     _tfkit: LayerState
+    _name: str
+    _auto_named: bool
     _trainable: bool
     _tfkit_settings: Any = None  # What `compile` was given, of a model.
     _not_read_in_calls: frozenset[str] = frozenset()
     _built_at_once = False  # Whether the class needs no `build`, and says so from the beginning.
     # Arguments that configurations leave out where they have this value, as those of Keras do.
     _omitted_from_config: Mapping[str, Any] = {}
+
+    @property
+    def name(self) -> str:
+        """The label."""
+        return self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        attributes.check_name(name)
+        self._name, self._auto_named = name, False
 
     def _members(self) -> list[tuple[str, Any]]:
         """Direct members with their paths; containers of layers name them in their own way."""
