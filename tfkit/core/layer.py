@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
+from typing import Any, Self
 
 import tensorflow as tf
 
@@ -20,6 +20,7 @@ from tfkit.core.recording import ConstructorArguments, layer_config
 from tfkit.core.state import LayerState
 from tfkit.core.stateful import Stateful
 from tfkit.core.stateless import stateless_call
+from tfkit.core.typing import open_signature
 from tfkit.core.weights import check_may_add, make_weight
 from tfkit.names import auto_name
 from tfkit.serialization import deserialize_keras_object
@@ -58,7 +59,7 @@ class Layer(Copied, Stateful):
 
     # --- Making a layer -----------------------------------------------------------------------------
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Layer:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Keeps the constructor's arguments, for `get_config()`."""
         layer = super().__new__(cls)
         state = LayerState(tracking.tick(), ConstructorArguments(cls, args, kwargs))
@@ -208,6 +209,7 @@ class Layer(Copied, Stateful):
 
     # --- What subclasses define ---------------------------------------------------------------------
 
+    @open_signature
     def build(self, input_shape: Any) -> None:
         """Makes the weights. Subclasses override it; the first call calls it with the inputs' shapes.
 
@@ -230,6 +232,7 @@ class Layer(Copied, Stateful):
             "`def call(self, inputs): ...`."
         )
 
+    @open_signature
     def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
         """The mask of the outputs, given the inputs and theirs: the same mask unless overridden."""
         return previous_mask
@@ -243,6 +246,7 @@ class Layer(Copied, Stateful):
 
         return trace(forward, args, kwargs)
 
+    @open_signature
     def compute_output_shape(self, *input_shapes: Any, **named_shapes: Any) -> Any:
         """The shape of the outputs for inputs of the given shape or nest of shapes."""
         dtype = self.input_dtype

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -13,8 +13,23 @@ from tfkit.core.state import LayerState
 from tfkit.core.weights import assign_all, load_own
 from tfkit.metrics import Metric
 
+if (
+    TYPE_CHECKING
+):  # TensorFlow has no types: below a base class of any type every attribute would be there.
 
-class Stateful(tf.Module):
+    class _Module:
+        submodules: tuple[Any, ...]
+        name: Any
+        built: Any
+        name_scope: Any
+
+        def _trackable_children(self, save_type: str, **kwargs: Any) -> dict[str, Any]: ...
+
+else:
+    _Module = tf.Module
+
+
+class Stateful(_Module):
     """A module whose weights are its own and those of the layers that its attributes hold.
 
     Layers are found in attributes and in lists, tuples and dicts in them, those added later too. The

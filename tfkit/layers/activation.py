@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit import activations, constraints, initializers, regularizers
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions
 from tfkit.layers.checks import as_floats, check
 
 
@@ -23,7 +24,7 @@ class Activation(Layer):
         [0.0, 2.0]
     """
 
-    def __init__(self, activation: Any, **kwargs: Any) -> None:
+    def __init__(self, activation: Any, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
         self.activation = activations.get(activation)
         self.supports_masking = True
@@ -51,7 +52,7 @@ class ReLU(Layer):
         max_value: float | None = None,
         negative_slope: float = 0.0,
         threshold: float = 0.0,
-        **kwargs: Any,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         expected = "a number of at least 0"
         holds = max_value is None or _is_not_negative(max_value)
@@ -109,7 +110,7 @@ class PReLU(Layer):
         alpha_regularizer: Any = None,
         alpha_constraint: Any = None,
         shared_axes: Any = None,
-        **kwargs: Any,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**kwargs)
         self.alpha_initializer = initializers.get(alpha_initializer)
@@ -151,7 +152,7 @@ class ELU(Layer):
         Clevert et al., "Fast and accurate deep network learning by exponential linear units", 2015.
     """
 
-    def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
+    def __init__(self, alpha: float = 1.0, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
         self.alpha = alpha
         self.supports_masking = True
@@ -172,7 +173,7 @@ class Softmax(Layer):
         mask: booleans that broadcast to `inputs`; where it is `False` the output is 0.
     """
 
-    def __init__(self, axis: Any = -1, **kwargs: Any) -> None:
+    def __init__(self, axis: Any = -1, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
         self.axis = axis
         self.supports_masking = True

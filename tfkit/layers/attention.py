@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import string
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit import constraints, initializers, random, regularizers
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions, RegularizedOptions
 from tfkit.layers.activation import Softmax
 from tfkit.layers.checks import check, check_positive_integer, check_rate, is_integer
 from tfkit.layers.einsum_dense import EinsumDense
@@ -44,7 +45,7 @@ class Attention(Layer):
         score_mode: str = "dot",
         dropout: float = 0.0,
         seed: int | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         check_rate(self, dropout=dropout)
         holds = score_mode in ("dot", "concat")
@@ -137,7 +138,9 @@ class AdditiveAttention(Attention):
         2014.
     """
 
-    def __init__(self, use_scale: bool = True, dropout: float = 0.0, **kwargs: Any) -> None:
+    def __init__(
+        self, use_scale: bool = True, dropout: float = 0.0, **kwargs: Unpack[LayerOptions]
+    ) -> None:
         super().__init__(use_scale=use_scale, dropout=dropout, **kwargs)
 
     def build(self, input_shape: Any) -> None:
@@ -210,7 +213,7 @@ class MultiHeadAttention(Layer):
         bias_constraint: Any = None,
         use_gate: bool = False,
         seed: int | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[RegularizedOptions],
     ) -> None:
         check_positive_integer(self, num_heads=num_heads, key_dim=key_dim)
         check_positive_integer(self, value_dim=key_dim if value_dim is None else value_dim)
@@ -240,9 +243,7 @@ class MultiHeadAttention(Layer):
         self.seed = seed
         self.supports_masking = True
 
-    def build(  # type: ignore[override]
-        self, query_shape: Any, value_shape: Any, key_shape: Any = None
-    ) -> None:
+    def build(self, query_shape: Any, value_shape: Any, key_shape: Any = None) -> None:
         """Makes the projections."""
         key_shape = value_shape if key_shape is None else key_shape
         if tuple(value_shape[1:-1]) != tuple(key_shape[1:-1]):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit import constraints, initializers, recomputation, regularizers, settings
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions
 from tfkit.layers.checks import as_floats, check, check_axes, is_integer
 
 
@@ -65,7 +66,7 @@ class BatchNormalization(Layer):
         renorm_clipping: None = None,
         renorm_momentum: float = 0.99,
         synchronized: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         check(self, is_integer(axis), "axis", "an integer", axis)
         check(self, not renorm, "renorm", "False: tfkit does not have renormalization", renorm)

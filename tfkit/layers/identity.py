@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions
 
 
 class Identity(Layer):
     """Gives its inputs."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
 
@@ -29,7 +30,7 @@ class Wrapper(Layer):
         ValueError: where `layer` is no layer.
     """
 
-    def __init__(self, layer: Layer, **kwargs: Any) -> None:
+    def __init__(self, layer: Layer, **kwargs: Unpack[LayerOptions]) -> None:
         if not isinstance(layer, Layer):
             raise ValueError(
                 f"Invalid value for argument `layer` of layer {type(self).__name__}. Expected a "

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit import constraints, initializers, regularizers
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions
 from tfkit.layers.checks import as_floats, check, check_axes, is_integer
 from tfkit.tensorflow_faults import plus_offset
 
@@ -139,7 +140,9 @@ class RMSNormalization(Layer):
         Zhang & Sennrich, "Root mean square layer normalization", 2019.
     """
 
-    def __init__(self, axis: Any = -1, epsilon: float = 1e-6, **kwargs: Any) -> None:
+    def __init__(
+        self, axis: Any = -1, epsilon: float = 1e-6, **kwargs: Unpack[LayerOptions]
+    ) -> None:
         super().__init__(**kwargs)
         self.axis = _checked_axes(self, axis)
         self.epsilon = epsilon
@@ -194,7 +197,7 @@ class GroupNormalization(Layer):
         gamma_regularizer: Any = None,
         beta_constraint: Any = None,
         gamma_constraint: Any = None,
-        **kwargs: Any,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         holds = is_integer(groups) and (groups > 0 or groups == -1)
         check(self, holds, "groups", "a positive integer, or -1 for one a channel", groups)
@@ -270,7 +273,7 @@ class UnitNormalization(Layer):
         axis: axis or axes along which the sum of squares becomes 1.
     """
 
-    def __init__(self, axis: Any = -1, **kwargs: Any) -> None:
+    def __init__(self, axis: Any = -1, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
         self.axis = _checked_axes(self, axis)
         self.supports_masking = True

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit import random, regularizers
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions, RegularizedOptions
 from tfkit.layers.checks import check, check_rate, is_integer
 from tfkit.settings import standardize_data_format
 
@@ -32,7 +33,11 @@ class Dropout(Layer):
     """
 
     def __init__(
-        self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
+        self,
+        rate: float,
+        noise_shape: Any = None,
+        seed: int | None = None,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         check_rate(self, rate=rate)
         holds = noise_shape is None or (
@@ -125,7 +130,9 @@ class GaussianNoise(Layer):
         seed: integer, or `None` for a seed drawn when the layer is made.
     """
 
-    def __init__(self, stddev: float, seed: int | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, stddev: float, seed: int | None = None, **kwargs: Unpack[LayerOptions]
+    ) -> None:
         check_rate(self, stddev=stddev)
         super().__init__(**kwargs)
         self.stddev = stddev
@@ -155,7 +162,9 @@ class GaussianDropout(Layer):
         2014.
     """
 
-    def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, rate: float, seed: int | None = None, **kwargs: Unpack[LayerOptions]
+    ) -> None:
         check_rate(self, rate=rate)
         check(self, rate < 1, "rate", "a number below 1, where the variance is finite", rate)
         super().__init__(**kwargs)
@@ -189,7 +198,11 @@ class AlphaDropout(Layer):
     """
 
     def __init__(
-        self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
+        self,
+        rate: float,
+        noise_shape: Any = None,
+        seed: int | None = None,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         check_rate(self, rate=rate)
         super().__init__(**kwargs)
@@ -227,7 +240,9 @@ class ActivityRegularization(Layer):
         l2: factor of the sum of squares.
     """
 
-    def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
+    def __init__(
+        self, l1: float = 0.0, l2: float = 0.0, **kwargs: Unpack[RegularizedOptions]
+    ) -> None:
         super().__init__(activity_regularizer=regularizers.L1L2(l1=l1, l2=l2), **kwargs)
         self.l1 = l1
         self.l2 = l2

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions
 from tfkit.layers.checks import check, check_positive_integer, is_integer, standardize_pair
 from tfkit.settings import standardize_data_format
 
@@ -56,7 +57,7 @@ class Cropping1D(Layer):
     Input shape: `(batch, steps, features)`.
     """
 
-    def __init__(self, cropping: Any = (1, 1), **kwargs: Any) -> None:
+    def __init__(self, cropping: Any = (1, 1), **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
         self.cropping = standardize_pair(self, "cropping", cropping, minimum=0)
         self.input_spec = InputSpec(ndim=3)
@@ -77,7 +78,10 @@ class Cropping2D(Layer):
     """
 
     def __init__(
-        self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any
+        self,
+        cropping: Any = ((0, 0), (0, 0)),
+        data_format: str | None = None,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**kwargs)
         self.cropping = _pairs(self, "cropping", cropping)
@@ -100,7 +104,9 @@ class ZeroPadding1D(Layer):
     Input shape: `(batch, steps, features)`.
     """
 
-    def __init__(self, padding: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, padding: Any = 1, data_format: str | None = None, **kwargs: Unpack[LayerOptions]
+    ) -> None:
         super().__init__(**kwargs)
         self.padding = standardize_pair(self, "padding", padding, minimum=0)
         self.data_format = standardize_data_format(data_format)
@@ -122,7 +128,7 @@ class ZeroPadding2D(Layer):
     """
 
     def __init__(
-        self, padding: Any = (1, 1), data_format: str | None = None, **kwargs: Any
+        self, padding: Any = (1, 1), data_format: str | None = None, **kwargs: Unpack[LayerOptions]
     ) -> None:
         super().__init__(**kwargs)
         self.padding = _pairs(self, "padding", padding)
@@ -146,7 +152,7 @@ class UpSampling1D(Layer):
     Output shape: `(batch, steps * size, features)`.
     """
 
-    def __init__(self, size: int = 2, **kwargs: Any) -> None:
+    def __init__(self, size: int = 2, **kwargs: Unpack[LayerOptions]) -> None:
         if not is_integer(size):
             raise TypeError(
                 f"Invalid value for argument `size` of layer {type(self).__name__}. Expected an "
@@ -179,7 +185,7 @@ class UpSampling2D(Layer):
         size: Any = (2, 2),
         data_format: str | None = None,
         interpolation: str = "nearest",
-        **kwargs: Any,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**kwargs)
         self.size = standardize_pair(self, "size", size)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfkit import forks
 from tfkit.interop import keras
 from tfkit.saving import model_file, weights
 from tfkit.saving.matching import LoadReport, Rename
+
+if TYPE_CHECKING:
+    from tfkit.models.model import Model
 
 
 def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
@@ -38,7 +41,7 @@ def load_model(
     custom_objects: dict[str, Any] | None = None,
     compile: bool = True,
     safe_mode: bool = True,
-) -> Any:
+) -> Model:
     """Reads a whole model; only tfkit's own, registered and given classes can be named in the file.
 
     Args:

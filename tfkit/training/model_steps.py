@@ -10,6 +10,7 @@ import tensorflow as tf
 from tfkit import execution, settings
 from tfkit.core import tracking
 from tfkit.core.autograph import convert
+from tfkit.core.typing import open_signature
 from tfkit.metrics import Metric
 from tfkit.training.compilation import Compiled
 from tfkit.training.compiled_metrics import CompiledMetrics
@@ -22,6 +23,7 @@ class ModelSteps(Compiled):
 
     # --- Steps, to override -------------------------------------------------------------------------
 
+    @open_signature
     def train_step(self, data: Any) -> dict[str, Any]:
         """One update from one batch; runs inside compiled programs.
 
@@ -45,6 +47,7 @@ class ModelSteps(Compiled):
             self.optimizer.apply_gradients(zip(gradients, weights, strict=True))
         return x, y, y_pred, sample_weight
 
+    @open_signature
     def test_step(self, data: Any) -> dict[str, Any]:
         """The loss and metrics of one batch, without an update; as `train_step`."""
         return self._results(*self._measure(data))
@@ -55,6 +58,7 @@ class ModelSteps(Compiled):
         self._loss_of(x, y, y_pred, sample_weight, training=False)
         return x, y, y_pred, sample_weight
 
+    @open_signature
     def predict_step(self, data: Any) -> Any:
         """The outputs for one batch."""
         x, _, _ = unpack_x_y_sample_weight(data)
@@ -71,6 +75,7 @@ class ModelSteps(Compiled):
         )
         return loss
 
+    @open_signature
     def compute_loss(
         self,
         x: Any = None,
@@ -98,6 +103,7 @@ class ModelSteps(Compiled):
             )
         return terms[0] if len(terms) == 1 else tf.add_n(terms)
 
+    @open_signature
     def compute_metrics(
         self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
     ) -> dict[str, Any]:
