@@ -75,6 +75,7 @@ ADDITIONS = {
     "interop.keras.open_file",
     "interop.keras.save_model",
     "interop.keras.save_weights",
+    "interop.stand_in_for_keras",
     "losses.LossFunctionWrapper",
     "models.Functional",
     "saving.LoadError",

@@ -26,7 +26,8 @@ cells = [
 ]
 book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
 nbclient.NotebookClient(book, kernel_name="python3", timeout=200).execute()
-shown = [[o.get("text") or o.get("data") for o in cell.outputs if o.get("name") != "stderr"] for cell in book.cells]
+kept = [[o for o in cell.outputs if o.get("name") != "stderr"] for cell in book.cells]
+shown = [[o.get("text") or o.get("data") for o in outputs] for outputs in kept]
 print(json.dumps(shown))
 """
 
