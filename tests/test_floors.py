@@ -38,7 +38,7 @@ OPTIONAL = {
 }
 
 # A module that the user names; the packages of an extra, in a table.
-NAMED_BY_STRINGS = {"tfkit.cli.convert", "tfkit.serving.packages", "tfkit.wrappers.__init__"}
+NAMED_BY_STRINGS = {"tfkit.cli.convert", "tfkit.serving.packages", "tfkit.wrappers"}
 # A folder that runs without tfkit, wherever it stands.
 COPIED = "tfkit.export.c_api"
 

@@ -101,7 +101,7 @@ def test_terminal_redraws_in_place_and_in_color(terminal, clock):
     assert text.count("\r") == 2
     assert text.count("\n") == 1
     assert redraws(terminal) == [
-        " 5/20 ━━━━━━━━━━ 3s 200ms/step - loss: 2.0000",
+        " 5/20 ━━──────── 3s 200ms/step - loss: 2.0000",
         "20/20 ━━━━━━━━━━ 2s 67ms/step - loss: 1.0000",
     ]
 

@@ -62,8 +62,8 @@ class Layer(Copied, Stateful):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Keeps the constructor's arguments, for `get_config()`."""
         layer = super().__new__(cls)
-        state = LayerState(tracking.tick(), ConstructorArguments(cls, args, kwargs))
-        object.__setattr__(layer, "_tfkit", state)
+        arguments = ConstructorArguments(cls, args, kwargs)
+        object.__setattr__(layer, "_tfkit", LayerState(tracking.tick(), arguments))
         return layer
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -221,8 +221,7 @@ class Layer(Copied, Stateful):
                 several arguments names them after those of `call`: `query_shape`, `value_shape`.
         """
         if type(self).build is Layer.build and not self.built:
-            inputs = building.symbolic_from_shapes(input_shape, self.input_dtype)
-            self.compute_output_spec(inputs)
+            self.compute_output_spec(building.symbolic_from_shapes(input_shape, self.input_dtype))
         self.built = True
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
@@ -246,7 +245,6 @@ class Layer(Copied, Stateful):
 
         return trace(forward, args, kwargs)
 
-    @open_signature
     def compute_output_shape(self, *input_shapes: Any, **named_shapes: Any) -> Any:
         """The shape of the outputs for inputs of the given shape or nest of shapes."""
         dtype = self.input_dtype
@@ -311,8 +309,7 @@ class Layer(Copied, Stateful):
         )
         weight.regularizer = regularizer
         weight.overwrite_with_gradient = overwrite_with_gradient
-        weight.label, weight.made = name, tracking.tick()
-        weight.path = f"{self.path}/{name}"
+        weight.label, weight.made, weight.path = name, tracking.tick(), f"{self.path}/{name}"
         self._tfkit.weights.append(weight)
         return weight
 
