@@ -190,7 +190,7 @@ def test_notebook_is_redrawn_without_colors(monkeypatch, clock):
     bar = Progbar(10)
     clock.now += 1
     bar.update(5)
-    assert notebook.getvalue() == f"\r 5/10 {BAR} 1s 200ms/step"
+    assert notebook.getvalue() == "\r 5/10 ━━━━━━━━━━────────── 1s 200ms/step"
 
 
 def test_console_without_the_character_gets_equals_signs(monkeypatch):
