@@ -58,8 +58,15 @@ def room_of(module):
 
 
 def imports_of(module):
-    """The modules that a file imports, `tfkit.__init__` for the face."""
-    for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
+    """The modules that a file imports when it runs, `tfkit.__init__` for the face."""
+    tree = ast.parse(FILES[module].read_text(encoding="utf-8"))
+    for_checkers = {
+        inner
+        for node in tree.body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in set(ast.walk(tree)) - for_checkers:
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

@@ -101,7 +101,7 @@ def test_terminal_redraws_in_place_and_in_color(terminal, clock):
     assert text.count("\r") == 2
     assert text.count("\n") == 1
     assert redraws(terminal) == [
-        " 5/20 ━━━━━━━━━━ 3s 200ms/step - loss: 2.0000",
+        " 5/20 ━━──────── 3s 200ms/step - loss: 2.0000",
         "20/20 ━━━━━━━━━━ 2s 67ms/step - loss: 1.0000",
     ]
 
@@ -190,7 +190,7 @@ def test_notebook_is_redrawn_without_colors(monkeypatch, clock):
     bar = Progbar(10)
     clock.now += 1
     bar.update(5)
-    assert notebook.getvalue() == f"\r 5/10 {BAR} 1s 200ms/step"
+    assert notebook.getvalue() == "\r 5/10 ━━━━━━━━━━────────── 1s 200ms/step"
 
 
 def test_console_without_the_character_gets_equals_signs(monkeypatch):

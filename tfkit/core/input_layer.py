@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from tfkit import settings
 from tfkit.core.layer import Layer
 from tfkit.dtypes import standardize_dtype
+from tfkit.frames import warn
 from tfkit.names import auto_name
 from tfkit.symbolic import KerasTensor, Node
 from tfkit.tracebacks import shortened
@@ -65,9 +65,7 @@ class InputLayer(Layer):
         super().__init__(name=name or auto_name("input_layer"), **kwargs)
         self._auto_named = name is None
         if old_shape is not None:
-            warnings.warn(
-                "Argument `input_shape` is deprecated. Use `shape` instead.", stacklevel=2
-            )
+            warn("Argument `input_shape` is deprecated. Use `shape` instead.", stacklevel=2)
             shape = old_shape
         if input_tensor is not None:
             given = (shape, batch_size, batch_shape, dtype, sparse, ragged)

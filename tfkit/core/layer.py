@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from typing import Any
+from typing import Any, Self
 
 import tensorflow as tf
 
@@ -36,6 +36,7 @@ from tfkit.core.recording import ConstructorArguments, layer_config
 from tfkit.core.state import LayerState
 from tfkit.core.stateful import Stateful
 from tfkit.core.stateless import stateless_call
+from tfkit.core.typing import open_signature
 from tfkit.core.weights import by_position, check_may_add, make_weight
 from tfkit.names import auto_name
 from tfkit.serialization import deserialize_keras_object
@@ -88,11 +89,11 @@ class Layer(Copied, Stateful):
 
     # --- Making a layer -----------------------------------------------------------------------------
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Layer:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Keeps the constructor's arguments, for `get_config()`."""
         layer = super().__new__(cls)
-        state = LayerState(tracking.tick(), ConstructorArguments(cls, args, kwargs))
-        object.__setattr__(layer, "_tfkit", state)
+        arguments = ConstructorArguments(cls, args, kwargs)
+        object.__setattr__(layer, "_tfkit", LayerState(tracking.tick(), arguments))
         return layer
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -234,6 +235,7 @@ class Layer(Copied, Stateful):
 
     # --- What subclasses define ---------------------------------------------------------------------
 
+    @open_signature
     def build(self, input_shape: Any) -> None:
         """Makes the weights. Subclasses override it; the first call calls it with the inputs' shapes.
 
@@ -256,6 +258,7 @@ class Layer(Copied, Stateful):
             "`def call(self, inputs): ...`."
         )
 
+    @open_signature
     def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
         """Returns the mask of the outputs, given the inputs and theirs: the same mask unless overridden."""
         return previous_mask

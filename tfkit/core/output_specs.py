@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import tensorflow as tf
@@ -10,6 +9,7 @@ import tensorflow as tf
 from tfkit import budget, masking
 from tfkit.core import building, tracking
 from tfkit.core.arguments import shapes_of
+from tfkit.frames import warn
 from tfkit.symbolic import KerasTensor
 
 
@@ -60,11 +60,10 @@ def build_by_trace(layer: Any, input_shape: Any) -> None:
         return
     unbuilt = [below.name for below in tracking.all_layers(layer)[1:] if not below.built]
     if unbuilt:
-        warnings.warn(
+        warn(
             f"`build(None)` was called on layer '{layer.path}' (of type {type(layer).__name__}), which has "
             f"no `build()` of its own; the layers {unbuilt} inside are not built by that. Pass the shape of "
             "the inputs, or define `build()`.",
-            stacklevel=3,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -15,8 +15,23 @@ from tfkit.core.weights import assign_all, load_own
 from tfkit.metrics import Metric
 from tfkit.tracebacks import shortened
 
+# TensorFlow has no types: below a base class of any type every attribute would be there.
+if TYPE_CHECKING:
 
-class Stateful(tf.Module):
+    class _Module:
+        submodules: tuple[Any, ...]
+        name: Any
+        built: Any
+        name_scope: Any
+        add_weight: Any
+
+        def _trackable_children(self, save_type: str, **kwargs: Any) -> dict[str, Any]: ...
+
+else:
+    _Module = tf.Module
+
+
+class Stateful(_Module):
     """A module whose weights are its own and those of the layers that its attributes hold.
 
     Layers are found in attributes and in lists, tuples and dicts in them, those added later too. The

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 
 from tfkit.export.endpoints import Endpoint
+from tfkit.frames import warn
 
 JSON_DTYPES = frozenset(
     (
@@ -31,8 +31,7 @@ def warn_of_others(endpoints: Mapping[str, Endpoint]) -> None:
         specs = [*endpoint.specs, *outputs.values()]
         others = sorted({spec.dtype.name for spec in specs} - JSON_DTYPES)
         if others:
-            warnings.warn(
+            warn(
                 f"Endpoint '{name}' has tensors of {', '.join(others)}: TF Serving answers it over gRPC, but "
                 "not over REST. Cast them in the model if REST clients are to use it.",
-                stacklevel=3,
             )

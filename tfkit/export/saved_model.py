@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from tfkit.export.archive import ExportArchive
 from tfkit.export.endpoints import layer_endpoint, marked_endpoint, marked_methods
+from tfkit.frames import warn
 
 ENDPOINT = "serve"
 
@@ -49,9 +49,8 @@ def default_signature(layer: Any) -> dict[str, Any]:
     try:
         return {DEFAULT_SIGNATURE: layer_endpoint(ENDPOINT, layer).signature}
     except ValueError as error:
-        warnings.warn(
+        warn(
             f"`tf.saved_model.save` writes model '{layer.name}' without a signature: {error}",
-            stacklevel=2,
         )
         return {}
 

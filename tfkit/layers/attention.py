@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import string
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit import constraints, initializers, random, regularizers
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions, RegularizedOptions
 from tfkit.layers.activation import Softmax
 from tfkit.layers.checks import check, check_positive_integer, check_rate, is_integer
 from tfkit.layers.einsum_dense import EinsumDense
@@ -74,7 +75,7 @@ class Attention(Layer):
         score_mode: str = "dot",
         dropout: float = 0.0,
         seed: int | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         check_rate(self, dropout=dropout)
         holds = score_mode in ("dot", "concat")
@@ -197,7 +198,9 @@ class AdditiveAttention(Attention):
         TensorShape([1, 1, 2])
     """
 
-    def __init__(self, use_scale: bool = True, dropout: float = 0.0, **kwargs: Any) -> None:
+    def __init__(
+        self, use_scale: bool = True, dropout: float = 0.0, **kwargs: Unpack[LayerOptions]
+    ) -> None:
         super().__init__(use_scale=use_scale, dropout=dropout, **kwargs)
 
     def build(self, input_shape: Any) -> None:
@@ -312,7 +315,7 @@ class MultiHeadAttention(Layer):
         bias_constraint: Any = None,
         use_gate: bool = False,
         seed: int | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[RegularizedOptions],
     ) -> None:
         check_positive_integer(self, num_heads=num_heads, key_dim=key_dim)
         check_positive_integer(self, value_dim=key_dim if value_dim is None else value_dim)
@@ -348,9 +351,7 @@ class MultiHeadAttention(Layer):
         self.seed = seed
         self.supports_masking = True
 
-    def build(  # type: ignore[override]
-        self, query_shape: Any, value_shape: Any, key_shape: Any = None
-    ) -> None:
+    def build(self, query_shape: Any, value_shape: Any, key_shape: Any = None) -> None:
         """Makes the projections."""
         key_shape = value_shape if key_shape is None else key_shape
         if tuple(value_shape[1:-1]) != tuple(key_shape[1:-1]):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit import constraints, initializers, recomputation, regularizers, settings
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions
 from tfkit.layers.checks import as_floats, check, check_axes, is_integer
 from tfkit.layers.renormalization import checked_clipping, corrections
 
@@ -94,7 +95,7 @@ class BatchNormalization(Layer):
         renorm_clipping: dict[str, Any] | None = None,
         renorm_momentum: float = 0.99,
         synchronized: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         check(self, is_integer(axis), "axis", "an integer", axis)
         clipping = checked_clipping(self, renorm, renorm_clipping)

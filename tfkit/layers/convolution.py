@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit import activations, constraints, initializers, regularizers
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
+from tfkit.core.typing import RegularizedOptions
 from tfkit.layers.checks import as_floats, check, check_positive_integer, is_integer
 from tfkit.ops.convolution import channels_last, convolve
 from tfkit.settings import standardize_data_format
@@ -49,7 +50,7 @@ class _Convolution(Layer):
         activity_regularizer: Any = None,
         kernel_constraint: Any = None,
         bias_constraint: Any = None,
-        **kwargs: Any,
+        **kwargs: Unpack[RegularizedOptions],
     ) -> None:
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
         check_positive_integer(self, filters=filters, groups=groups)

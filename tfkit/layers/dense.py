@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit import activations, constraints, initializers, regularizers
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
+from tfkit.core.typing import RegularizedOptions
 from tfkit.layers.checks import as_floats, check_absent, check_positive_integer
 
 
@@ -80,7 +81,7 @@ class Dense(Layer):
         lora_rank: None = None,
         lora_alpha: None = None,
         quantization_config: None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[RegularizedOptions],
     ) -> None:
         check_positive_integer(self, units=units)
         check_absent(

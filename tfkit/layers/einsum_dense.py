@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit import activations, constraints, initializers, regularizers, tensorflow_faults
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions
 from tfkit.initializers import VarianceScaling
 from tfkit.layers.checks import as_floats, check, check_absent, is_integer
 
@@ -83,7 +84,7 @@ class EinsumDense(Layer):
         lora_alpha: None = None,
         gptq_unpacked_column_size: None = None,
         quantization_config: None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         forms = "an equation like 'ab,bc->ac', '...b,bc->...c' or 'ab...,bc->ac...'"
         match = _EQUATION.fullmatch(equation) if isinstance(equation, str) else None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions
 
 
 class Identity(Layer):
@@ -27,7 +28,7 @@ class Identity(Layer):
 
     _built_at_once = True
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
 
@@ -62,7 +63,7 @@ class Wrapper(Layer):
         [[1.0, 1.0, 1.0]]
     """
 
-    def __init__(self, layer: Layer, **kwargs: Any) -> None:
+    def __init__(self, layer: Layer, **kwargs: Unpack[LayerOptions]) -> None:
         if not isinstance(layer, Layer):
             raise ValueError(
                 f"Invalid value for argument `layer` of layer {type(self).__name__}. Expected a "

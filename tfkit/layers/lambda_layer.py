@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import tensorflow as tf
 
@@ -13,6 +13,7 @@ from tfkit.core.arguments import shapes_of
 from tfkit.core.autograph import convert
 from tfkit.core.building import is_shape
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions
 
 
 class Lambda(Layer):
@@ -53,7 +54,7 @@ class Lambda(Layer):
         output_shape: Any = None,
         mask: Any = None,
         arguments: dict[str, Any] | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         if not callable(function):
             raise ValueError(

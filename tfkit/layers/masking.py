@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions
 
 
 class Masking(Layer):
@@ -33,7 +34,7 @@ class Masking(Layer):
 
     _built_at_once = True
 
-    def __init__(self, mask_value: Any = 0.0, **kwargs: Any) -> None:
+    def __init__(self, mask_value: Any = 0.0, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
         self.mask_value = mask_value
         self.supports_masking = True

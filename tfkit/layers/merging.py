@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions
 from tfkit.layers.checks import is_integer
 from tfkit.layers.sparse import combined, dense, is_sparse
 from tfkit.masking import get_mask
@@ -61,7 +62,7 @@ class Merge(Layer):
 
     _count: int | None = None
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
 
@@ -344,7 +345,7 @@ class Concatenate(Layer):
         TensorShape([2, 7])
     """
 
-    def __init__(self, axis: int = -1, **kwargs: Any) -> None:
+    def __init__(self, axis: int = -1, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
         self.axis = axis
         self.supports_masking = True
@@ -421,7 +422,7 @@ class Dot(Layer):
         TensorShape([2, 3, 5])
     """
 
-    def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:
+    def __init__(self, axes: Any, normalize: bool = False, **kwargs: Unpack[LayerOptions]) -> None:
         if not is_integer(axes) and not isinstance(axes, (list, tuple)):
             raise TypeError(
                 "Invalid type of argument `axes` of layer Dot. Expected an integer or a list of two. "

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit import constraints, initializers, regularizers
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions
+from tfkit.frames import warn
 from tfkit.layers.checks import as_floats, check, check_axes, is_integer
 from tfkit.tensorflow_faults import plus_offset
 
@@ -101,10 +102,9 @@ class LayerNormalization(Layer):
     ) -> None:
         rms_scaling = kwargs.pop("rms_scaling", False)
         if rms_scaling:
-            warnings.warn(
+            warn(
                 "`rms_scaling=True` of LayerNormalization is deprecated: it divides by the standard "
-                "deviation, which is not the root mean square. Use `RMSNormalization`.",
-                stacklevel=2,
+                "deviation, which is not the root mean square. Use `RMSNormalization`."
             )
         super().__init__(**kwargs)
         self.rms_scaling = rms_scaling
@@ -195,7 +195,9 @@ class RMSNormalization(Layer):
         [[1.0, 1.0], [0.0, 0.0]]
     """
 
-    def __init__(self, axis: Any = -1, epsilon: float = 1e-6, **kwargs: Any) -> None:
+    def __init__(
+        self, axis: Any = -1, epsilon: float = 1e-6, **kwargs: Unpack[LayerOptions]
+    ) -> None:
         super().__init__(**kwargs)
         self.axis = _checked_axes(self, axis)
         self.epsilon = epsilon
@@ -271,7 +273,7 @@ class GroupNormalization(Layer):
         gamma_regularizer: Any = None,
         beta_constraint: Any = None,
         gamma_constraint: Any = None,
-        **kwargs: Any,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         holds = is_integer(groups) and (groups > 0 or groups == -1)
         check(self, holds, "groups", "a positive integer, or -1 for one a channel", groups)
@@ -367,7 +369,7 @@ class UnitNormalization(Layer):
 
     _built_at_once = True
 
-    def __init__(self, axis: Any = -1, **kwargs: Any) -> None:
+    def __init__(self, axis: Any = -1, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
         self.axis = _checked_axes(self, axis)
         self.supports_masking = True

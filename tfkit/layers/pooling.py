@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions, NamedOptions
 from tfkit.layers.checks import check
 from tfkit.layers.convolution import sizes
 from tfkit.ops.convolution import channels_last, layout, over_windows
@@ -28,7 +29,7 @@ class _Pooling(Layer):
         padding: str = "valid",
         data_format: str | None = None,
         name: str | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[NamedOptions],
     ) -> None:
         super().__init__(name=name, **kwargs)
         self.pool_size = sizes(self, "pool_size", pool_size, self.rank)
@@ -69,7 +70,7 @@ class _MaxPooling(_Pooling):
         padding: str = "valid",
         data_format: str | None = None,
         name: str | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[NamedOptions],
     ) -> None:
         super().__init__(pool_size, strides, padding, data_format, name, **kwargs)
 
@@ -307,7 +308,7 @@ class _GlobalPooling(Layer):
     _built_at_once = True
 
     def __init__(
-        self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any
+        self, data_format: str | None = None, keepdims: bool = False, **kwargs: Unpack[LayerOptions]
     ) -> None:
         super().__init__(**kwargs)
         self.data_format = standardize_data_format(data_format)
@@ -459,7 +460,7 @@ class GlobalAveragePooling1D(_GlobalAverage):
     rank = 1
 
     def __init__(
-        self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any
+        self, data_format: str | None = None, keepdims: bool = False, **kwargs: Unpack[LayerOptions]
     ) -> None:
         super().__init__(data_format, keepdims, **kwargs)
         self.supports_masking = True

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit import random, regularizers
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions, RegularizedOptions
 from tfkit.layers.checks import check, check_rate, is_integer
 from tfkit.settings import standardize_data_format
 
@@ -58,7 +59,11 @@ class Dropout(Layer):
     _built_at_once = True
 
     def __init__(
-        self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
+        self,
+        rate: float,
+        noise_shape: Any = None,
+        seed: int | None = None,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         check_rate(self, rate=rate)
         holds = noise_shape is None or (
@@ -209,7 +214,9 @@ class GaussianNoise(Layer):
 
     _built_at_once = True
 
-    def __init__(self, stddev: float, seed: int | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, stddev: float, seed: int | None = None, **kwargs: Unpack[LayerOptions]
+    ) -> None:
         check_rate(self, stddev=stddev)
         super().__init__(**kwargs)
         self.stddev = stddev
@@ -263,7 +270,9 @@ class GaussianDropout(Layer):
 
     _built_at_once = True
 
-    def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, rate: float, seed: int | None = None, **kwargs: Unpack[LayerOptions]
+    ) -> None:
         check_rate(self, rate=rate)
         check(self, rate < 1, "rate", "a number below 1, where the variance is finite", rate)
         super().__init__(**kwargs)
@@ -323,7 +332,11 @@ class AlphaDropout(Layer):
     _built_at_once = True
 
     def __init__(
-        self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
+        self,
+        rate: float,
+        noise_shape: Any = None,
+        seed: int | None = None,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         check_rate(self, rate=rate)
         super().__init__(**kwargs)
@@ -379,7 +392,9 @@ class ActivityRegularization(Layer):
 
     _built_at_once = True
 
-    def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
+    def __init__(
+        self, l1: float = 0.0, l2: float = 0.0, **kwargs: Unpack[RegularizedOptions]
+    ) -> None:
         super().__init__(activity_regularizer=regularizers.L1L2(l1=l1, l2=l2), **kwargs)
         self.l1 = l1
         self.l2 = l2

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions
 from tfkit.layers.checks import check, check_positive_integer, is_integer
 from tfkit.layers.sparse import is_sparse, with_shape
 from tfkit.settings import standardize_data_format
@@ -39,7 +40,7 @@ class Flatten(Layer):
         TensorShape([2, 12])
     """
 
-    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, data_format: str | None = None, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
         self.data_format = standardize_data_format(data_format)
         self.input_spec = InputSpec(min_ndim=1)
@@ -80,7 +81,7 @@ class Reshape(Layer):
 
     _built_at_once = True
 
-    def __init__(self, target_shape: Any, **kwargs: Any) -> None:
+    def __init__(self, target_shape: Any, **kwargs: Unpack[LayerOptions]) -> None:
         holds = isinstance(target_shape, (list, tuple, tf.TensorShape))
         sizes = tuple(-1 if size is None else size for size in target_shape) if holds else ()
         holds = holds and all(is_integer(size) and (size >= 0 or size == -1) for size in sizes)
@@ -155,7 +156,7 @@ class Permute(Layer):
         TensorShape([1, 3, 2])
     """
 
-    def __init__(self, dims: Any, **kwargs: Any) -> None:
+    def __init__(self, dims: Any, **kwargs: Unpack[LayerOptions]) -> None:
         holds = isinstance(dims, (list, tuple)) and sorted(dims) == list(range(1, len(dims) + 1))
         check(self, holds, "dims", "a permutation of 1, 2, ...: axes without the batch", dims)
         super().__init__(**kwargs)
@@ -190,7 +191,7 @@ class RepeatVector(Layer):
         [[[1.0, 2.0], [1.0, 2.0]]]
     """
 
-    def __init__(self, n: int, **kwargs: Any) -> None:
+    def __init__(self, n: int, **kwargs: Unpack[LayerOptions]) -> None:
         if not is_integer(n):
             raise TypeError(
                 f"Invalid value for argument `n` of layer {type(self).__name__}. Expected an "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions
 from tfkit.layers.checks import check, check_positive_integer, is_integer, standardize_pair
 from tfkit.settings import standardize_data_format
 
@@ -70,7 +71,7 @@ class Cropping1D(Layer):
         [2.0, 3.0]
     """
 
-    def __init__(self, cropping: Any = (1, 1), **kwargs: Any) -> None:
+    def __init__(self, cropping: Any = (1, 1), **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
         self.cropping = standardize_pair(self, "cropping", cropping, minimum=0)
         self.input_spec = InputSpec(ndim=3)
@@ -108,7 +109,10 @@ class Cropping2D(Layer):
     """
 
     def __init__(
-        self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any
+        self,
+        cropping: Any = ((0, 0), (0, 0)),
+        data_format: str | None = None,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**kwargs)
         self.cropping = _pairs(self, "cropping", cropping)
@@ -147,7 +151,9 @@ class ZeroPadding1D(Layer):
         [0.0, 1.0, 2.0]
     """
 
-    def __init__(self, padding: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, padding: Any = 1, data_format: str | None = None, **kwargs: Unpack[LayerOptions]
+    ) -> None:
         super().__init__(**kwargs)
         self.padding = standardize_pair(self, "padding", padding, minimum=0)
         self.data_format = standardize_data_format(data_format)
@@ -185,7 +191,7 @@ class ZeroPadding2D(Layer):
     """
 
     def __init__(
-        self, padding: Any = (1, 1), data_format: str | None = None, **kwargs: Any
+        self, padding: Any = (1, 1), data_format: str | None = None, **kwargs: Unpack[LayerOptions]
     ) -> None:
         super().__init__(**kwargs)
         self.padding = _pairs(self, "padding", padding)
@@ -221,7 +227,7 @@ class UpSampling1D(Layer):
         [1.0, 1.0, 2.0, 2.0]
     """
 
-    def __init__(self, size: int = 2, **kwargs: Any) -> None:
+    def __init__(self, size: int = 2, **kwargs: Unpack[LayerOptions]) -> None:
         if not is_integer(size):
             raise TypeError(
                 f"Invalid value for argument `size` of layer {type(self).__name__}. Expected an "
@@ -272,7 +278,7 @@ class UpSampling2D(Layer):
         size: Any = (2, 2),
         data_format: str | None = None,
         interpolation: str = "nearest",
-        **kwargs: Any,
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**kwargs)
         self.size = standardize_pair(self, "size", size)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit.core.layer import Layer
+from tfkit.core.typing import LayerOptions
 from tfkit.layers.identity import Wrapper
 
 
@@ -42,7 +43,7 @@ class TimeDistributed(Wrapper):
         TensorShape([2, 5, 6, 6, 4])
     """
 
-    def __init__(self, layer: Layer, **kwargs: Any) -> None:
+    def __init__(self, layer: Layer, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(layer, **kwargs)
         self.supports_masking = True
 

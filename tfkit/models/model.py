@@ -6,7 +6,7 @@ import abc
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import tensorflow as tf
 
@@ -15,6 +15,7 @@ from tfkit.core import tracking
 from tfkit.core.context import CallFrame, current_frame
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
+from tfkit.core.typing import open_signature
 from tfkit.export.formats import export
 from tfkit.export.saved_model import default_signature
 from tfkit.models import state_tree as state_trees
@@ -70,10 +71,10 @@ class Model(Trainer, Layer):
     _graph: Graph | None = None
     _is_stack = False
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Model:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """`Model(inputs, outputs)` is a `Functional` model."""
         if cls is Model and (args or "inputs" in kwargs or "outputs" in kwargs):
-            cls = Functional
+            cls = Functional  # type: ignore[assignment]
         model = super().__new__(cls, *args, **kwargs)
         object.__setattr__(model, "_tfkit_settings", CompileSettings())
         return model
@@ -106,6 +107,7 @@ class Model(Trainer, Layer):
         self.supports_masking = True
         self.built = True
 
+    @open_signature
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Runs the layers between inputs and outputs; subclasses that are no graph override it."""
         frame = current_frame()

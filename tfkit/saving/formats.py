@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfkit import forks
 from tfkit.interop import keras
 from tfkit.saving import model_file, weights
 from tfkit.saving.matching import LoadReport, Rename
 from tfkit.tracebacks import shortened
+
+if TYPE_CHECKING:
+    from tfkit.models.model import Model
 
 
 @shortened
@@ -55,7 +58,7 @@ def load_model(
     custom_objects: dict[str, Any] | None = None,
     compile: bool = True,
     safe_mode: bool = True,
-) -> Any:
+) -> Model:
     """Reads a whole model. A file can name tfkit's own classes, registered ones and those given here.
 
     Args:

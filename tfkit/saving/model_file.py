@@ -101,12 +101,12 @@ def load_model(
             )
         try:
             with budget.limited(reader.stored_bytes(state.WEIGHTS)):
-                model = serialization.deserialize_keras_object(from_json(config))
+                model: Any = serialization.deserialize_keras_object(from_json(config))
         except Exception as error:  # Whatever the constructors of layers make of wrong arguments.
             raise ConfigurationError(
                 f"File {filepath}: its configuration gives no model. {type(error).__name__}: {error}"
             ) from error
-        if not isinstance(model, Layer):
+        if not hasattr(model, "_tfkit"):
             raise LoadError(f"File {filepath} describes {model!r}, which is no model.")
         loaded = weights.read_model(reader, model)
         compiled = reader.text(COMPILE)

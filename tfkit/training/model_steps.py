@@ -12,6 +12,7 @@ from tfkit import execution, settings, watching
 from tfkit.brief import brief
 from tfkit.core import tracking
 from tfkit.core.autograph import convert
+from tfkit.core.typing import open_signature
 from tfkit.metrics import Metric
 from tfkit.training.absent import with_none
 from tfkit.training.compilation import Compiled
@@ -25,6 +26,7 @@ class ModelSteps(Compiled):
 
     # --- Steps, to override -------------------------------------------------------------------------
 
+    @open_signature
     def train_step(self, data: Any) -> dict[str, Any]:
         """Makes one update from one batch; runs inside compiled programs.
 
@@ -49,6 +51,7 @@ class ModelSteps(Compiled):
             self.optimizer.apply_gradients(zip(gradients, weights, strict=True))
         return x, y, y_pred, sample_weight
 
+    @open_signature
     def test_step(self, data: Any) -> dict[str, Any]:
         """Returns the loss and metrics of one batch, without an update; as `train_step`."""
         return self._results(*self._measure(data))
@@ -59,6 +62,7 @@ class ModelSteps(Compiled):
         self._loss_of(x, y, y_pred, sample_weight, training=False)
         return x, y, y_pred, sample_weight
 
+    @open_signature
     def predict_step(self, data: Any) -> Any:
         """Returns the outputs for one batch."""
         x, _, _ = unpack_x_y_sample_weight(data)
@@ -77,6 +81,7 @@ class ModelSteps(Compiled):
         )
         return loss
 
+    @open_signature
     def compute_loss(
         self,
         x: Any = None,
@@ -115,6 +120,7 @@ class ModelSteps(Compiled):
             )
         return terms[0] if len(terms) == 1 else tf.add_n(terms)
 
+    @open_signature
     def compute_metrics(
         self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
     ) -> dict[str, Any]:

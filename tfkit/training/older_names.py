@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorflow as tf
+
+from tfkit.frames import warn
 
 StepFunction = Callable[[Iterator[Any]], Any]
 
@@ -29,10 +30,9 @@ class OlderNames:
     ) -> tf.Tensor:
         """The loss of `compile`, with a warning: `compute_loss` is the method to use."""
         del training
-        warnings.warn(
+        warn(
             "`model.compiled_loss()` is deprecated. Use "
             "`model.compute_loss(x, y, y_pred, sample_weight, training)`.",
-            stacklevel=2,
         )
         return self.compute_loss(None, y, y_pred, sample_weight)  # type: ignore[attr-defined]
 
@@ -96,10 +96,9 @@ class OlderMetrics:
 
     def update_state(self, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
         """Adds a batch to the metrics, with a warning: `model.compute_metrics` is the method to use."""
-        warnings.warn(
+        warn(
             "`model.compiled_metrics` is deprecated. Use "
             "`model.compute_metrics(x, y, y_pred, sample_weight)`.",
-            stacklevel=2,
         )
         result: dict[str, Any] = self._model.compute_metrics(None, y, y_pred, sample_weight)
         return result

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Literal, overload
 
+import numpy as np
 import tensorflow as tf
 
 from tfkit import forks
@@ -124,6 +126,33 @@ class Trainer(ModelSteps, OlderNames):
                 resume,
             )
 
+    @overload
+    def evaluate(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        verbose: int | str = "auto",
+        sample_weight: Any = None,
+        steps: int | None = None,
+        callbacks: Any = None,
+        *,
+        return_dict: Literal[True],
+    ) -> dict[str, Any]: ...
+
+    @overload
+    def evaluate(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        verbose: int | str = "auto",
+        sample_weight: Any = None,
+        steps: int | None = None,
+        callbacks: Any = None,
+        return_dict: bool = False,
+    ) -> Any: ...
+
     @shortened
     def evaluate(
         self,
@@ -168,6 +197,29 @@ class Trainer(ModelSteps, OlderNames):
             return logs
         values = self._in_order(logs)
         return values[0] if len(values) == 1 else values
+
+    @overload
+    def predict(
+        self,
+        x: Any,
+        batch_size: int | None = None,
+        verbose: int | str = "auto",
+        steps: int | None = None,
+        callbacks: Any = None,
+        stream: Literal[False] = False,
+    ) -> np.ndarray: ...
+
+    @overload
+    def predict(
+        self,
+        x: Any,
+        batch_size: int | None = None,
+        verbose: int | str = "auto",
+        steps: int | None = None,
+        callbacks: Any = None,
+        *,
+        stream: Literal[True],
+    ) -> Iterator[np.ndarray]: ...
 
     @shortened
     def predict(
@@ -267,7 +319,7 @@ class Trainer(ModelSteps, OlderNames):
         return values[0] if len(values) == 1 else values
 
     @shortened
-    def predict_on_batch(self, x: Any) -> Any:
+    def predict_on_batch(self, x: Any) -> np.ndarray:
         """Returns the outputs for one batch, as NumPy arrays.
 
         Args:

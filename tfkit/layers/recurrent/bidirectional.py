@@ -66,7 +66,7 @@ class Bidirectional(Layer):
 
     def __init__(
         self,
-        layer: Layer,
+        layer: Any,
         merge_mode: str | None = "concat",
         weights: Any = None,
         backward_layer: Layer | None = None,
@@ -78,10 +78,11 @@ class Bidirectional(Layer):
         check(self, holds, "backward_layer", "a recurrent layer", backward_layer)
         check(self, merge_mode in MERGES, "merge_mode", f"one of {list(MERGES)}", merge_mode)
         super().__init__(**kwargs)
-        self.forward_layer = _copy(layer, "forward_")
-        self.backward_layer = backward_layer or _copy(layer, "backward_", go_backwards=True)
+        self.forward_layer: Any = _copy(layer, "forward_")
+        self.backward_layer: Any = backward_layer or _copy(layer, "backward_", go_backwards=True)
         _check_pair(self.forward_layer, self.backward_layer)
-        for direction in (self.forward_layer, self.backward_layer):
+        directions: list[Any] = [self.forward_layer, self.backward_layer]
+        for direction in directions:
             if hasattr(direction, "zero_output_for_mask"):
                 direction.zero_output_for_mask = direction.return_sequences
         self.merge_mode = merge_mode
