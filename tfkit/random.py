@@ -31,7 +31,7 @@ class SeedGenerator(tf.Module):
         name: a label for people.
 
     Raises:
-        ValueError: when `seed` is neither an integer nor `None`.
+        ValueError: when `seed` is neither an integer nor `None`, and for other arguments.
 
     Example:
         >>> seeds = SeedGenerator(42)
@@ -40,7 +40,9 @@ class SeedGenerator(tf.Module):
         False
     """
 
-    def __init__(self, seed: int | None = None, name: str | None = None) -> None:
+    def __init__(self, seed: int | None = None, name: str | None = None, **kwargs: Any) -> None:
+        if kwargs:
+            raise ValueError(f"Unrecognized keyword arguments. Received: {kwargs}")
         super().__init__()
         # Not handed to `tf.Module`, which takes Python identifiers only.
         self._name = name or auto_name(type(self).__name__)
