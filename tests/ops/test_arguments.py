@@ -205,3 +205,25 @@ def test_histogram_compiles():
     compiled = tf.function(lambda x: ops.histogram(x, bins=4)[0], jit_compile=True)
     x = np.array([0.0, 1.0, 2.0, 2.5, 4.0], "float32")
     np.testing.assert_array_equal(compiled(x), np.histogram(x, 4)[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "signature", "shapes"),
+    [
+        ("trace", "(n,n)->()", [(3, 3)]),
+        ("diag", "(n,n)->(n)", [(5, 3, 3)]),
+        ("dot", "(n),(n)->()", [(4, 1, 3), (2, 3)]),
+    ],
+)
+def test_vectorize_with_a_signature(name, signature, shapes):
+    tensors = [np.random.default_rng(0).normal(size=shape).astype("float32") for shape in shapes]
+    result = ops.vectorize(getattr(ops, name), signature=signature)(*tensors)
+    expected = np.vectorize(getattr(np, name), signature=signature)(*tensors)
+    np.testing.assert_allclose(result, expected, rtol=1e-5)
+
+
+def test_signatures_that_do_not_fit():
+    with pytest.raises(ValueError, match="must be of the form"):
+        ops.vectorize(ops.trace, signature="n,n->")
+    with pytest.raises(ValueError, match="names 1 arguments"):
+        ops.vectorize(ops.trace, signature="(n,n)->()")(X, X)

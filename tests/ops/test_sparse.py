@@ -14,7 +14,8 @@ DENSE = tf.constant(RNG.uniform(0.2, 0.9, size=(2, 3)), "float32")
 SPARSE = tf.SparseTensor([[0, 0], [1, 2]], [0.5, -0.25], (2, 3))
 OTHER = tf.SparseTensor([[0, 0], [1, 1]], [4.0, 5.0], (2, 3))
 SLICES = tf.IndexedSlices(tf.constant([[0.5, -0.25, 0.1]]), tf.constant([1]), tf.constant([2, 3]))
-OTHER_SLICES = tf.IndexedSlices(DENSE, tf.constant([0, 1]), tf.constant([2, 3]))
+# The shape may be a tuple.
+OTHER_SLICES = tf.IndexedSlices(DENSE, tf.constant([0, 1]), (2, 3))
 
 
 def numpy_of(x):
@@ -73,6 +74,7 @@ OTHERS = [
     ("sum", {}),
     ("sum", {"axis": 0}),
     ("sum", {"axis": (0, 2), "keepdims": True}),
+    ("mean", {"axis": ()}),
     ("mean", {"axis": 1}),
     ("mean", {"axis": (1, 2), "keepdims": True}),
     ("reshape", {"newshape": (3, -1)}),
@@ -120,6 +122,13 @@ def test_matmul(rank, dtype):
         result = ops.matmul(a, b)
         assert is_sparse(result) == (is_sparse(a) and is_sparse(b))
         np.testing.assert_allclose(ops.convert_to_numpy(result), expected, rtol=1e-5)
+
+
+def test_products_and_dense_results_know_their_shape():
+    x1, x2 = KerasTensor((2, None), sparse=True), KerasTensor((None, 2))
+    assert ops.matmul(x1, x2).shape == (2, 2)
+    assert ops.matmul(x2, x1).shape == (None, None)
+    assert ops.divide(x2, KerasTensor((3, 2), sparse=True)).shape == (3, 2)
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -232,33 +233,55 @@ def associative_scan(
     return tf.while_loop(lambda distance, _: distance < count, step, (1, elems))[1]
 
 
+def _core_ranks(signature: str) -> list[int]:
+    """How many axes each argument has in a signature: `"(m,n),(n)->(m)"` gives `[2, 1]`."""
+    plain = signature.replace(" ", "")
+    axes = r"\((?:\w+(?:,\w+)*)?\)"
+    if not re.fullmatch(f"{axes}(?:,{axes})*->{axes}(?:,{axes})*", plain):
+        raise ValueError(
+            f"`signature` must be of the form '(m,n),(n)->(m)'. Received: signature={signature!r}"
+        )
+    return [len(re.findall(r"\w+", core)) for core in re.findall(axes, plain.split("->")[0])]
+
+
 def vectorize(
     pyfunc: Callable[..., Any], *, excluded: Any = None, signature: str | None = None
 ) -> Callable[..., Any]:
     """A function of single elements as one of whole tensors, which broadcast.
 
     Args:
-        pyfunc: takes and gives scalars.
+        pyfunc: takes and gives scalars, or tensors of the axes that `signature` names.
         excluded: positions or names of arguments to pass on as they are.
-        signature: not supported: a core signature such as `"(n)->()"`.
+        signature: the last axes that one call takes and gives, such as `"(m,n),(n)->(m)"`.
 
     Raises:
-        ValueError: when a `signature` is given.
+        ValueError: when `signature` is not of that form, or names another number of arguments.
+
+    Example:
+        >>> traces = vectorize(tf.linalg.trace, signature="(n,n)->()")
+        >>> traces(tf.ones((5, 3, 3))).shape
+        TensorShape([5])
     """
-    if signature is not None:
-        raise ValueError(
-            "`signature` is not supported; use `ops.vectorized_map` over the leading axes. "
-            f"Received: signature={signature!r}"
-        )
+    cores = None if signature is None else _core_ranks(signature)
     excluded = set(excluded or ())
 
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         places = [i for i in range(len(args)) if i not in excluded]
         tensors = [as_tensor(args[i]) for i in places]
+        ranks = [0] * len(tensors) if cores is None else cores
+        if len(ranks) != len(tensors):
+            raise ValueError(
+                f"`signature` names {len(ranks)} arguments. "
+                f"Received: signature={signature!r}, {len(tensors)} tensors"
+            )
         shape: Any = tf.constant([], tf.int32)
-        for tensor in tensors:
-            shape = tf.broadcast_dynamic_shape(shape, tf.shape(tensor))
-        flat = [tf.reshape(tf.broadcast_to(tensor, shape), [-1]) for tensor in tensors]
+        for tensor, rank in zip(tensors, ranks, strict=True):
+            shape = tf.broadcast_dynamic_shape(shape, tf.shape(tensor)[: tensor.shape.rank - rank])
+        flat = []
+        for tensor, rank in zip(tensors, ranks, strict=True):
+            core = tf.shape(tensor)[tensor.shape.rank - rank :]
+            whole = tf.broadcast_to(tensor, tf.concat([shape, core], 0))
+            flat.append(tf.reshape(whole, tf.concat([[tf.reduce_prod(shape)], core], 0)))
 
         def element(values: Any) -> Any:
             filled = list(args)

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfkit import tensorflow_faults
 from tfkit.ops.convolution import convolve
-from tfkit.ops.promotion import as_tensor, common_dtype, promote_tensors, to_float
+from tfkit.ops.promotion import as_tensor, cast, common_dtype, promote_tensors, to_float
 from tfkit.ops.shaping import moveaxis, static_or_dynamic_shape
 from tfkit.ops.sparse import is_sparse
 from tfkit.ops.sparse import matmul as sparse_matmul
@@ -30,7 +30,7 @@ def matmul(x1: Any, x2: Any) -> tf.Tensor:
     """
     if is_sparse(x1) or is_sparse(x2):
         dtype = common_dtype(as_tensor(x1).dtype, as_tensor(x2).dtype, float)
-        return sparse_matmul(tf.cast(x1, dtype), tf.cast(x2, dtype))
+        return sparse_matmul(cast(x1, dtype), cast(x2, dtype))
     x1, x2 = as_tensor(x1), as_tensor(x2)
     rank1, rank2 = x1.shape.rank, x2.shape.rank
     if x1.dtype == x2.dtype == tf.int8 and rank1 != 1 and rank2 != 1:

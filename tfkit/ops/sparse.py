@@ -28,7 +28,9 @@ def is_sparse(x: Any) -> bool:
 def to_dense(x: Any) -> Any:
     """`x` with its zeros written out; what is not sparse is handed back."""
     if isinstance(x, tf.SparseTensor):
-        return tf.sparse.to_dense(tf.sparse.reorder(x))
+        dense = tf.sparse.to_dense(tf.sparse.reorder(x))
+        dense.set_shape(x.shape)
+        return dense
     return tf.convert_to_tensor(x) if isinstance(x, tf.IndexedSlices) else x
 
 
@@ -41,6 +43,14 @@ def with_shape(x: Any, shape: Any) -> Any:
 def with_values(x: tf.SparseTensor, values: Any) -> tf.SparseTensor:
     """A sparse tensor with other elements in the same places, and the same static shape."""
     return with_shape(x.with_values(values), x.shape)
+
+
+def shape_of(x: Any) -> tf.TensorShape:
+    """The static shape; that of `tf.IndexedSlices` may be a tuple, or not be given at all."""
+    if not isinstance(x, tf.IndexedSlices) or isinstance(x.dense_shape, tf.Tensor):
+        return x.shape
+    rows = None if x.dense_shape is None else x.dense_shape[0]
+    return tf.TensorShape([rows]).concatenate(x.values.shape[1:])
 
 
 # --- One operand ----------------------------------------------------------------------------------
@@ -88,7 +98,7 @@ def zeros_meet(function: Function) -> Function:
     def op(x1: Any, x2: Any) -> Any:
         if is_sparse(x1) or is_sparse(x2):
             x1, x2 = promote(x1, x2)
-            if type(x1) is type(x2) and x1.shape.rank == x2.shape.rank:
+            if type(x1) is type(x2) and shape_of(x1).rank == shape_of(x2).rank:
                 return _on_common_places(function, x1, x2)
             return function(to_dense(x1), to_dense(x2))
         return function(x1, x2)
@@ -103,7 +113,7 @@ def zeros_win(function: Function) -> Function:
     def op(x1: Any, x2: Any) -> Any:
         if is_sparse(x1) or is_sparse(x2):
             x1, x2 = promote(x1, x2)
-            if type(x1) is type(x2) and x1.shape.rank == x2.shape.rank:
+            if type(x1) is type(x2) and shape_of(x1).rank == shape_of(x2).rank:
                 return _on_common_places(function, x1, x2)
             if is_sparse(x1) and _broadcasts_to(x2, x1):
                 return _at_places_of(x1, x2, function)
@@ -137,26 +147,26 @@ def zeros_divided(function: Function) -> Function:
 
 def _broadcasts_to(dense: Any, sparse: Any) -> bool:
     """Whether a dense operand is known to take the shape of a sparse one."""
-    if is_sparse(dense) or dense.shape.rank is None or sparse.shape.rank is None:
+    if is_sparse(dense):
         return False
-    if dense.shape.rank > sparse.shape.rank:
+    shape = shape_of(sparse)
+    if dense.shape.rank is None or shape.rank is None or dense.shape.rank > shape.rank:
         return False
-    # A size of 1 would have to be repeated, and an unknown one might be 1.
-    last = sparse.shape[sparse.shape.rank - dense.shape.rank :]
+    # A sparse size of 1 would have to be repeated, and an unknown one might be 1.
     return all(
         size == 1 or (own != 1 and (own == size or None in (own, size)))
-        for size, own in zip(dense.shape, last, strict=True)
+        for size, own in zip(dense.shape, shape[shape.rank - dense.shape.rank :], strict=True)
     )
 
 
 def _at_places_of(sparse: Any, dense: Any, function: Callable[..., Any]) -> Any:
     """`function` of the elements of a sparse tensor and of those that a dense one has there."""
-    shape = tf.broadcast_static_shape(sparse.shape, dense.shape)
     if isinstance(sparse, tf.SparseTensor):
+        shape = tf.broadcast_static_shape(sparse.shape, dense.shape)
         if dense.shape.rank:
             dense = tf.gather_nd(tf.broadcast_to(dense, sparse.dense_shape), sparse.indices)
         return with_shape(sparse.with_values(function(sparse.values, dense)), shape)
-    if dense.shape.rank == sparse.shape.rank and dense.shape[0] != 1:
+    if dense.shape.rank == shape_of(sparse).rank and dense.shape[0] != 1:
         dense = tf.gather(dense, sparse.indices)
     return tf.IndexedSlices(function(sparse.values, dense), sparse.indices, sparse.dense_shape)
 
@@ -259,7 +269,8 @@ def reduced_sum(x: tf.SparseTensor, axis: Any, keepdims: bool) -> tf.SparseTenso
 
 def reduced_mean(x: tf.SparseTensor, axis: Any, keepdims: bool) -> tf.SparseTensor:
     """The mean of floats over `axis`, all axes for `None`, as a sparse tensor."""
-    count = tf.reduce_prod(tf.gather(x.dense_shape, folded_axes(axis, x.shape.rank)))
+    folded = np.array(folded_axes(axis, x.shape.rank), dtype="int32")
+    count = tf.reduce_prod(tf.gather(x.dense_shape, folded))
     return reduced_sum(with_values(x, x.values / tf.cast(count, x.dtype)), axis, keepdims)
 
 
@@ -292,7 +303,7 @@ def matmul(x1: Any, x2: Any) -> Any:
             return _sparse_product(x1, x2)
         return _dense_product(x1, x2)
     axes = [*range(rank - 2), rank - 1, rank - 2]
-    turned = _dense_product(tf.sparse.transpose(x2, axes), tf.transpose(x1, axes))
+    turned = _dense_product(transposed(x2, axes), tf.transpose(x1, axes))
     return tf.transpose(turned, axes)
 
 
