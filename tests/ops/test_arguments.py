@@ -227,3 +227,20 @@ def test_signatures_that_do_not_fit():
         ops.vectorize(ops.trace, signature="n,n->")
     with pytest.raises(ValueError, match="names 1 arguments"):
         ops.vectorize(ops.trace, signature="(n,n)->()")(X, X)
+
+
+def test_what_numpy_takes():
+    rng = np.random.default_rng(1)
+    a, b = rng.uniform(0.1, 0.9, size=(3, 2)), rng.normal(size=(2, 5))
+    np.testing.assert_allclose(ops.einsum("i...,...j", a, b), np.einsum("i...,...j", a, b))
+    np.testing.assert_allclose(
+        ops.geomspace(a, 5.0, 4, axis=-1), np.geomspace(a, 5, 4, axis=-1), rtol=1e-5
+    )
+    for shift, axis in ((1, (0, 1)), ((1, 2), 0), ((1, -1), (1, 0))):
+        np.testing.assert_array_equal(ops.roll(a, shift, axis), np.roll(a, shift, axis))
+    real, imaginary = ops.rfft(np.arange(6))
+    np.testing.assert_allclose(
+        real.numpy() + 1j * imaginary.numpy(), np.fft.rfft(np.arange(6)), rtol=1e-5
+    )
+    targets, predictions = (1.0, 0.0), ((0.1, 0.9), (0.2, 0.8))
+    np.testing.assert_array_equal(ops.in_top_k(targets, predictions, 1), [True, False])

@@ -64,8 +64,9 @@ def cast(x: Any, dtype: Any) -> Any:
 def saturate_cast(x: Any, dtype: Any) -> tf.Tensor:
     """`x` in another dtype; what does not fit becomes its least or greatest number."""
     x, dtype = as_tensor(x), standardize_dtype(dtype)
-    # Truth values have no range to stay in.
-    return tf.cast(x, dtype) if "bool" in (dtype, x.dtype.name) else tf.saturate_cast(x, dtype)
+    if dtype == "bool":  # The range is that of 0 and 1.
+        return tf.cast(x if x.dtype.is_unsigned or x.dtype == tf.bool else tf.maximum(x, 0), dtype)
+    return tf.cast(x, dtype) if x.dtype == tf.bool else tf.saturate_cast(x, dtype)
 
 
 # --- Conversion -----------------------------------------------------------------------------------
