@@ -43,6 +43,9 @@ class KerasTensor:
         name: str | None = None,
     ) -> None:
         del record_history  # Part of Keras's signature; the node is set by whoever records one.
+        if sparse and ragged:
+            raise ValueError("A KerasTensor cannot have `sparse=True` and `ragged=True` at once.")
+        shape = (shape,) if isinstance(shape, int) else shape
         self.shape: Any = None if shape is None else tuple(shape)
         self.dtype = standardize_dtype(dtype)
         self.sparse = bool(sparse)

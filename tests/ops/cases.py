@@ -701,4 +701,20 @@ CASES = [
         )
         for k in (False, True)
     ),
+    # Several axes at once, tuples for tensors, floats for indices, shapes that broadcast.
+    ("softmax", (F(2, 3, 4),), {"axis": (0, 2)}),
+    ("log_softmax", (F(2, 3, 4),), {"axis": (1, 2)}),
+    ("normalize", (X,), {"axis": None}),
+    ("where", ((True, False), (1.0, 2.0), (3.0, 4.0)), {}),
+    ("take", (X, (1, 2)), {"axis": 0}),
+    ("einsum", ("ij...,jk...->ik...", F(2, 3, 4), F(3, 5, 4)), {}),
+    ("einsum", ("ij,jk->ik", I(2, 3).astype("int8"), BOOLS), {}),
+    ("linspace", (X, F(4)), {"num": 3, "axis": 1}),
+    ("bartlett", (np.int8(5),), {}),
+    ("blackman", (np.uint8(4),), {}),
+    ("saturate_cast", (NANS, "bool"), {}),
+    ("saturate_cast", (BOOLS, "uint8"), {}),
+    ("cast", (X, "float8_e4m3fn"), {}),
+    ("layer_normalization", (X, F(4), F(4)), {}),
+    ("histogram", (POSITIVE[0],), {"bins": 3, "range": (0.2, 0.8)}),
 ]

@@ -197,7 +197,6 @@ def test_faces_hold_what_keras_has(name):
 
 SIGNATURE_DIFFERS = {
     "multi_hot": "`num_tokens`, a deprecated name, is gone",
-    "layer_normalization": "`rms_scaling`, deprecated, is gone",
 }
 
 

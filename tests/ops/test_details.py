@@ -257,7 +257,6 @@ BAD_CALLS = [
     (lambda: ops.rearrange(F(2, 6), "a (b c) -> a b c"), "sizes of all but one"),
     (lambda: ops.dot_product_attention(F(2, 2), F(2, 2), F(2, 2)), "4D"),
     (lambda: ops.dot_product_attention(*[F(1, 1, 1, 1)] * 3, flash_attention=True), "flash"),
-    (lambda: ops.vectorize(abs, signature="(n)->()"), "signature"),
     (lambda: ops.view(F(3), "float64"), "whole number"),
 ]
 

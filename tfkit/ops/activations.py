@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
 
+from tfkit.ops.arguments import positive_axes
 from tfkit.ops.promotion import as_tensor, to_dtype
+from tfkit.ops.shaping import moveaxis, static_or_dynamic_shape
+from tfkit.ops.sparse import made_dense, zeros_stay
 from tfkit.symbolic import symbolic_op
 
 
 @symbolic_op
+@zeros_stay
 def relu(x: Any) -> tf.Tensor:
     """`max(x, 0)`."""
     return tf.nn.relu(x)
 
 
 @symbolic_op
+@zeros_stay
 def relu6(x: Any) -> tf.Tensor:
     """`min(max(x, 0), 6)`."""
     return tf.nn.relu6(x)
 
 
 @symbolic_op
+@zeros_stay
 def leaky_relu(x: Any, negative_slope: float = 0.2) -> tf.Tensor:
     """`x` where positive, `negative_slope * x` elsewhere."""
     return tf.nn.leaky_relu(x, negative_slope)
 
 
 @symbolic_op
+@made_dense
 def sigmoid(x: Any) -> tf.Tensor:
     """`1 / (1 + exp(-x))`; the result remembers `x`, so that crossentropies can be exact."""
     x = as_tensor(x)
@@ -38,48 +47,82 @@ def sigmoid(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
-def softmax(x: Any, axis: int | None = -1) -> tf.Tensor:
-    """`exp(x) / sum(exp(x))` along `axis`, over all elements for `None`.
+def softmax(x: Any, axis: int | Sequence[int] | None = -1) -> tf.Tensor:
+    """`exp(x) / sum(exp(x))` along `axis`, over several axes together, or all for `None`.
 
     The result remembers `x`, so that crossentropies can be exact.
+
+    Warns:
+        UserWarning: when the axis has size 1, where the result is 1 whatever `x` is.
+
+    Raises:
+        ValueError: for an axis that `x` has not.
     """
     x = as_tensor(x)
-    if axis is None:
-        output = tf.reshape(tf.nn.softmax(tf.reshape(x, [-1])), tf.shape(x))
-    else:
-        output = tf.nn.softmax(x, axis)
+    if isinstance(axis, int) and 1 in x.shape:
+        _warn_of_size_one(x, axis)
+    output = _over_axes(tf.nn.softmax, x, axis)
     output._keras_logits = x
     return output
 
 
-@symbolic_op
-def log_softmax(x: Any, axis: int | None = -1) -> tf.Tensor:
-    """`log(softmax(x))`, exact also where the softmax is nearly 0."""
-    x = as_tensor(x)
+def _warn_of_size_one(x: Any, axis: int) -> None:
+    if -x.shape.rank <= axis < x.shape.rank and x.shape[axis] == 1:
+        warnings.warn(
+            f"You are using a softmax over axis {axis} of a tensor of shape {x.shape}. This axis has "
+            "size 1, and the result is 1 whatever the input is. Did you mean a sigmoid?",
+            stacklevel=4,
+        )
+
+
+def _over_axes(function: Callable[..., Any], x: Any, axis: Any) -> tf.Tensor:
+    """`function` of `x` along one axis, over several as if they were one, or all for `None`."""
     if axis is None:
-        return tf.reshape(tf.nn.log_softmax(tf.reshape(x, [-1])), tf.shape(x))
-    return tf.nn.log_softmax(x, axis)
+        return tf.reshape(function(tf.reshape(x, [-1])), static_or_dynamic_shape(x))
+    ndim = x.shape.rank
+    if isinstance(axis, int):
+        return function(x, axis if ndim is None else positive_axes([axis], ndim)[0])
+    axes = positive_axes(axis, ndim)
+    last = range(-len(axes), 0)
+    moved = moveaxis(x, axes, last)
+    shape = static_or_dynamic_shape(moved)
+    flat = tf.reshape(moved, [*shape[: ndim - len(axes)], -1])
+    return moveaxis(tf.reshape(function(flat, -1), shape), last, axes)
 
 
 @symbolic_op
+def log_softmax(x: Any, axis: int | Sequence[int] | None = -1) -> tf.Tensor:
+    """`log(softmax(x))`, exact also where the softmax is nearly 0; `axis` as for `softmax`.
+
+    Raises:
+        ValueError: for an axis that `x` has not.
+    """
+    return _over_axes(tf.nn.log_softmax, as_tensor(x), axis)
+
+
+@symbolic_op
+@made_dense
 def log_sigmoid(x: Any) -> tf.Tensor:
     """`log(sigmoid(x))`, exact also where the sigmoid is nearly 0."""
     return tf.math.log_sigmoid(x)
 
 
 @symbolic_op
+@made_dense
 def softplus(x: Any) -> tf.Tensor:
     """`log(1 + exp(x))`."""
     return tf.math.softplus(x)
 
 
 @symbolic_op
+@zeros_stay
 def softsign(x: Any) -> tf.Tensor:
     """`x / (1 + abs(x))`."""
     return tf.nn.softsign(x)
 
 
 @symbolic_op
+@zeros_stay
 def elu(x: Any, alpha: float = 1.0) -> tf.Tensor:
     """`x` where positive, `alpha * (exp(x) - 1)` elsewhere.
 
@@ -92,6 +135,7 @@ def elu(x: Any, alpha: float = 1.0) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def selu(x: Any) -> tf.Tensor:
     """The ELU scaled so that mean 0 and variance 1 are kept from layer to layer.
 
@@ -102,6 +146,7 @@ def selu(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def celu(x: Any, alpha: float = 1.0) -> tf.Tensor:
     """`max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))`: an ELU without a kink.
 
@@ -113,6 +158,7 @@ def celu(x: Any, alpha: float = 1.0) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def gelu(x: Any, approximate: bool = True) -> tf.Tensor:
     """`x` times the normal distribution function of `x`.
 
@@ -127,6 +173,7 @@ def gelu(x: Any, approximate: bool = True) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def silu(x: Any) -> tf.Tensor:
     """`x * sigmoid(x)`.
 
@@ -159,6 +206,7 @@ def glu(x: Any, axis: int = -1) -> tf.Tensor:
 
 
 @symbolic_op
+@made_dense
 def squareplus(x: Any, b: float = 4) -> tf.Tensor:
     """`(x + sqrt(x**2 + b)) / 2`.
 
@@ -170,6 +218,7 @@ def squareplus(x: Any, b: float = 4) -> tf.Tensor:
 
 
 @symbolic_op
+@made_dense
 def hard_sigmoid(x: Any) -> tf.Tensor:
     """`relu6(x + 3) / 6`."""
     x = as_tensor(x)
@@ -177,6 +226,7 @@ def hard_sigmoid(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def hard_silu(x: Any) -> tf.Tensor:
     """`x * hard_sigmoid(x)`.
 
@@ -191,12 +241,14 @@ hard_swish = hard_silu
 
 
 @symbolic_op
+@zeros_stay
 def hard_tanh(x: Any) -> tf.Tensor:
     """`x` limited to the range from -1 to 1."""
     return tf.clip_by_value(as_tensor(x), -1.0, 1.0)
 
 
 @symbolic_op
+@zeros_stay
 def hard_shrink(x: Any, threshold: float = 0.5) -> tf.Tensor:
     """`x` where its absolute value is above `threshold`, 0 elsewhere."""
     x = as_tensor(x)
@@ -204,6 +256,7 @@ def hard_shrink(x: Any, threshold: float = 0.5) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def soft_shrink(x: Any, threshold: float = 0.5) -> tf.Tensor:
     """`x` moved towards 0 by `threshold`, and 0 where it would pass it."""
     x = as_tensor(x)
@@ -215,6 +268,7 @@ def soft_shrink(x: Any, threshold: float = 0.5) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def tanh_shrink(x: Any) -> tf.Tensor:
     """`x - tanh(x)`."""
     x = as_tensor(x)
@@ -222,6 +276,7 @@ def tanh_shrink(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@made_dense
 def threshold(x: Any, threshold: float, default_value: float) -> tf.Tensor:
     """`x` where it is above `threshold`, `default_value` elsewhere."""
     x = as_tensor(x)
@@ -229,6 +284,7 @@ def threshold(x: Any, threshold: float, default_value: float) -> tf.Tensor:
 
 
 @symbolic_op
+@made_dense
 def sparse_plus(x: Any) -> tf.Tensor:
     """0 up to -1, `x` from 1 on, and `(x + 1)**2 / 4` between them."""
     x = as_tensor(x)
@@ -236,6 +292,7 @@ def sparse_plus(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@made_dense
 def sparse_sigmoid(x: Any) -> tf.Tensor:
     """0 up to -1, 1 from 1 on, and `(x + 1) / 2` between them."""
     x = as_tensor(x)

@@ -14,24 +14,28 @@ from tfkit.ops.promotion import (
     to_float,
     without_bool,
 )
+from tfkit.ops.sparse import zeros_divided, zeros_meet, zeros_win
 from tfkit.symbolic import symbolic_op
 
 # --- Arithmetic -----------------------------------------------------------------------------------
 
 
 @symbolic_op
+@zeros_meet
 def add(x1: Any, x2: Any) -> tf.Tensor:
     """`x1 + x2`."""
     return tf.add(*promote(x1, x2))
 
 
 @symbolic_op
+@zeros_meet
 def subtract(x1: Any, x2: Any) -> tf.Tensor:
     """`x1 - x2`."""
     return tf.subtract(*promote(x1, x2))
 
 
 @symbolic_op
+@zeros_win
 def multiply(x1: Any, x2: Any) -> tf.Tensor:
     """`x1 * x2`."""
     return tf.multiply(*promote(x1, x2))
@@ -43,12 +47,14 @@ def _as_float_pair(x1: Any, x2: Any) -> Any:
 
 
 @symbolic_op
+@zeros_divided
 def divide(x1: Any, x2: Any) -> tf.Tensor:
     """`x1 / x2`, a float also where both are integers."""
     return tf.divide(*_as_float_pair(x1, x2))
 
 
 @symbolic_op
+@zeros_divided
 def true_divide(x1: Any, x2: Any) -> tf.Tensor:
     """`x1 / x2`, a float also where both are integers; the same as `divide`."""
     return tf.divide(*_as_float_pair(x1, x2))
@@ -93,12 +99,14 @@ def power(x1: Any, x2: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_meet
 def maximum(x1: Any, x2: Any) -> tf.Tensor:
     """The larger of `x1` and `x2`; NaN where either is NaN."""
     return tf.maximum(*promote(x1, x2))
 
 
 @symbolic_op
+@zeros_meet
 def minimum(x1: Any, x2: Any) -> tf.Tensor:
     """The smaller of `x1` and `x2`; NaN where either is NaN."""
     return tf.minimum(*promote(x1, x2))

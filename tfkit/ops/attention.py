@@ -36,7 +36,8 @@ def dot_product_attention(
         attn_logits_soft_cap: logits stay between minus and plus this number, by a `tanh`.
 
     Raises:
-        ValueError: for other ranks, and for `flash_attention=True`.
+        ValueError: for other ranks, for heads that do not divide into groups, and for
+            `flash_attention=True`.
 
     Reference:
         Vaswani et al., "Attention is all you need", 2017.
@@ -54,6 +55,11 @@ def dot_product_attention(
         )
     dtype = query.dtype
     heads, key_heads = query.shape[2], key.shape[2]
+    if None not in (heads, key_heads) and heads % key_heads:
+        raise ValueError(
+            "The heads of `query` must be a multiple of the heads of `key` and `value`. "
+            f"Received: query.shape={query.shape}, key.shape={key.shape}"
+        )
     if None not in (heads, key_heads) and heads > key_heads:
         key, value = (tf.repeat(x, heads // key_heads, axis=2) for x in (key, value))
     logits = to_float32(tf.einsum("btnh,bsnh->bnts", query, key))

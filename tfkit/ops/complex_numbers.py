@@ -7,22 +7,26 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.ops.promotion import as_tensor, promote, to_float
+from tfkit.ops.sparse import zeros_stay
 from tfkit.symbolic import symbolic_op
 
 
 @symbolic_op
+@zeros_stay
 def real(x: Any) -> tf.Tensor:
     """The real part."""
     return tf.math.real(as_tensor(x))
 
 
 @symbolic_op
+@zeros_stay
 def imag(x: Any) -> tf.Tensor:
     """The imaginary part."""
     return tf.math.imag(x)
 
 
 @symbolic_op
+@zeros_stay
 def conjugate(x: Any) -> tf.Tensor:
     """`x` with the sign of its imaginary part changed."""
     return tf.math.conj(x)

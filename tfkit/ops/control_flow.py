@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,14 +10,34 @@ import tensorflow as tf
 
 from tfkit.ops.promotion import as_tensor
 from tfkit.ops.shaping import static_or_dynamic_shape
-from tfkit.symbolic import symbolic_op
+from tfkit.symbolic import any_symbolic, is_keras_tensor, record, symbolic_op, trace
 
 # --- Branches -------------------------------------------------------------------------------------
 
 
-@symbolic_op
 def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
-    """`true_fn()` where the scalar `pred` is true, else `false_fn()`."""
+    """`true_fn()` where the scalar `pred` is true, else `false_fn()`.
+
+    Raises:
+        ValueError: when `pred` is symbolic and the branches differ in structure, shape or dtype.
+    """
+    if any_symbolic((pred,), {}):
+        branches = [trace(branch, (), {}) for branch in (true_fn, false_fn)]
+        kinds = [tf.nest.map_structure(_kind, branch) for branch in branches]
+        if kinds[0] != kinds[1]:
+            raise ValueError(
+                "`true_fn` and `false_fn` must give outputs of the same structure, shape and dtype. "
+                f"Received: {branches[0]} and {branches[1]}"
+            )
+        return record(cond, _cond, (pred, true_fn, false_fn), {})
+    return _cond(pred, true_fn, false_fn)
+
+
+def _kind(x: Any) -> Any:
+    return (tuple(x.shape), x.dtype) if is_keras_tensor(x) else type(x)
+
+
+def _cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
     if isinstance(pred, bool):  # Nothing is left to decide while the program runs.
         return true_fn() if pred else false_fn()
     return tf.cond(tf.cast(pred, tf.bool), true_fn, false_fn)
@@ -161,13 +182,13 @@ def associative_scan(
 
     Args:
         f: an associative function of two nests of tensors.
-        elems: a tensor or a nest of them, all of one, known, size along `axis`.
+        elems: a tensor or a nest of them, all of one size along `axis`.
         reverse: whether to run from the end.
         axis: the axis to run along.
 
     Raises:
         TypeError: when `f` is not callable.
-        ValueError: when the sizes differ or are not known.
+        ValueError: when the sizes differ.
 
     Reference:
         Hillis & Steele, "Data parallel algorithms", 1986.
@@ -175,21 +196,20 @@ def associative_scan(
     if not callable(f):
         raise TypeError(f"`f` should be a callable. Received: f={f}")
     elems = tf.nest.map_structure(as_tensor, elems)
-    sizes = {leaf.shape[axis] for leaf in tf.nest.flatten(elems)}
-    if len(sizes) != 1 or None in sizes:
+    leaves = tf.nest.flatten(elems)
+    sizes = {leaf.shape[axis] for leaf in leaves} - {None}
+    if len(sizes) > 1:
         raise ValueError(
-            f"All elements must have the same known size along axis {axis}. Received: {sizes}"
+            f"All elements must have the same size along axis {axis}. Received: {sizes}"
         )
-    (count,) = sizes
 
-    def part(start: int | None, stop: int | None) -> Callable[[Any], Any]:
+    def part(start: Any, stop: Any) -> Callable[[Any], Any]:
         def take(x: Any) -> Any:
             return x[(slice(None),) * (axis % x.shape.rank) + (slice(start, stop),)]
 
         return take
 
-    distance = 1
-    while distance < count:
+    def step(distance: Any, elems: Any) -> Any:
         near, far = (part(None, -distance), part(distance, None))
         kept = part(None, distance)
         if reverse:
@@ -197,9 +217,31 @@ def associative_scan(
         combined = f(tf.nest.map_structure(near, elems), tf.nest.map_structure(far, elems))
         rest = tf.nest.map_structure(kept, elems)
         pairs = (combined, rest) if reverse else (rest, combined)
-        elems = tf.nest.map_structure(lambda *parts: tf.concat(parts, axis), *pairs)
-        distance *= 2
-    return elems
+        joined = tf.nest.map_structure(lambda *parts: tf.concat(parts, axis), *pairs)
+        shaped = [
+            tf.ensure_shape(new, old.shape)
+            for new, old in zip(tf.nest.flatten(joined), tf.nest.flatten(elems), strict=True)
+        ]
+        return distance * 2, tf.nest.pack_sequence_as(elems, shaped)
+
+    if sizes:
+        distance, (count,) = 1, sizes
+        while distance < count:
+            distance, elems = step(distance, elems)
+        return elems
+    count = tf.shape(leaves[0])[axis]
+    return tf.while_loop(lambda distance, _: distance < count, step, (1, elems))[1]
+
+
+def _core_ranks(signature: str) -> list[int]:
+    """How many axes each argument has in a signature: `"(m,n),(n)->(m)"` gives `[2, 1]`."""
+    plain = signature.replace(" ", "")
+    axes = r"\((?:\w+(?:,\w+)*)?\)"
+    if not re.fullmatch(f"{axes}(?:,{axes})*->{axes}(?:,{axes})*", plain):
+        raise ValueError(
+            f"`signature` must be of the form '(m,n),(n)->(m)'. Received: signature={signature!r}"
+        )
+    return [len(re.findall(r"\w+", core)) for core in re.findall(axes, plain.split("->")[0])]
 
 
 def vectorize(
@@ -208,27 +250,38 @@ def vectorize(
     """A function of single elements as one of whole tensors, which broadcast.
 
     Args:
-        pyfunc: takes and gives scalars.
+        pyfunc: takes and gives scalars, or tensors of the axes that `signature` names.
         excluded: positions or names of arguments to pass on as they are.
-        signature: not supported: a core signature such as `"(n)->()"`.
+        signature: the last axes that one call takes and gives, such as `"(m,n),(n)->(m)"`.
 
     Raises:
-        ValueError: when a `signature` is given.
+        ValueError: when `signature` is not of that form, or names another number of arguments.
+
+    Example:
+        >>> traces = vectorize(tf.linalg.trace, signature="(n,n)->()")
+        >>> traces(tf.ones((5, 3, 3))).shape
+        TensorShape([5])
     """
-    if signature is not None:
-        raise ValueError(
-            "`signature` is not supported; use `ops.vectorized_map` over the leading axes. "
-            f"Received: signature={signature!r}"
-        )
+    cores = None if signature is None else _core_ranks(signature)
     excluded = set(excluded or ())
 
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         places = [i for i in range(len(args)) if i not in excluded]
         tensors = [as_tensor(args[i]) for i in places]
+        ranks = [0] * len(tensors) if cores is None else cores
+        if len(ranks) != len(tensors):
+            raise ValueError(
+                f"`signature` names {len(ranks)} arguments. "
+                f"Received: signature={signature!r}, {len(tensors)} tensors"
+            )
         shape: Any = tf.constant([], tf.int32)
-        for tensor in tensors:
-            shape = tf.broadcast_dynamic_shape(shape, tf.shape(tensor))
-        flat = [tf.reshape(tf.broadcast_to(tensor, shape), [-1]) for tensor in tensors]
+        for tensor, rank in zip(tensors, ranks, strict=True):
+            shape = tf.broadcast_dynamic_shape(shape, tf.shape(tensor)[: tensor.shape.rank - rank])
+        flat = []
+        for tensor, rank in zip(tensors, ranks, strict=True):
+            core = tf.shape(tensor)[tensor.shape.rank - rank :]
+            whole = tf.broadcast_to(tensor, tf.concat([shape, core], 0))
+            flat.append(tf.reshape(whole, tf.concat([[tf.reduce_prod(shape)], core], 0)))
 
         def element(values: Any) -> Any:
             filled = list(args)

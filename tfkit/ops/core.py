@@ -10,8 +10,11 @@ import tensorflow as tf
 from tensorflow.compiler.tf2xla.python.xla import dynamic_update_slice
 
 from tfkit.dtypes import standardize_dtype
+from tfkit.ops import promotion
+from tfkit.ops.arguments import as_indices
 from tfkit.ops.promotion import as_tensor, to_dtype
 from tfkit.ops.shaping import static_or_dynamic_shape
+from tfkit.ops.sparse import to_dense, zeros_stay
 from tfkit.symbolic import is_keras_tensor, symbolic_op
 
 # --- Shapes and dtypes ----------------------------------------------------------------------------
@@ -54,13 +57,16 @@ def dtype(x: Any) -> str:
 @symbolic_op
 def cast(x: Any, dtype: Any) -> Any:
     """`x` in another dtype."""
-    return tf.cast(x, standardize_dtype(dtype))
+    return promotion.cast(x, standardize_dtype(dtype))
 
 
 @symbolic_op
 def saturate_cast(x: Any, dtype: Any) -> tf.Tensor:
     """`x` in another dtype; what does not fit becomes its least or greatest number."""
-    return tf.saturate_cast(as_tensor(x), standardize_dtype(dtype))
+    x, dtype = as_tensor(x), standardize_dtype(dtype)
+    if dtype == "bool":  # The range is that of 0 and 1.
+        return tf.cast(x if x.dtype.is_unsigned or x.dtype == tf.bool else tf.maximum(x, 0), dtype)
+    return tf.cast(x, dtype) if x.dtype == tf.bool else tf.saturate_cast(x, dtype)
 
 
 # --- Conversion -----------------------------------------------------------------------------------
@@ -83,8 +89,8 @@ def convert_to_tensor(
         sparse: `False` makes a sparse tensor dense.
         ragged: `False` makes a ragged tensor dense.
     """
-    if sparse is False and isinstance(x, tf.SparseTensor):
-        x = tf.sparse.to_dense(x)
+    if sparse is False:
+        x = to_dense(x)
     if ragged is False and isinstance(x, tf.RaggedTensor):
         x = x.to_tensor()
     if dtype is None:
@@ -100,6 +106,7 @@ def array(x: Any, dtype: Any = None) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def copy(x: Any) -> tf.Tensor:
     """A tensor of the same values."""
     return tf.identity(as_tensor(x))
@@ -107,13 +114,7 @@ def copy(x: Any) -> tf.Tensor:
 
 def convert_to_numpy(x: Any) -> np.ndarray:
     """`x` as a NumPy array of its own; sparse and ragged tensors become dense."""
-    if isinstance(x, tf.SparseTensor):
-        x = tf.sparse.to_dense(x)
-    elif isinstance(x, tf.RaggedTensor):
-        x = x.to_tensor()
-    elif isinstance(x, tf.IndexedSlices):
-        x = tf.convert_to_tensor(x)
-    return np.array(x)
+    return np.array(x.to_tensor() if isinstance(x, tf.RaggedTensor) else to_dense(x))
 
 
 # --- Gradients ------------------------------------------------------------------------------------
@@ -136,7 +137,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 @symbolic_op
 def scatter(indices: Any, values: Any, shape: Any) -> tf.Tensor:
     """A tensor of zeros with `values` added at `indices`."""
-    return tf.scatter_nd(indices, values, shape)
+    return tf.scatter_nd(as_indices(indices), values, shape)
 
 
 @symbolic_op
@@ -154,12 +155,10 @@ def scatter_update(
     Raises:
         ValueError: for another reduction.
     """
-    inputs = as_tensor(inputs)
+    inputs, indices = as_tensor(inputs), as_indices(indices)
     updates = tf.cast(updates, inputs.dtype)
     if reduction == "mul":
         # One row after the other: TensorFlow has no scatter that multiplies.
-        indices = as_tensor(indices)
-
         def multiply_row(i: Any, result: Any) -> Any:
             row = tf.gather_nd(result, indices[i : i + 1]) * updates[i : i + 1]
             return i + 1, tf.tensor_scatter_nd_update(result, indices[i : i + 1], row)
@@ -182,7 +181,18 @@ def scatter_update(
 
 @symbolic_op
 def slice(inputs: Any, start_indices: Any, shape: Any) -> tf.Tensor:
-    """The part of `inputs` of size `shape` that begins at `start_indices`."""
+    """The part of `inputs` of size `shape` that begins at `start_indices`.
+
+    Raises:
+        ValueError: when the three have not the same number of axes.
+    """
+    inputs = as_tensor(inputs)
+    for name, given in (("start_indices", start_indices), ("shape", shape)):
+        if isinstance(given, (tuple, list)) and len(given) != inputs.shape.rank:
+            raise ValueError(
+                f"The number of dimensions in `inputs` must match the number of dimensions in "
+                f"`{name}`. Received: inputs.shape={inputs.shape}, {name}={given}"
+            )
     return tf.slice(inputs, start_indices, shape)
 
 

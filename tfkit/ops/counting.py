@@ -43,15 +43,26 @@ def histogram(x: Any, bins: int = 10, range: Any = None) -> tuple[tf.Tensor, tf.
         x: a tensor.
         bins: how many.
         range: least and greatest value that count; those of `x` unless given.
+
+    Raises:
+        ValueError: when `bins` is no whole number above 0, or `range` is no ascending pair.
     """
+    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+        raise ValueError(f"`bins` must be an integer above 0. Received: bins={bins}")
+    if range is not None and (len(range) != 2 or range[1] < range[0]):
+        raise ValueError(
+            f"`range` must be a pair of numbers, the smaller one first. Received: range={range}"
+        )
     x = without_bool(x)
     low, high = (tf.reduce_min(x), tf.reduce_max(x)) if range is None else range
     computed = x.dtype if x.dtype.is_floating else tf.float64
     edges = tf.linspace(tf.cast(low, computed), tf.cast(high, computed), bins + 1)
     edges = tf.cast(edges, x.dtype)
-    inside = tf.boolean_mask(x, (x >= tf.cast(low, x.dtype)) & (x <= tf.cast(high, x.dtype)))
-    places = tf.searchsorted(edges[1:-1], inside, "right")
-    return tf.cast(tf.math.bincount(places, minlength=bins, maxlength=bins), x.dtype), edges
+    # Every element has a bin, and counts if it lies inside: all sizes are known to a compiler.
+    x = tf.reshape(x, [-1])
+    inside = tf.cast((x >= tf.cast(low, x.dtype)) & (x <= tf.cast(high, x.dtype)), tf.int32)
+    places = tf.searchsorted(edges[1:-1], x, "right")
+    return tf.cast(tf.math.unsorted_segment_sum(inside, places, bins), x.dtype), edges
 
 
 @symbolic_op
@@ -125,6 +136,8 @@ def unique(
     if size is not None:
         values = _resize(values, size, 0 if fill_value is None else fill_value)
         index, counts = _resize(index, size, 1), _resize(counts, size, 0)
+    known = values.shape[:1].concatenate(slices.shape[1:])
+    values = tf.ensure_shape(values, known)
     if axis is None:
         inverse = tf.reshape(inverse, shape)
     else:

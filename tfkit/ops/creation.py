@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfkit import config
 from tfkit.dtypes import standardize_dtype
+from tfkit.ops.arguments import positive_axes
 from tfkit.ops.promotion import as_tensor, common_dtype, to_dtype
 from tfkit.symbolic import symbolic_op
 
@@ -122,9 +123,15 @@ def linspace(
     computed = dtype if dtype.is_floating else tf.float64
     start, stop = tf.cast(start, computed), tf.cast(stop, computed)
     intervals = num - 1 if endpoint else num
+    if tf.is_tensor(intervals):
+        intervals = tf.cast(intervals, computed)
     step = (stop - start) / intervals if intervals > 0 else tf.fill(tf.shape(start), _nan(computed))
     last = stop if endpoint or num <= 1 else stop - step
     result = tf.linspace(start, last, num, axis=axis)
+    shape = tf.broadcast_static_shape(start.shape, stop.shape).as_list()
+    place = positive_axes([axis], len(shape) + 1)[0]
+    shape.insert(place, None if tf.is_tensor(num) else num)
+    result = tf.ensure_shape(result, shape)
     if dtype.is_integer:
         result = tf.floor(result)
     result = tf.cast(result, dtype)
@@ -170,7 +177,9 @@ def geomspace(
     log10 = tf.math.log(tf.constant(10.0, dtype))
     log_start, log_stop = (tf.math.log(tf.abs(x)) / log10 for x in (start, stop))
     powers = logspace(log_start, log_stop, num, endpoint, dtype=dtype, axis=axis)
-    return powers * tf.sign(start)
+    shape = tf.broadcast_dynamic_shape(tf.shape(start), tf.shape(stop))
+    sign = tf.broadcast_to(tf.sign(start), shape)
+    return powers * (tf.expand_dims(sign, axis) if powers.shape.rank else sign)
 
 
 @symbolic_op
@@ -182,8 +191,13 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> tf.Tenso
         M: number of columns, `N` unless given.
         k: how far the diagonal lies above the main one (below where negative).
         dtype: the default float type unless given.
+
+    Raises:
+        TypeError: for a number of rows or columns that is a float.
     """
     M = N if M is None else M
+    if isinstance(N, float) or isinstance(M, float):
+        raise TypeError(f"`N` and `M` must be integers. Received: N={N}, M={M}")
     dtype = standardize_dtype(dtype)
     if isinstance(k, int) and k == 0:
         return tf.eye(N, M, dtype=dtype)
@@ -231,7 +245,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> tf.Tensor:
 @symbolic_op
 def bartlett(x: Any) -> tf.Tensor:
     """The triangular window with `x` points."""
-    n = tf.cast(tf.range(x), config.floatx())
+    n = tf.cast(tf.range(tf.cast(x, tf.int32)), config.floatx())
     last = tf.cast(x, n.dtype) - 1
     return tf.where(last == 0, 1.0, 1.0 - tf.abs(tf.math.divide_no_nan(2.0 * n, last) - 1.0))
 
@@ -239,7 +253,7 @@ def bartlett(x: Any) -> tf.Tensor:
 @symbolic_op
 def blackman(x: Any) -> tf.Tensor:
     """Blackman's window with `x` points."""
-    n = tf.cast(tf.range(x), config.floatx())
+    n = tf.cast(tf.range(tf.cast(x, tf.int32)), config.floatx())
     phase = tf.math.divide_no_nan(6.283185307179586 * n, tf.cast(x, n.dtype) - 1)
     window = 0.42 - 0.5 * tf.cos(phase) + 0.08 * tf.cos(2 * phase)
     return tf.where(tf.equal(tf.cast(x, n.dtype), 1), tf.ones_like(window), window)

@@ -9,30 +9,35 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.ops.promotion import as_tensor, to_float, without_bool
+from tfkit.ops.sparse import made_dense, zeros_stay
 from tfkit.symbolic import symbolic_op
 
 # --- Powers, exponentials, logarithms -------------------------------------------------------------
 
 
 @symbolic_op
+@zeros_stay
 def square(x: Any) -> tf.Tensor:
     """`x * x`."""
     return tf.square(without_bool(x))
 
 
 @symbolic_op
+@zeros_stay
 def sqrt(x: Any) -> tf.Tensor:
     """The square root."""
     return tf.sqrt(to_float(x))
 
 
 @symbolic_op
+@made_dense
 def rsqrt(x: Any) -> tf.Tensor:
     """`1 / sqrt(x)`."""
     return tf.math.rsqrt(as_tensor(x))
 
 
 @symbolic_op
+@zeros_stay
 def cbrt(x: Any) -> tf.Tensor:
     """The cube root, of negative numbers too."""
     x = as_tensor(x)
@@ -41,18 +46,21 @@ def cbrt(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@made_dense
 def reciprocal(x: Any) -> tf.Tensor:
     """`1 / x`."""
     return tf.math.reciprocal(as_tensor(x))
 
 
 @symbolic_op
+@made_dense
 def exp(x: Any) -> tf.Tensor:
     """e to the power of `x`."""
     return tf.exp(to_float(x))
 
 
 @symbolic_op
+@made_dense
 def exp2(x: Any) -> tf.Tensor:
     """2 to the power of `x`."""
     x = to_float(x)
@@ -60,18 +68,21 @@ def exp2(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def expm1(x: Any) -> tf.Tensor:
     """`exp(x) - 1`, exact for small `x`."""
     return tf.math.expm1(to_float(x))
 
 
 @symbolic_op
+@made_dense
 def log(x: Any) -> tf.Tensor:
     """The natural logarithm."""
     return tf.math.log(to_float(x))
 
 
 @symbolic_op
+@made_dense
 def log10(x: Any) -> tf.Tensor:
     """The logarithm to base 10."""
     x = to_float(x)
@@ -79,6 +90,7 @@ def log10(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@made_dense
 def log2(x: Any) -> tf.Tensor:
     """The logarithm to base 2."""
     x = to_float(x)
@@ -86,6 +98,7 @@ def log2(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def log1p(x: Any) -> tf.Tensor:
     """`log(1 + x)`, exact for small `x`."""
     return tf.math.log1p(to_float(x))
@@ -95,78 +108,91 @@ def log1p(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def sin(x: Any) -> tf.Tensor:
     """The sine of radians."""
     return tf.sin(to_float(x))
 
 
 @symbolic_op
+@made_dense
 def cos(x: Any) -> tf.Tensor:
     """The cosine of radians."""
     return tf.cos(to_float(x))
 
 
 @symbolic_op
+@zeros_stay
 def tan(x: Any) -> tf.Tensor:
     """The tangent of radians."""
     return tf.tan(to_float(x))
 
 
 @symbolic_op
+@zeros_stay
 def arcsin(x: Any) -> tf.Tensor:
     """The angle whose sine is `x`, in radians."""
     return tf.asin(to_float(x))
 
 
 @symbolic_op
+@made_dense
 def arccos(x: Any) -> tf.Tensor:
     """The angle whose cosine is `x`, in radians."""
     return tf.acos(to_float(x))
 
 
 @symbolic_op
+@zeros_stay
 def arctan(x: Any) -> tf.Tensor:
     """The angle whose tangent is `x`, in radians."""
     return tf.atan(to_float(x))
 
 
 @symbolic_op
+@zeros_stay
 def sinh(x: Any) -> tf.Tensor:
     """The hyperbolic sine."""
     return tf.sinh(to_float(x))
 
 
 @symbolic_op
+@made_dense
 def cosh(x: Any) -> tf.Tensor:
     """The hyperbolic cosine."""
     return tf.cosh(to_float(x))
 
 
 @symbolic_op
+@zeros_stay
 def tanh(x: Any) -> tf.Tensor:
     """The hyperbolic tangent."""
     return tf.tanh(to_float(x))
 
 
 @symbolic_op
+@zeros_stay
 def arcsinh(x: Any) -> tf.Tensor:
     """The number whose hyperbolic sine is `x`."""
     return tf.asinh(to_float(x))
 
 
 @symbolic_op
+@made_dense
 def arccosh(x: Any) -> tf.Tensor:
     """The number whose hyperbolic cosine is `x`."""
     return tf.acosh(to_float(x))
 
 
 @symbolic_op
+@zeros_stay
 def arctanh(x: Any) -> tf.Tensor:
     """The number whose hyperbolic tangent is `x`."""
     return tf.atanh(to_float(x))
 
 
 @symbolic_op
+@made_dense
 def sinc(x: Any) -> tf.Tensor:
     """`sin(pi x) / (pi x)`, and 1 at 0."""
     x = to_float(x)
@@ -180,6 +206,7 @@ def _to_wide_float(x: Any) -> Any:
 
 
 @symbolic_op
+@zeros_stay
 def deg2rad(x: Any) -> tf.Tensor:
     """Degrees to radians."""
     x = _to_wide_float(x)
@@ -187,6 +214,7 @@ def deg2rad(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def rad2deg(x: Any) -> tf.Tensor:
     """Radians to degrees."""
     x = _to_wide_float(x)
@@ -194,24 +222,28 @@ def rad2deg(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@made_dense
 def i0(x: Any) -> tf.Tensor:
     """The modified Bessel function of the first kind, order 0."""
     return tf.math.bessel_i0(_to_wide_float(x))
 
 
 @symbolic_op
+@zeros_stay
 def erf(x: Any) -> tf.Tensor:
     """The Gauss error function."""
     return tf.math.erf(as_tensor(x))
 
 
 @symbolic_op
+@made_dense
 def erfc(x: Any) -> tf.Tensor:
     """`1 - erf(x)`, exact for large `x`."""
     return tf.math.erfc(x)
 
 
 @symbolic_op
+@zeros_stay
 def erfinv(x: Any) -> tf.Tensor:
     """The number whose error function is `x`."""
     x = as_tensor(x)
@@ -224,6 +256,7 @@ def erfinv(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def abs(x: Any) -> tf.Tensor:
     """The absolute value."""
     x = as_tensor(x)
@@ -234,18 +267,21 @@ absolute = abs
 
 
 @symbolic_op
+@zeros_stay
 def fabs(x: Any) -> tf.Tensor:
     """The absolute value as a float."""
     return tf.abs(to_float(x))
 
 
 @symbolic_op
+@zeros_stay
 def negative(x: Any) -> tf.Tensor:
     """`-x`."""
     return tf.negative(x)
 
 
 @symbolic_op
+@zeros_stay
 def sign(x: Any) -> tf.Tensor:
     """-1, 0 or 1 for negative, zero and positive numbers."""
     x = as_tensor(x)
@@ -255,6 +291,7 @@ def sign(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@made_dense
 def signbit(x: Any) -> tf.Tensor:
     """Whether the sign bit is set: for negative numbers and for -0.0."""
     x = as_tensor(x)
@@ -266,18 +303,21 @@ def signbit(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def ceil(x: Any) -> tf.Tensor:
     """The smallest whole number that is not below `x`, as a float."""
     return tf.math.ceil(to_float(x))
 
 
 @symbolic_op
+@zeros_stay
 def floor(x: Any) -> tf.Tensor:
     """The largest whole number that is not above `x`, as a float."""
     return tf.floor(to_float(x))
 
 
 @symbolic_op
+@zeros_stay
 def trunc(x: Any) -> tf.Tensor:
     """`x` rounded towards zero."""
     x = as_tensor(x)
@@ -287,6 +327,7 @@ def trunc(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def round(x: Any, decimals: int = 0) -> tf.Tensor:
     """`x` rounded to `decimals` places (before the point where negative), halves to even."""
     x = as_tensor(x)
@@ -300,12 +341,14 @@ def round(x: Any, decimals: int = 0) -> tf.Tensor:
 
 
 @symbolic_op
+@made_dense
 def clip(x: Any, x_min: Any, x_max: Any) -> tf.Tensor:
     """`x` limited to the range from `x_min` to `x_max`."""
     return tf.clip_by_value(without_bool(x), x_min, x_max)
 
 
 @symbolic_op
+@zeros_stay
 def nan_to_num(
     x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> tf.Tensor:
@@ -336,6 +379,7 @@ def _always(x: Any, value: bool) -> tf.Tensor:
 
 
 @symbolic_op
+@made_dense
 def isfinite(x: Any) -> tf.Tensor:
     """Whether `x` is neither infinite nor NaN."""
     x = as_tensor(x)
@@ -343,6 +387,7 @@ def isfinite(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def isinf(x: Any) -> tf.Tensor:
     """Whether `x` is infinite."""
     x = as_tensor(x)
@@ -350,6 +395,7 @@ def isinf(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def isnan(x: Any) -> tf.Tensor:
     """Whether `x` is NaN."""
     x = as_tensor(x)
@@ -357,6 +403,7 @@ def isnan(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def isposinf(x: Any) -> tf.Tensor:
     """Whether `x` is plus infinity."""
     x = as_tensor(x)
@@ -364,6 +411,7 @@ def isposinf(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@zeros_stay
 def isneginf(x: Any) -> tf.Tensor:
     """Whether `x` is minus infinity."""
     x = as_tensor(x)
@@ -371,6 +419,7 @@ def isneginf(x: Any) -> tf.Tensor:
 
 
 @symbolic_op
+@made_dense
 def isreal(x: Any) -> tf.Tensor:
     """Whether the imaginary part is 0."""
     x = as_tensor(x)

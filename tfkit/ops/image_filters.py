@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -40,26 +40,33 @@ def rgb_to_grayscale(images: Any, data_format: str | None = None) -> tf.Tensor:
     return tf.cast(gray, images.dtype)
 
 
-def _check_float(images: Any) -> Any:
-    images = as_tensor(images)
+def _convert_colours(
+    images: Any, data_format: str | None, function: Callable[[Any], Any]
+) -> tf.Tensor:
+    images = check_images(images)
+    axis = -1 if standardize_data_format(data_format) == "channels_last" else -3
+    if images.shape[axis] not in (3, None):
+        raise ValueError(
+            f"Input images must have 3 channels. Received: images.shape={images.shape}"
+        )
     if not images.dtype.is_floating:
         raise ValueError(
             "Invalid images dtype: expected float dtype. "
             f"Received: images.dtype={images.dtype.name}"
         )
-    return images
+    return as_batch(images, data_format, function)
 
 
 @symbolic_op
 def rgb_to_hsv(images: Any, data_format: str | None = None) -> tf.Tensor:
     """Red, green and blue from 0 to 1 as hue, saturation and value from 0 to 1."""
-    return as_batch(_check_float(images), data_format, tf.image.rgb_to_hsv)
+    return _convert_colours(images, data_format, tf.image.rgb_to_hsv)
 
 
 @symbolic_op
 def hsv_to_rgb(images: Any, data_format: str | None = None) -> tf.Tensor:
     """Hue, saturation and value from 0 to 1 as red, green and blue from 0 to 1."""
-    return as_batch(_check_float(images), data_format, tf.image.hsv_to_rgb)
+    return _convert_colours(images, data_format, tf.image.hsv_to_rgb)
 
 
 def _gaussian(size: int, sigma: Any, dtype: Any) -> tf.Tensor:
@@ -181,12 +188,19 @@ def extract_patches(
         data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
 
     Raises:
-        TypeError: for a `size` of another length.
+        TypeError: for a `size` that is no number and no tuple.
+        ValueError: for a `size` of another length.
     """
+    if not isinstance(size, (int, tuple, list)):
+        raise TypeError(
+            "Invalid `size` argument. Expected an int or a tuple. "
+            f"Received: size={size} of type {type(size).__name__}"
+        )
     sizes = per_axis(size, 2)
     if len(sizes) not in (2, 3):
-        raise TypeError(
-            f"Invalid `size`. Expected an int or a tuple of length 2. Received: size={size}"
+        raise ValueError(
+            "Invalid `size` argument. Expected a tuple of length 2 or 3. "
+            f"Received: size={size} with length {len(sizes)}"
         )
     return _patches(images, sizes, strides, dilation_rate, padding, data_format)
 

@@ -85,10 +85,12 @@ def resize(
             "Only one of `pad_to_aspect_ratio` & `crop_to_aspect_ratio` can be `True`. "
             "Received: both"
         )
-    if len(size) != 2:
+    if not isinstance(size, (tuple, list)) or len(size) != 2:
         raise ValueError(
             f"Argument `size` must be a tuple of two elements (height, width). Received: {size}"
         )
+    if any(isinstance(side, (int, float)) and side < 1 for side in size):
+        raise ValueError(f"`size` must have positive height and width. Received: size={size}")
     target_height, target_width = size
 
     def resized(x: Any) -> Any:
@@ -126,13 +128,19 @@ def _complete(size: Any, before: Any, after: Any, target: Any, sign: int, names:
         raise ValueError(
             f"Must specify exactly two of {names}. Received: {before}, {after}, {target}"
         )
+    for name, value in zip(names.split(", "), (before, after, target), strict=True):
+        if isinstance(value, int) and value < 0:
+            raise ValueError(f"{name} must be >= 0. Received: {name}={value}")
     if before is None:
         before = sign * (target - size) - after
     if after is None:
         after = sign * (target - size) - before
-    for value in (before, after):
+    for name, value in zip(names.split(", "), (before, after), strict=False):
         if isinstance(value, int) and value < 0:
-            raise ValueError(f"None of {names} may come out negative. Received: {before}, {after}")
+            raise ValueError(
+                f"{name} must be >= 0. Received: {name}={value} for a size of {size} "
+                f"and a target of {target}"
+            )
     return before, after
 
 
@@ -166,15 +174,25 @@ def pad_images(
     height, width = _height_and_width(images, data_format)
     rows = _complete(
         height, top_padding, bottom_padding, target_height, 1,
-        "`top_padding`, `bottom_padding`, `target_height`",
+        "top_padding, bottom_padding, target_height",
     )  # fmt: skip
     columns = _complete(
         width, left_padding, right_padding, target_width, 1,
-        "`left_padding`, `right_padding`, `target_width`",
+        "left_padding, right_padding, target_width",
     )  # fmt: skip
     last = standardize_data_format(data_format) == "channels_last"
     border = [rows, columns, [0, 0]] if last else [[0, 0], rows, columns]
-    return tf.pad(images, [[0, 0]] * (images.shape.rank - 3) + border)
+    padded = tf.pad(images, [[0, 0]] * (images.shape.rank - 3) + border)
+    return _with_known_size(padded, target_height, target_width, last)
+
+
+def _with_known_size(images: Any, height: Any, width: Any, last: bool) -> Any:
+    """`images` with the sizes that were asked for, of which TensorFlow may know nothing."""
+    known = images.shape.as_list()
+    first = -3 if last else -2
+    for axis, size in ((first, height), (first + 1, width)):
+        known[axis] = size if isinstance(size, int) else known[axis]
+    return tf.ensure_shape(images, known)
 
 
 @symbolic_op
@@ -207,12 +225,15 @@ def crop_images(
     height, width = _height_and_width(images, data_format)
     top, bottom = _complete(
         height, top_cropping, bottom_cropping, target_height, -1,
-        "`top_cropping`, `bottom_cropping`, `target_height`",
+        "top_cropping, bottom_cropping, target_height",
     )  # fmt: skip
     left, right = _complete(
         width, left_cropping, right_cropping, target_width, -1,
-        "`left_cropping`, `right_cropping`, `target_width`",
+        "left_cropping, right_cropping, target_width",
     )  # fmt: skip
-    if standardize_data_format(data_format) == "channels_last":
-        return images[..., top : height - bottom, left : width - right, :]
-    return images[..., top : height - bottom, left : width - right]
+    last = standardize_data_format(data_format) == "channels_last"
+    if last:
+        cropped = images[..., top : height - bottom, left : width - right, :]
+    else:
+        cropped = images[..., top : height - bottom, left : width - right]
+    return _with_known_size(cropped, target_height, target_width, last)

@@ -9,8 +9,9 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.ops.arguments import positive_axes
 from tfkit.ops.image_geometry import as_batch, check_choice
-from tfkit.ops.promotion import as_tensor, promote_tensors
+from tfkit.ops.promotion import as_tensor, promote_tensors, to_float32
 from tfkit.ops.shaping import static_or_dynamic_shape
 from tfkit.symbolic import symbolic_op
 
@@ -239,9 +240,10 @@ def scale_and_translate(
     """
     check_choice("method", method, tuple(_KERNELS))
     images = as_tensor(images)
-    scale, translation = promote_tensors(scale, translation)
+    # Places are counted in float32 at least: half precision cannot tell far pixels apart.
+    scale, translation = map(to_float32, promote_tensors(scale, translation))
     outputs = images if images.dtype.is_floating else tf.cast(images, tf.float32)
-    for i, axis in enumerate(a % images.shape.rank for a in spatial_dims):
+    for i, axis in enumerate(positive_axes(spatial_dims, images.shape.rank, "spatial_dims")):
         inverse = 1.0 / scale[i]
         targets = tf.cast(tf.range(output_shape[axis]), scale.dtype)
         size = tf.cast(tf.shape(images)[axis], scale.dtype)

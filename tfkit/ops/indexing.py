@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
+from tfkit.ops.arguments import as_indices, positive_axes
 from tfkit.ops.promotion import as_tensor, promote, promote_tensors
 from tfkit.ops.shaping import static_or_dynamic_shape, swapaxes
+from tfkit.ops.sparse import is_sparse, to_dense, zeros_stay
 from tfkit.symbolic import symbolic_op
 
 
@@ -57,10 +60,14 @@ def _from_start(indices: Any, size: Any) -> tf.Tensor:
 
 @symbolic_op
 def take(x: Any, indices: Any, axis: int | None = None) -> tf.Tensor:
-    """The slices of `x` at `indices` along `axis`, of the flattened tensor unless given."""
-    x, indices = as_tensor(x), as_tensor(indices)
+    """The slices of `x` at `indices` along `axis`, of the flattened tensor unless given.
+
+    The elements that sparse indices leave out are zeros.
+    """
+    x, indices = as_tensor(x), to_dense(as_indices(indices))
     if axis is None:
         x, axis = tf.reshape(x, [-1]), 0
+    (axis,) = positive_axes([axis], x.shape.rank)
     size = static_or_dynamic_shape(x)[axis]
     if isinstance(indices, tf.RaggedTensor):
         return tf.gather(
@@ -117,6 +124,7 @@ def sort(x: Any, axis: int | None = -1) -> tf.Tensor:
     x = as_tensor(x)
     if axis is None:
         x, axis = tf.reshape(x, [-1]), 0
+    (axis,) = positive_axes([axis], x.shape.rank)
     if x.dtype == tf.bool:
         return tf.cast(tf.sort(tf.cast(x, tf.int8), axis), tf.bool)
     return tf.sort(x, axis)
@@ -132,7 +140,7 @@ def argsort(x: Any, axis: int | None = -1) -> tf.Tensor:
         x = tf.cast(x, tf.uint8)
     if axis is None:
         x, axis = tf.reshape(x, [-1]), 0
-    return tf.argsort(x, axis)
+    return tf.argsort(x, *positive_axes([axis], x.shape.rank))
 
 
 @symbolic_op
@@ -140,7 +148,14 @@ def argpartition(x: Any, kth: int, axis: int | None = -1) -> tf.Tensor:
     """The indices that would put the element of rank `kth` in its sorted place.
 
     What is smaller comes before it, what is larger after it; they come in order here.
+
+    Raises:
+        ValueError: when there is no such element.
     """
+    x = as_tensor(x)
+    size = x.shape.num_elements() if axis is None else x.shape[axis]
+    if size is not None and not -size <= kth < size:
+        raise ValueError(f"`kth` must be in the range [-{size}, {size}). Received: kth={kth}")
     return argsort(x, axis)
 
 
@@ -153,7 +168,7 @@ def top_k(x: Any, k: int, sorted: bool = True) -> Any:
 @symbolic_op
 def in_top_k(targets: Any, predictions: Any, k: int) -> tf.Tensor:
     """Whether the prediction for each target class is among the `k` largest of its row."""
-    return tf.math.in_top_k(targets, predictions, k)
+    return tf.math.in_top_k(as_indices(targets), predictions, k)
 
 
 @symbolic_op
@@ -180,11 +195,25 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> tf.Te
     return tf.reshape(places, static_or_dynamic_shape(values))
 
 
+def _bins_of(x: Any, bins: Any) -> tf.Tensor:
+    """`digitize` for edges that only a program knows."""
+    x, bins = promote_tensors(to_dense(x), bins)
+    return tf.cast(
+        tf.reshape(tf.searchsorted(bins, tf.reshape(x, [-1]), "right"), tf.shape(x)), tf.int32
+    )
+
+
 @symbolic_op
 def digitize(x: Any, bins: Any) -> tf.Tensor:
     """The number of the bin that each element falls in; `bins` are its ascending left edges."""
     x = as_tensor(x)
-    edges = [float(edge) for edge in bins]
+    if isinstance(bins, tf.Tensor) and not tf.executing_eagerly():
+        return _bins_of(x, bins)
+    edges = [float(edge) for edge in np.asarray(bins)]
+    if is_sparse(x):
+        if edges and edges[0] > 0:  # Zeros lie before the first edge, in bin 0.
+            return zeros_stay(digitize)(x, bins)
+        x = to_dense(x)
     if x.dtype in (tf.bool, tf.int8, tf.int16, tf.uint8, tf.uint16):
         x = tf.cast(x, tf.int32)
     elif x.dtype == tf.uint32:

@@ -7,9 +7,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.ops.arguments import require_rank, require_square
 from tfkit.ops.promotion import as_tensor, to_dtype, to_float
 from tfkit.ops.shaping import moveaxis
-from tfkit.symbolic import symbolic_op
+from tfkit.symbolic import any_symbolic, record, symbolic_op
 
 
 @symbolic_op
@@ -80,15 +81,33 @@ def _matrix_norm(x: Any, ord: Any, axes: list[int], keepdims: bool) -> tf.Tensor
 
 @symbolic_op
 def cholesky(x: Any, upper: bool = False) -> tf.Tensor:
-    """The triangular `L` with `L L^T = x` for a positive definite `x`; `L^T` where `upper`."""
-    factor = tf.debugging.check_numerics(tf.linalg.cholesky(as_tensor(x)), "Cholesky")
+    """The triangular `L` with `L L^T = x` for a positive definite `x`; `L^T` where `upper`.
+
+    Raises:
+        ValueError: when `x` is not square, and, eagerly, when it is not positive definite; in a
+            program the latter is TensorFlow's `InvalidArgumentError`.
+    """
+    x = as_tensor(x)
+    require_square("x", x)
+    try:
+        factor = tf.debugging.check_numerics(tf.linalg.cholesky(x), "Cholesky")
+    except tf.errors.InvalidArgumentError as error:
+        raise ValueError(
+            "`cholesky` needs positive definite matrices of floats, and `x` is not. "
+            f"Received: x.shape={x.shape}, x.dtype={x.dtype.name}"
+        ) from error
     return tf.linalg.adjoint(factor) if upper else factor
 
 
 @symbolic_op
 def cholesky_inverse(x: Any, upper: bool = False) -> tf.Tensor:
-    """The inverse of the matrix whose Cholesky factor is `x` (an upper one where `upper`)."""
+    """The inverse of the matrix whose Cholesky factor is `x` (an upper one where `upper`).
+
+    Raises:
+        ValueError: when `x` is not square.
+    """
     x = as_tensor(x)
+    require_square("x", x)
     inverse = tf.linalg.triangular_solve(x, tf.eye(tf.shape(x)[-1], dtype=x.dtype), lower=not upper)
     return tf.matmul(inverse, inverse, transpose_a=not upper, transpose_b=upper)
 
@@ -102,11 +121,13 @@ def qr(x: Any, mode: str = "reduced") -> tuple[tf.Tensor, tf.Tensor]:
         mode: `"reduced"` or `"complete"` (the orthogonal matrix is square).
 
     Raises:
-        ValueError: for another mode.
+        ValueError: for another mode, and for fewer than 2 axes.
     """
     if mode not in ("reduced", "complete"):
         raise ValueError(f"`mode` must be 'reduced' or 'complete'. Received: mode={mode!r}")
-    q, r = tf.linalg.qr(as_tensor(x), full_matrices=mode == "complete")
+    x = as_tensor(x)
+    require_rank("x", x, 2)
+    q, r = tf.linalg.qr(x, full_matrices=mode == "complete")
     return q, r
 
 
@@ -118,31 +139,54 @@ def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
         x: matrices.
         full_matrices: whether `u` and `v` are square.
         compute_uv: whether to give more than the singular values.
+
+    Raises:
+        ValueError: for fewer than 2 axes.
     """
+    x = as_tensor(x)
+    require_rank("x", x, 2)
     if not compute_uv:
-        return tf.linalg.svd(as_tensor(x), compute_uv=False)
-    s, u, v = tf.linalg.svd(as_tensor(x), full_matrices)
+        return tf.linalg.svd(x, compute_uv=False)
+    s, u, v = tf.linalg.svd(x, full_matrices)
     return u, s, tf.linalg.adjoint(v)
 
 
 @symbolic_op
 def eig(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """Eigenvalues and eigenvectors, both complex."""
-    values, vectors = tf.linalg.eig(as_tensor(x))
+    """Eigenvalues and eigenvectors, both complex.
+
+    Raises:
+        ValueError: when `x` is not square.
+    """
+    x = as_tensor(x)
+    require_square("x", x)
+    values, vectors = tf.linalg.eig(x)
     return values, vectors
 
 
 @symbolic_op
 def eigh(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """Eigenvalues, ascending, and eigenvectors of symmetric (Hermitian) matrices."""
-    values, vectors = tf.linalg.eigh(as_tensor(x))
+    """Eigenvalues, ascending, and eigenvectors of symmetric (Hermitian) matrices.
+
+    Raises:
+        ValueError: when `x` is not square.
+    """
+    x = as_tensor(x)
+    require_square("x", x)
+    values, vectors = tf.linalg.eigh(x)
     return values, vectors
 
 
 @symbolic_op
 def lu_factor(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """`L` and `U` in one matrix, and for each row of `x` its place in the product `L U`."""
-    lu, order = tf.linalg.lu(as_tensor(x))
+    """`L` and `U` in one matrix, and for each row of `x` its place in the product `L U`.
+
+    Raises:
+        ValueError: when `x` is not square.
+    """
+    x = as_tensor(x)
+    require_square("x", x)
+    lu, order = tf.linalg.lu(x)
     return lu, tf.math.invert_permutation(order)
 
 
@@ -151,20 +195,39 @@ def lu_factor(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
 
 def _solve(function: Callable[[Any, Any], Any], a: Any, b: Any) -> tf.Tensor:
     a, b = as_tensor(a), as_tensor(b)
-    if b.shape.rank == a.shape.rank - 1:
+    require_rank("a", a, 2)
+    require_rank("b", b, 1)
+    vector = b.shape.rank == a.shape.rank - 1
+    if not b.shape[-1 if vector else -2 :][:1].is_compatible_with(a.shape[-2:-1]):
+        raise ValueError(
+            f"`b` must have as many rows as `a`. Received: a.shape={a.shape}, b.shape={b.shape}"
+        )
+    if vector:
         return tf.squeeze(function(a, b[..., None]), -1)
     return function(a, b)
 
 
 @symbolic_op
 def solve(a: Any, b: Any) -> tf.Tensor:
-    """The `x` with `a x = b`; `b` is a matrix or a vector."""
+    """The `x` with `a x = b`; `b` is a matrix or a vector.
+
+    Raises:
+        ValueError: when `a` is not square, or `b` has another number of rows.
+    """
+    a = as_tensor(a)
+    require_square("a", a)
     return _solve(tf.linalg.solve, a, b)
 
 
 @symbolic_op
 def solve_triangular(a: Any, b: Any, lower: bool = False) -> tf.Tensor:
-    """The `x` with `a x = b` for an upper (or `lower`) triangular `a`."""
+    """The `x` with `a x = b` for an upper (or `lower`) triangular `a`.
+
+    Raises:
+        ValueError: when `a` is not square, or `b` has another number of rows.
+    """
+    a = as_tensor(a)
+    require_square("a", a)
     return _solve(lambda a, b: tf.linalg.triangular_solve(a, b, lower=lower), a, b)
 
 
@@ -198,8 +261,14 @@ def _precision(dtype: Any) -> float:
 
 @symbolic_op
 def inv(x: Any) -> tf.Tensor:
-    """The inverse of square matrices."""
-    return tf.linalg.inv(as_tensor(x))
+    """The inverse of square matrices.
+
+    Raises:
+        ValueError: when `x` is not square.
+    """
+    x = as_tensor(x)
+    require_square("x", x)
+    return tf.linalg.inv(x)
 
 
 @symbolic_op
@@ -210,20 +279,38 @@ def pinv(x: Any, rcond: float | None = None) -> tf.Tensor:
 
 @symbolic_op
 def det(x: Any) -> tf.Tensor:
-    """The determinant of square matrices."""
-    return tf.linalg.det(as_tensor(x))
+    """The determinant of square matrices.
+
+    Raises:
+        ValueError: when `x` is not square.
+    """
+    x = as_tensor(x)
+    require_square("x", x)
+    return tf.linalg.det(x)
 
 
 @symbolic_op
 def slogdet(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """The sign of the determinant, and the logarithm of its absolute value."""
-    return tuple(tf.linalg.slogdet(as_tensor(x)))
+    """The sign of the determinant, and the logarithm of its absolute value.
+
+    Raises:
+        ValueError: when `x` is not square.
+    """
+    x = as_tensor(x)
+    require_square("x", x)
+    return tuple(tf.linalg.slogdet(x))
 
 
 @symbolic_op
 def logdet(x: Any) -> tf.Tensor:
-    """The logarithm of the determinant of positive definite matrices."""
-    return tf.linalg.logdet(as_tensor(x))
+    """The logarithm of the determinant of positive definite matrices.
+
+    Raises:
+        ValueError: when `x` is not square.
+    """
+    x = as_tensor(x)
+    require_square("x", x)
+    return tf.linalg.logdet(x)
 
 
 @symbolic_op
@@ -260,7 +347,18 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
 
     Returns:
         The value, the derivative, and the second result where `has_aux`.
+
+    Example:
+        >>> value, derivative = jvp(lambda x: x * x, (3.0,), (1.0,))
+        >>> float(value), float(derivative)
+        (9.0, 6.0)
     """
+    if any_symbolic((primals, tangents), {}):
+        return record(jvp, _jvp, (fun, primals, tangents, has_aux), {})
+    return _jvp(fun, primals, tangents, has_aux)
+
+
+def _jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     primals = tf.nest.map_structure(as_tensor, primals)
     tangents = tf.nest.map_structure(lambda t, p: tf.cast(t, p.dtype), tangents, primals)
     with tf.autodiff.ForwardAccumulator(

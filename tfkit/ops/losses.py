@@ -220,10 +220,29 @@ def ctc_loss(
         output_length: how many time steps count, `(batch,)`.
         mask_index: the class that stands for "no label".
 
+    Raises:
+        ValueError: for another number of axes, and for batches of different sizes.
+
     Reference:
         Graves et al., "Connectionist temporal classification", 2006.
     """
     output = to_float32(output)
+    arguments = {
+        "target": (as_tensor(target), 2),
+        "output": (output, 3),
+        "target_length": (as_tensor(target_length), 1),
+        "output_length": (as_tensor(output_length), 1),
+    }
+    shapes = ", ".join(f"{name}.shape={x.shape}" for name, (x, _) in arguments.items())
+    if any(x.shape.rank not in (rank, None) for x, rank in arguments.values()):
+        raise ValueError(
+            "`ctc_loss` needs `target` of the shape (batch, labels), `output` of "
+            f"(batch, time, classes), and two lengths of (batch,). Received: {shapes}"
+        )
+    if len({x.shape[0] for x, _ in arguments.values()} - {None}) > 1:
+        raise ValueError(
+            f"The arguments of `ctc_loss` must have the same first dimension. Received: {shapes}"
+        )
     computed = tf.cast(output, tf.float32) if output.dtype == tf.float64 else output
     loss = tf.nn.ctc_loss(
         tf.cast(target, tf.int32),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit import config
+from tfkit.ops.arguments import positive_axes
 from tfkit.ops.linalg import norm
 from tfkit.ops.promotion import as_tensor, promote, to_dtype, to_float32
 from tfkit.symbolic import symbolic_op
@@ -75,12 +77,22 @@ def batch_normalization(
         scale: a vector along `axis`, or `None` for 1.
         epsilon: keeps the division finite.
 
+    Raises:
+        ValueError: for a vector of another length than `axis` of `x`.
+
     Reference:
         Ioffe & Szegedy, "Batch normalization", 2015.
     """
     x = as_tensor(x)
+    (axis,) = positive_axes([axis], x.shape.rank)
     vectors: list[Any] = [mean, variance, offset, scale]
-    if axis not in (-1, x.shape.rank - 1):
+    for name, vector in zip(("mean", "variance", "offset", "scale"), vectors, strict=True):
+        if vector is not None and not x.shape[axis : axis + 1].is_compatible_with(vector.shape):
+            raise ValueError(
+                f"`{name}` must be a vector of length x.shape[axis], {x.shape[axis]}. "
+                f"Received: {name}.shape={vector.shape}, x.shape={x.shape}, axis={axis}"
+            )
+    if axis != x.shape.rank - 1:
         shape = [1] * x.shape.rank
         shape[axis] = -1
         vectors = [None if v is None else tf.reshape(v, shape) for v in vectors]
@@ -94,6 +106,7 @@ def layer_normalization(
     beta: Any = None,
     axis: int | Sequence[int] = -1,
     epsilon: float | None = None,
+    **kwargs: Any,
 ) -> tf.Tensor:
     """`(x - mean) / sqrt(variance + epsilon) * gamma + beta`, with moments over `axis`.
 
@@ -103,13 +116,21 @@ def layer_normalization(
         beta: offset, of the same shape, or `None` for 0.
         axis: the axis or axes to normalise.
         epsilon: keeps the division finite, `config.epsilon()` unless given.
+        **kwargs: `rms_scaling=True`, which is deprecated, leaves out the mean and `beta`:
+            `x / sqrt(variance + epsilon) * gamma`. Use `rms_normalization`.
+
+    Raises:
+        TypeError: for another keyword.
 
     Reference:
         Ba et al., "Layer normalization", 2016.
     """
+    rms_scaling = kwargs.pop("rms_scaling", False)
+    if kwargs:
+        raise TypeError(f"`layer_normalization` got unexpected arguments. Received: {kwargs}")
     x = as_tensor(x)
     dtype, x = x.dtype, to_float32(x)
-    axes = sorted(a % x.shape.rank for a in ([axis] if isinstance(axis, int) else axis))
+    axes = sorted(positive_axes([axis] if isinstance(axis, int) else axis, x.shape.rank))
     shape = [x.shape[a] if a in axes else 1 for a in range(x.shape.rank)]
 
     def aligned(weight: Any) -> Any:
@@ -122,6 +143,13 @@ def layer_normalization(
     scale = tf.math.rsqrt(variance + (config.epsilon() if epsilon is None else epsilon))
     if gamma is not None:
         scale *= aligned(gamma)
+    if rms_scaling:
+        warnings.warn(
+            "`rms_scaling=True` is deprecated: it divides by the standard deviation, not by the root "
+            "of the mean square. Use `ops.rms_normalization`.",
+            stacklevel=3,
+        )
+        return tf.cast(x * scale, dtype)
     offset = -mean * scale
     if beta is not None:
         offset += aligned(beta)
@@ -154,26 +182,27 @@ def rms_normalization(
 
 @symbolic_op
 def normalize(
-    x: Any, axis: int | Sequence[int] = -1, order: int = 2, epsilon: float | None = None
+    x: Any, axis: int | Sequence[int] | None = -1, order: int = 2, epsilon: float | None = None
 ) -> tf.Tensor:
     """`x / max(norm(x), epsilon)`, with norms along `axis`.
 
     Args:
         x: a tensor.
-        axis: the axis or axes of the vectors.
+        axis: the axis or axes of the vectors; all elements are one vector for `None`.
         order: of the norm.
         epsilon: least norm to divide by, `config.epsilon()` unless given.
 
     Raises:
-        ValueError: when `order` is not a whole number above 0.
+        ValueError: when `order` is not a whole number above 0, and for an axis that `x` has not.
     """
     if not isinstance(order, int) or order < 1:
         raise ValueError(f"`order` must be an int >= 1. Received: order={order}")
     x = as_tensor(x)
     x = tf.reshape(x, [1]) if x.shape.rank == 0 else x
     epsilon = config.epsilon() if epsilon is None else epsilon
+    if axis is not None:
+        axis = positive_axes([axis] if isinstance(axis, int) else axis, x.shape.rank)
     if order == 2:
-        axis = axis if isinstance(axis, int) else list(axis)
         inverse = tf.math.rsqrt(tf.reduce_sum(tf.square(x), axis, keepdims=True))
         return x * tf.minimum(inverse, to_dtype(1.0 / epsilon, x.dtype))
     length = tf.maximum(*promote(norm(x, order, axis, keepdims=True), epsilon))

@@ -65,9 +65,17 @@ def fold(
         dilation: as for `unfold`.
         padding: as for `unfold`.
         stride: as for `unfold`.
+
+    Raises:
+        ValueError: when the second axis is not a multiple of the size of the kernel.
     """
     x = as_tensor(x)
     sizes, kernel = per_axis(output_size, 2), per_axis(kernel_size, 2)
+    if x.shape.rank != 3 or x.shape[1] % (kernel[0] * kernel[1]):
+        raise ValueError(
+            "`x` must have 3 axes, the second of them divisible by the size of the kernel, "
+            f"{kernel[0] * kernel[1]}. Received: x.shape={x.shape}, kernel_size={kernel_size}"
+        )
     options = {"dilation": dilation, "padding": padding, "stride": stride}
     channels = x.shape[1] // (kernel[0] * kernel[1])
     batch = static_or_dynamic_shape(x)[0]

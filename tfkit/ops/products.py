@@ -8,8 +8,10 @@ import tensorflow as tf
 
 from tfkit import tensorflow_faults
 from tfkit.ops.convolution import convolve
-from tfkit.ops.promotion import as_tensor, common_dtype, promote_tensors, to_float
+from tfkit.ops.promotion import as_tensor, cast, common_dtype, promote_tensors, to_float
 from tfkit.ops.shaping import moveaxis, static_or_dynamic_shape
+from tfkit.ops.sparse import is_sparse
+from tfkit.ops.sparse import matmul as sparse_matmul
 from tfkit.symbolic import symbolic_op
 
 
@@ -23,11 +25,12 @@ def _promote_for_product(x1: Any, x2: Any) -> Any:
 def matmul(x1: Any, x2: Any) -> tf.Tensor:
     """The matrix product over the last two axes; a vector is a row (left) or column (right).
 
-    Integers are multiplied as floats and cast back; `int8` times `int8` gives `int32`. A sparse
-    matrix may stand on one side.
+    Integers are multiplied as floats and cast back; `int8` times `int8` gives `int32`. The product
+    of two sparse tensors is sparse.
     """
-    if isinstance(x1, tf.SparseTensor) or isinstance(x2, tf.SparseTensor):
-        return _sparse_matmul(x1, x2)
+    if is_sparse(x1) or is_sparse(x2):
+        dtype = common_dtype(as_tensor(x1).dtype, as_tensor(x2).dtype, float)
+        return sparse_matmul(cast(x1, dtype), cast(x2, dtype))
     x1, x2 = as_tensor(x1), as_tensor(x2)
     rank1, rank2 = x1.shape.rank, x2.shape.rank
     if x1.dtype == x2.dtype == tf.int8 and rank1 != 1 and rank2 != 1:
@@ -42,21 +45,6 @@ def matmul(x1: Any, x2: Any) -> tf.Tensor:
     else:
         result = tf.matmul(x1, x2)
     return tf.cast(result, dtype)
-
-
-def _sparse_matmul(x1: Any, x2: Any) -> tf.Tensor:
-    dtype = common_dtype(as_tensor(x1).dtype, as_tensor(x2).dtype, float)
-    x1, x2 = tf.cast(x1, dtype), tf.cast(x2, dtype)
-    if isinstance(x1, tf.SparseTensor) and isinstance(x2, tf.SparseTensor):
-        x2 = tf.sparse.to_dense(x2)
-    if x1.shape.rank != 2 or x2.shape.rank != 2:
-        raise ValueError(
-            "A sparse tensor can be multiplied as a matrix only. "
-            f"Received: x1.shape={x1.shape}, x2.shape={x2.shape}"
-        )
-    if isinstance(x1, tf.SparseTensor):
-        return tf.sparse.sparse_dense_matmul(x1, x2)
-    return tf.transpose(tf.sparse.sparse_dense_matmul(tf.sparse.transpose(x2), tf.transpose(x1)))
 
 
 @symbolic_op
@@ -117,8 +105,14 @@ def einsum(subscripts: str, *operands: Any, **kwargs: Any) -> tf.Tensor:
         >>> int(einsum("i,i->", [1, 2, 3], [4, 5, 6]))
         32
     """
+    operands = tuple(map(as_tensor, operands))
+    dtype = tf.int32 if all(x.dtype == tf.int8 for x in operands) else None
     operands = promote_tensors(*operands)
-    dtype = tf.int32 if operands[0].dtype == tf.int8 else operands[0].dtype
+    dtype = dtype or operands[0].dtype
+    if "..." in subscripts and "->" not in subscripts:
+        # As NumPy has it: what broadcasts, then the letters that occur once, in order.
+        letters = [c for c in subscripts if c.isalpha()]
+        subscripts += "->..." + "".join(sorted(c for c in letters if letters.count(c) == 1))
     result = tensorflow_faults.einsum(subscripts, *map(to_float, operands), **kwargs)
     return tf.cast(result, dtype)
 
@@ -170,6 +164,8 @@ def correlate(x1: Any, x2: Any, mode: str = "valid") -> tf.Tensor:
     dtype = tf.float64 if x1.dtype == tf.int64 else to_float(x1).dtype
     x1, x2 = tf.cast(x1, dtype), tf.cast(x2, dtype)
     length1, length2 = x1.shape[0], x2.shape[0]
+    if mode == "valid" and None not in (length1, length2) and length1 < length2:
+        return tf.reverse(correlate(x2, x1), [0])  # The shorter one moves along the longer one.
     if mode != "valid":
         x1 = tf.pad(x1, [[length2 - 1, length2 - 1]])
     result = convolve(x1[None, :, None], x2[:, None, None], 1, "VALID", 1)[0, :, 0]

@@ -72,7 +72,8 @@ def result_type(*dtypes: Any) -> str:
     """Name of the dtype that an operation on operands of these dtypes gives.
 
     Args:
-        dtypes: names, TensorFlow dtypes, or the Python types `int` and `float`, which are weak.
+        dtypes: names, TensorFlow dtypes, `None` for the default float type, or the Python types
+            `int` and `float`, which are weak.
             Without any, the default float type.
 
     Raises:
@@ -82,7 +83,8 @@ def result_type(*dtypes: Any) -> str:
         >>> result_type("int32", "float16"), result_type("bfloat16", float)
         ('float16', 'bfloat16')
     """
-    return common_dtype(*(dtypes or (float,))).name
+    given = (config.floatx() if dtype is None else dtype for dtype in dtypes or (float,))
+    return common_dtype(*given).name
 
 
 def as_tensor(x: Any) -> Any:
@@ -92,11 +94,19 @@ def as_tensor(x: Any) -> Any:
     return tf.convert_to_tensor(x)
 
 
+def cast(x: Any, dtype: Any) -> Any:
+    """`x` in another dtype; a sparse tensor keeps its static shape, which `tf.cast` forgets."""
+    result = tf.cast(x, dtype)
+    if isinstance(x, tf.SparseTensor):
+        result.set_shape(x.shape)
+    return result
+
+
 def to_dtype(x: Any, dtype: tf.DType) -> Any:
     """`x` as a tensor of `dtype`; Python floats at once, without float32 in between."""
     if dtype.is_floating and not tf.is_tensor(x):
         return tf.convert_to_tensor(x, dtype)
-    return tf.cast(as_tensor(x), dtype)
+    return cast(as_tensor(x), dtype)
 
 
 def promote(*operands: Any) -> Any:
@@ -121,19 +131,19 @@ def to_float(x: Any) -> Any:
     x = as_tensor(x)
     if x.dtype.is_floating or x.dtype.is_complex:
         return x
-    return tf.cast(x, config.floatx())
+    return cast(x, config.floatx())
 
 
 def to_float32(x: Any) -> Any:
     """`x` as a tensor of at least float32 precision, in which half-precision sums are formed."""
     x = as_tensor(x)
-    return tf.cast(x, common_dtype(x.dtype, tf.float32))
+    return cast(x, common_dtype(x.dtype, tf.float32))
 
 
 def without_bool(x: Any) -> Any:
     """`x` as a tensor of numbers: bools become int32."""
     x = as_tensor(x)
-    return tf.cast(x, tf.int32) if x.dtype == tf.bool else x
+    return cast(x, tf.int32) if x.dtype == tf.bool else x
 
 
 _SUM_DTYPES = {
@@ -148,4 +158,4 @@ _SUM_DTYPES = {
 def widen_for_sum(x: Any) -> Any:
     """`x` as a tensor in which many elements can be added up: small integers take 32 bits."""
     x = as_tensor(x)
-    return tf.cast(x, _SUM_DTYPES.get(x.dtype, x.dtype))
+    return cast(x, _SUM_DTYPES.get(x.dtype, x.dtype))

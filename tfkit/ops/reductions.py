@@ -6,8 +6,11 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.ops import sparse
+from tfkit.ops.arguments import positive_axes
 from tfkit.ops.promotion import (
     as_tensor,
+    cast,
     common_dtype,
     promote_tensors,
     to_dtype,
@@ -23,8 +26,14 @@ Axis = int | tuple[int, ...] | list[int] | None
 
 @symbolic_op
 def sum(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The sum over `axis` (all axes unless given); small integers are added up in 32 bits."""
-    return tf.reduce_sum(widen_for_sum(x), axis, keepdims)
+    """The sum over `axis` (all axes unless given); small integers are added up in 32 bits.
+
+    The sum of a `tf.SparseTensor` is sparse.
+    """
+    x = widen_for_sum(x)
+    if isinstance(x, tf.SparseTensor):
+        return sparse.reduced_sum(x, axis, keepdims)
+    return tf.reduce_sum(sparse.to_dense(x), axis, keepdims)
 
 
 @symbolic_op
@@ -43,8 +52,15 @@ def prod(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None) -
 
 @symbolic_op
 def mean(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The mean over `axis` (all axes unless given); formed in float32 for half precision."""
+    """The mean over `axis` (all axes unless given); formed in float32 for half precision.
+
+    The mean of a `tf.SparseTensor` is sparse.
+    """
     x = as_tensor(x)
+    if isinstance(x, tf.SparseTensor):
+        result = sparse.reduced_mean(to_float32(x), axis, keepdims)
+        return cast(result, x.dtype) if x.dtype.is_floating else result
+    x = sparse.to_dense(x)
     if x.dtype == tf.float32:
         return tf.reduce_mean(x, axis, keepdims)
     result = tf.reduce_mean(to_float32(x), axis, keepdims)
@@ -83,8 +99,8 @@ def average(x: Any, axis: Axis = None, weights: Any = None) -> tf.Tensor:
 
 
 def _refuse_empty(x: Any, axis: Axis, name: str) -> None:
-    folded = range(x.shape.rank) if axis is None else [axis] if isinstance(axis, int) else axis
-    if tf.executing_eagerly() and 0 in [x.shape[i] for i in folded]:
+    axes = range(x.shape.rank) if axis is None else [axis] if isinstance(axis, int) else axis
+    if tf.executing_eagerly() and 0 in [x.shape[i] for i in positive_axes(axes, x.shape.rank)]:
         raise ValueError(
             f"`{name}` of an empty tensor is not defined; pass `initial`. Received: shape={x.shape}"
         )
@@ -210,7 +226,7 @@ def _running(x: Any, axis: int | None, dtype: Any, function: Any) -> tf.Tensor:
     x = without_bool(as_tensor(x) if dtype is None else tf.cast(x, dtype))
     if axis is None:
         return function(tf.reshape(x, [-1]), 0)
-    return function(x, axis)
+    return function(x, positive_axes([axis], x.shape.rank)[0])
 
 
 @symbolic_op
@@ -237,7 +253,7 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> tf.Tensor:
         raise ValueError(f"`n` must not be negative. Received: n={n}")
     if a.shape.rank == 0:
         raise ValueError("`a` must have at least one axis. Received: a scalar")
-    axis %= a.shape.rank
+    (axis,) = positive_axes([axis], a.shape.rank)
     leading = (slice(None),) * axis
     for _ in range(n):
         after, before = a[(*leading, slice(1, None))], a[(*leading, slice(None, -1))]
@@ -256,7 +272,7 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> tf.Tens
         axis: the axis to integrate over.
     """
     y = to_float(y)
-    axis %= y.shape.rank
+    (axis,) = positive_axes([axis], y.shape.rank)
     leading = (slice(None),) * axis
     heights = 0.5 * (y[(*leading, slice(1, None))] + y[(*leading, slice(None, -1))])
     if x is None:

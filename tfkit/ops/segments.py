@@ -14,6 +14,15 @@ def _reduce_segments(
     data: Any, segment_ids: Any, num_segments: Any, is_sorted: bool, in_order: Any, any_order: Any
 ) -> tf.Tensor:
     data, segment_ids = as_tensor(data), as_tensor(segment_ids)
+    if segment_ids.shape.rank not in (1, None):
+        raise ValueError(
+            f"`segment_ids` must be a vector. Received: segment_ids.shape={segment_ids.shape}"
+        )
+    if not data.shape[:1].is_compatible_with(segment_ids.shape[:1]):
+        raise ValueError(
+            "`segment_ids` and `data` must have the same leading dimension. "
+            f"Received: segment_ids.shape={segment_ids.shape}, data.shape={data.shape}"
+        )
     if is_sorted:
         if num_segments is not None:
             raise ValueError(
@@ -39,7 +48,8 @@ def segment_sum(
         sorted: whether the numbers are known to ascend.
 
     Raises:
-        ValueError: when both `num_segments` and `sorted` are given.
+        ValueError: when both `num_segments` and `sorted` are given, and when `segment_ids` is no
+            vector with one number for each row.
     """
     return _reduce_segments(
         data,

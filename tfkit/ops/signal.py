@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
+from tfkit import config
+from tfkit.ops.arguments import require_rank
 from tfkit.ops.promotion import as_tensor
 from tfkit.symbolic import symbolic_op
 from tfkit.tensorflow_faults import with_some_row
@@ -33,6 +36,29 @@ def _complex(x: Any) -> tf.Tensor:
     return tf.complex(real, imag)
 
 
+def _complex_of_rank(x: Any, least: int) -> tf.Tensor:
+    x = _complex(x)
+    require_rank("x", x, least)
+    return x
+
+
+def _require_positive(**sizes: Any) -> None:
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+            raise ValueError(f"`{name}` must be a positive integer. Received: {name}={size}")
+
+
+def _check_lengths(sequence_length: int, sequence_stride: int, fft_length: int) -> None:
+    _require_positive(
+        sequence_length=sequence_length, sequence_stride=sequence_stride, fft_length=fft_length
+    )
+    if fft_length < sequence_length:
+        raise ValueError(
+            "`fft_length` must equal or exceed `sequence_length`. "
+            f"Received: sequence_length={sequence_length}, fft_length={fft_length}"
+        )
+
+
 def _pair(x: Any) -> Pair:
     return tf.math.real(x), tf.math.imag(x)
 
@@ -40,19 +66,19 @@ def _pair(x: Any) -> Pair:
 @symbolic_op
 def fft(x: Any) -> Pair:
     """The Fourier transform along the last axis of a pair: real and imaginary part."""
-    return _pair(tf.signal.fft(_complex(x)))
+    return _pair(tf.signal.fft(_complex_of_rank(x, 1)))
 
 
 @symbolic_op
 def fft2(x: Any) -> Pair:
     """The Fourier transform along the last two axes of a pair."""
-    return _pair(tf.signal.fft2d(_complex(x)))
+    return _pair(tf.signal.fft2d(_complex_of_rank(x, 2)))
 
 
 @symbolic_op
 def ifft2(x: Any) -> Pair:
     """The inverse of `fft2`."""
-    return _pair(tf.signal.ifft2d(_complex(x)))
+    return _pair(tf.signal.ifft2d(_complex_of_rank(x, 2)))
 
 
 @symbolic_op
@@ -62,14 +88,26 @@ def rfft(x: Any, fft_length: int | None = None) -> Pair:
     Args:
         x: a tensor.
         fft_length: the last axis is cut or filled up with zeros to this size first.
+
+    Raises:
+        ValueError: for a scalar, and for an `fft_length` below 1.
     """
-    return _pair(tf.signal.rfft(as_tensor(x), None if fft_length is None else [fft_length]))
+    x = as_tensor(x)
+    require_rank("x", x, 1)
+    if not x.dtype.is_floating:
+        x = tf.cast(x, config.floatx())
+    if fft_length is not None:
+        _require_positive(fft_length=fft_length)
+    return _pair(tf.signal.rfft(x, None if fft_length is None else [fft_length]))
 
 
 @symbolic_op
 def irfft(x: Any, fft_length: int | None = None) -> tf.Tensor:
     """The inverse of `rfft`; `fft_length` is the size of the result, an even one unless given."""
-    return tf.signal.irfft(_complex(x), None if fft_length is None else [fft_length])
+    x = _complex_of_rank(x, 1)
+    if fft_length is not None:
+        _require_positive(fft_length=fft_length)
+    return tf.signal.irfft(x, None if fft_length is None else [fft_length])
 
 
 def _window(window: Any, length: int, fft_length: int, dtype: Any) -> Callable[..., Any] | None:
@@ -120,11 +158,8 @@ def stft(
     x = as_tensor(x)
     if x.dtype not in (tf.float32, tf.float64):
         raise TypeError(f"`x` must be float32 or float64. Received: x.dtype={x.dtype.name}")
-    if fft_length < sequence_length:
-        raise ValueError(
-            "`fft_length` must not be below `sequence_length`. "
-            f"Received: sequence_length={sequence_length}, fft_length={fft_length}"
-        )
+    require_rank("x", x, 1)
+    _check_lengths(sequence_length, sequence_stride, fft_length)
     if center:
         border = [[0, 0]] * (x.shape.rank - 1) + [[fft_length // 2, fft_length // 2]]
         x = with_some_row(lambda signals: tf.pad(signals, border, "REFLECT"), x)
@@ -154,17 +189,19 @@ def istft(
         center: as for `stft`.
 
     Raises:
-        ValueError: for a window that does not fit.
+        ValueError: for a window or length that does not fit.
     """
-    x = _complex(x)
+    x = _complex_of_rank(x, 2)
+    _check_lengths(sequence_length, sequence_stride, fft_length)
     values = _window(window, sequence_length, fft_length, x.dtype.real_dtype)
     if values is not None:
         values = tf.signal.inverse_stft_window_fn(sequence_stride, values)
     signal = tf.signal.inverse_stft(x, fft_length, sequence_stride, fft_length, values)
     start = fft_length // 2 if center else 0
-    if length is not None:
-        return signal[..., start : start + length]
-    return signal[..., start : -start or None]
+    if length is None:
+        return signal[..., start : -start or None]
+    cut = signal[..., start : start + length]
+    return cut if signal.shape[-1] is not None else tf.ensure_shape(cut, [*cut.shape[:-1], length])
 
 
 @symbolic_op
@@ -175,5 +212,11 @@ def extract_sequences(x: Any, sequence_length: int, sequence_stride: int) -> tf.
         x: signals along the last axis.
         sequence_length: length of a stretch.
         sequence_stride: from the start of one stretch to that of the next.
+
+    Raises:
+        ValueError: for a scalar, and for lengths below 1.
     """
-    return tf.signal.frame(as_tensor(x), sequence_length, sequence_stride)
+    x = as_tensor(x)
+    require_rank("x", x, 1)
+    _require_positive(sequence_length=sequence_length, sequence_stride=sequence_stride)
+    return tf.signal.frame(x, sequence_length, sequence_stride)
