@@ -19,20 +19,18 @@ _APPLICATIONS = (
     "Keras, then `tfkit.models.load_model('resnet.keras')`, as far as tfkit has its layers."
 )
 _QUANTIZATION = "Export the model and quantize that: `model.export(path, format='litert')`."
-_DISTRIBUTION = "Build the model under the `scope()` of a strategy of `tf.distribute`."
+_DISTRIBUTION = "Write a loop with `strategy.run(...)` for a strategy of `tf.distribute`."
 _OTHER_ENGINE = "tfkit runs on TensorFlow alone."
 
 # By module, the names with what to use instead; an empty text where nothing stands in for them.
 ABSENT: dict[str, dict[str, str]] = {
     "": {
         "Function Operation RematScope StatelessScope SymbolicScope": "",
-        "Variable": "Use `layer.add_weight(...)`, or `tf.Variable(...)`.",
         "name_scope": "Use `tf.name_scope(...)`.",
         "applications": _APPLICATIONS,
         "distribution": _DISTRIBUTION,
         "Quantizer quantizers distillation": _QUANTIZATION,
         "visualization": "Draw with matplotlib.",
-        "wrappers": "Call `fit` and `predict` in an estimator of your own.",
         "legacy": "",
     },
     "callbacks": {

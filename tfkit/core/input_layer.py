@@ -65,7 +65,7 @@ class InputLayer(Layer):
         super().__init__(name=name or auto_name("input_layer"), **kwargs)
         self._auto_named = name is None
         if old_shape is not None:
-            warn("Argument `input_shape` is deprecated. Use `shape` instead.", stacklevel=2)
+            warn("Argument `input_shape` is deprecated. Use `shape` instead.")
             shape = old_shape
         if input_tensor is not None:
             given = (shape, batch_size, batch_shape, dtype, sparse, ragged)
