@@ -118,7 +118,7 @@ def located(error: tf.errors.OpError, **known: Any) -> Any:
     known = {name: value for name, value in known.items() if value is not None}
     made = _made(type(error), text, place | known)
     if hasattr(error, "is_of_shapes"):
-        made.is_of_shapes = True
+        made.is_of_shapes = error.is_of_shapes
     return made.with_traceback(error.__traceback__)
 
 

@@ -217,7 +217,8 @@ def test_configurations_with_the_arguments_of_the_base():
     for _ in range(7):
         Linear()
     config = Linear(64).get_config()
-    assert config == {"name": "linear_7", "trainable": True, "dtype": "float32", "units": 64}
+    dtype = keras.dtype_policies.serialize(keras.DTypePolicy("float32"))
+    assert config == {"name": "linear_7", "trainable": True, "dtype": dtype, "units": 64}
     assert list(config) == ["name", "trainable", "dtype", "units"]
     layer = Linear.from_config(config)
     assert (layer.name, layer.units, layer.dtype) == ("linear_7", 64, "float32")

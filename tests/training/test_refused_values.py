@@ -218,10 +218,7 @@ def test_sizes_that_xla_would_repeat():
 
     model = model_of(Calls(product), "auto")
     before = model.get_weights()
-    with (
-        pytest.warns(UserWarning, match=r"XLA cannot compile .* layer 'sequential\w*/calls'"),
-        pytest.raises(Refused, match=r"Expected dimension 1 .*\n.*step 1 of `fit\(\)`"),
-    ):
+    with pytest.raises(Refused, match=r"(?s)Expected dimension 1 .*step 1 of `fit\(\)`"):
         model.fit(X, Y, batch_size=SIZE, shuffle=False, verbose=0)
     assert_equal(model.get_weights(), before)
     assert model.plan["train"].kind == GRAPH_LOOP

@@ -32,6 +32,7 @@ from tfkit.xla import LOOPS
 
 _BOOL = tf.bool.as_datatype_enum
 _RESULT = "tfkit_accepted"
+ASSERTED = "/asserted"  # How the names end of operations that XLA refuses where shapes do not fit.
 _numbers = itertools.count()
 
 
@@ -199,7 +200,7 @@ def _assert_shapes(definition: Any, node: Any, accepted: str) -> None:
     )
     shape.attr["T"].type = shape.attr["Tdim"].type = types_pb2.DT_INT32
     asserted = definition.node_def.add(
-        name=f"{node.name}/asserted",
+        name=f"{node.name}{ASSERTED}",
         op="Reshape",
         input=[f"{one.name}:output:0", f"{shape.name}:output:0"],
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
 
+from tfkit.frames import warn
 from tfkit.ops.arguments import positive_axes
 from tfkit.ops.promotion import as_tensor, to_dtype
 from tfkit.ops.shaping import moveaxis, static_or_dynamic_shape
@@ -68,10 +68,9 @@ def softmax(x: Any, axis: int | Sequence[int] | None = -1) -> tf.Tensor:
 
 def _warn_of_size_one(x: Any, axis: int) -> None:
     if -x.shape.rank <= axis < x.shape.rank and x.shape[axis] == 1:
-        warnings.warn(
+        warn(
             f"You are using a softmax over axis {axis} of a tensor of shape {x.shape}. This axis has "
             "size 1, and the result is 1 whatever the input is. Did you mean a sigmoid?",
-            stacklevel=4,
         )
 
 

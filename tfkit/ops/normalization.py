@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit import config
+from tfkit.frames import warn
 from tfkit.ops.arguments import positive_axes
 from tfkit.ops.linalg import norm
 from tfkit.ops.promotion import as_tensor, promote, to_dtype, to_float32
@@ -144,10 +144,9 @@ def layer_normalization(
     if gamma is not None:
         scale *= aligned(gamma)
     if rms_scaling:
-        warnings.warn(
+        warn(
             "`rms_scaling=True` is deprecated: it divides by the standard deviation, not by the root "
             "of the mean square. Use `ops.rms_normalization`.",
-            stacklevel=3,
         )
         return tf.cast(x * scale, dtype)
     offset = -mean * scale

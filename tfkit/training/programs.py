@@ -21,6 +21,7 @@ import tensorflow as tf
 
 from tfkit import kernel_errors, xla
 from tfkit.frames import warn
+from tfkit.guards.rewriting import ASSERTED
 from tfkit.training.data import ArrayData, take_rows
 from tfkit.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP, Plan, choose
 from tfkit.training.step import Step, StepTrace, traced
@@ -293,7 +294,8 @@ def _traced_for_xla(steps: Callable[..., Any], specs: Any, kind: str) -> Any:
         if kind == GRAPH_LOOP:
             raise
         refused = tf.errors.InvalidArgumentError(None, None, f"{kernel_errors.BY_XLA}{error}")
-        refused.is_of_shapes = True
+        # What a guard asserts is said better by the kernel that refuses it.
+        refused.is_of_shapes = ASSERTED not in str(error)
         raise refused from None
 
 

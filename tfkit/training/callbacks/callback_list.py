@@ -282,7 +282,7 @@ def _plain_logs(logs: Logs | None) -> Logs:
 
 def _plain_value(value: Any) -> Any:
     if isinstance(value, (tf.Tensor, tf.Variable)):
-        value = np.asarray(value)
+        value = value.numpy() if hasattr(value, "numpy") else np.asarray(value)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     is_number = isinstance(value, (int, float)) or (
