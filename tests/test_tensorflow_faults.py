@@ -143,6 +143,27 @@ def test_xla_dies_of_a_convolution_without_channels():
     assert run.returncode < 0
 
 
+def shape_in_xla(count):
+    """The shape of counts in XLA, of numbers without rows that are arguments, and so no constants."""
+    run = tf.function(lambda x, weights: count(x, weights, 6), jit_compile=True, autograph=False)
+    return run(tf.zeros([0, 4], tf.int32), tf.ones([0, 4])).shape
+
+
+@kernel("counts of no rows")
+def test_counts_of_no_rows_are_a_vector_in_xla():
+    assert shape_in_xla(
+        lambda x, weights, size: tf.raw_ops.DenseBincount(input=x, size=size, weights=weights)
+    ) == (6,)
+
+
+def test_counts_of_no_rows_are_no_rows():
+    def count(x, weights, size):
+        assert size == 6
+        return ops.bincount(tf.zeros([0, 4], tf.int32), weights, minlength=6)
+
+    assert shape_in_xla(count) == (0, 6)
+
+
 @kernel("einsum with an ellipsis")
 @pytest.mark.skipif(
     not HAS_ONEDNN or "avx512_fp16" not in cpu_flags(),

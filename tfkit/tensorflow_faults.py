@@ -89,6 +89,13 @@ FAULTS = {
         (_TENSORFLOW + "issues/42208", _TENSORFLOW + "issues/46540"),
         "`at_least_one_row`",
     ),
+    "counts of no rows": Fault(
+        ("DenseBincount",),
+        "XLA: of a matrix without rows the counts are a vector, and no matrix without rows.",
+        "2.21.0 (any CPU)",
+        (),
+        "`with_some_row`",
+    ),
     "einsum with an ellipsis": Fault(
         ("Einsum",),
         "oneDNN, float16, a CPU with AVX512-FP16: '...x,xy->...y' is wrong by its own size.",

@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfkit.ops.promotion import as_tensor, common_dtype, promote_tensors, without_bool
 from tfkit.ops.shaping import static_or_dynamic_shape, swapaxes
 from tfkit.symbolic import symbolic_op
+from tfkit.tensorflow_faults import at_least_one_row, with_some_row
 
 
 @symbolic_op
@@ -32,7 +33,14 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
         x = tf.cast(x, tf.int32)
     if sparse or isinstance(x, tf.SparseTensor):
         return tf.cast(tf.sparse.bincount(x, weights, minlength=minlength, axis=-1), dtype)
-    return tf.cast(tf.math.bincount(x, weights, minlength=minlength, axis=-1), dtype)
+    if x.shape.rank != 2:
+        return tf.cast(tf.math.bincount(x, weights, minlength=minlength, axis=-1), dtype)
+
+    def count(rows: tf.Tensor) -> tf.Tensor:
+        each = weights if weights is None or x.shape[0] else at_least_one_row(weights)
+        return tf.math.bincount(rows, each, minlength=minlength, axis=-1)
+
+    return tf.cast(with_some_row(count, x), dtype)
 
 
 @symbolic_op
