@@ -164,6 +164,42 @@ def test_counts_of_no_rows_are_no_rows():
     assert shape_in_xla(count) == (0, 6)
 
 
+def resize_gradient(resize, dtype, jit_compile):
+    def gradient(images):
+        with tf.GradientTape() as tape:
+            tape.watch(images)
+            total = tf.reduce_sum(tf.cast(resize(images, [6, 6]), "float32") ** 2)
+        return tape.gradient(total, images)
+
+    images = tf.cast(np.random.default_rng(0).normal(size=(2, 3, 3, 2)), dtype)
+    run = tf.function(gradient, jit_compile=jit_compile, autograph=False)
+    return tf.cast(run(images), "float32").numpy()
+
+
+@kernel("gradient of a resize")
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
+def test_gradients_of_a_resize_are_wrong_in_xla(dtype):
+    def gradient(grads, images):
+        options = {"align_corners": False, "half_pixel_centers": True}
+        return tf.raw_ops.ResizeBilinearGrad(grads=grads, original_image=images, **options)
+
+    arguments = tf.ones([5, 6, 6, 3]), tf.ones([5, 3, 3, 3], dtype)
+    wrong = tf.function(gradient, jit_compile=True, autograph=False)(*arguments)
+    wrong, right = (tf.cast(each, "float64") for each in (wrong, gradient(*arguments)))
+    assert not np.allclose(wrong, right, atol=0.5)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+def test_gradients_of_a_resize_are_those_of_the_kernels(dtype):
+    right = resize_gradient(tf.image.resize, dtype, False)
+    layer = layers.UpSampling2D(2, interpolation="bilinear", dtype=dtype)
+    tolerance = {"bfloat16": 0.1, "float16": 0.02}.get(dtype, 1e-5)
+    for resize in (ops.image.resize, lambda images, size: layer(images)):
+        np.testing.assert_allclose(
+            resize_gradient(resize, dtype, True), right, atol=tolerance, rtol=0.02
+        )
+
+
 @kernel("einsum with an ellipsis")
 @pytest.mark.skipif(
     not HAS_ONEDNN or "avx512_fp16" not in cpu_flags(),

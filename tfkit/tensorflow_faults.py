@@ -96,6 +96,14 @@ FAULTS = {
         (),
         "`with_some_row`",
     ),
+    "gradient of a resize": Fault(
+        ("ResizeBilinearGrad",),
+        "XLA: for images of any dtype but float32 it is of float32 all the same. As a result of the program "
+        "its bytes are read as of another dtype: infinities, and numbers as large as 1e38.",
+        "2.21.0 (any CPU)",
+        (),
+        "`resize`",
+    ),
     "einsum with an ellipsis": Fault(
         ("Einsum",),
         "oneDNN, float16, a CPU with AVX512-FP16: '...x,xy->...y' is wrong by its own size.",
@@ -213,6 +221,13 @@ def with_some_row(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> t
         return function(x)
     outputs = function(at_least_one_row(x))
     return tf.ensure_shape(outputs[: tf.shape(x)[0]], [x.shape[0], *outputs.shape[1:]])
+
+
+def resize(images: tf.Tensor, size: Any, method: str, **options: Any) -> tf.Tensor:
+    """`tf.image.resize`; a bilinear one of float32, in which TensorFlow computes those of all dtypes."""
+    if method == "bilinear" and images.dtype.is_floating:
+        images = tf.cast(images, tf.float32)
+    return tf.image.resize(images, size, method, **options)
 
 
 # --- Layer normalization ------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from tfkit.core.layer import Layer
 from tfkit.core.typing import LayerOptions
 from tfkit.layers.checks import check, check_positive_integer, is_integer, standardize_pair
 from tfkit.settings import standardize_data_format
+from tfkit.tensorflow_faults import resize
 
 _INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5")
 
@@ -300,7 +301,7 @@ class UpSampling2D(Layer):
 
     def _interpolated(self, images: tf.Tensor) -> tf.Tensor:
         size = tf.shape(images)[1:3] * self.size
-        resized = tf.cast(tf.image.resize(images, size, self.interpolation), images.dtype)
+        resized = tf.cast(resize(images, size, self.interpolation), images.dtype)
         _, height, width, channels = images.shape
         known = [
             None if pixels is None else pixels * factor

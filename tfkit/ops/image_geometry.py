@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit import tensorflow_faults
 from tfkit.config import standardize_data_format
 from tfkit.ops.promotion import as_tensor
 from tfkit.ops.shaping import static_or_dynamic_shape
@@ -107,7 +108,7 @@ def resize(
             left = tf.maximum(fitting_width - width, 0) // 2
             border = [[0, 0], [top, top], [left, left], [0, 0]]
             x = tf.pad(x, border, constant_values=tf.cast(fill_value, x.dtype))
-        return tf.image.resize(x, size, interpolation, antialias=antialias)
+        return tensorflow_faults.resize(x, size, interpolation, antialias=antialias)
 
     images = as_tensor(images)
     outputs = as_batch(images, data_format, resized)
