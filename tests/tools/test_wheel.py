@@ -62,24 +62,21 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
 def test_an_installed_wheel_trains_saves_and_has_its_command(wheel, tmp_path):
     venv.create(tmp_path / "env", with_pip=False)
     site = sysconfig.get_path("purelib", "venv", {"base": str(tmp_path / "env")})
-    run(
+    python = tmp_path / "env" / "bin" / "python"
+    pip = (
         sys.executable,
         "-m",
         "pip",
-        "install",
-        "-q",
-        "--no-deps",
-        "--prefix",
-        tmp_path / "env",
-        wheel,
-    )
+        "--python",
+        python,
+    )  # It writes scripts for that interpreter.
+    run(*pip, "install", "-q", "--no-deps", "--disable-pip-version-check", wheel)
     # TensorFlow and the other packages are those of the tests; an editable tfkit there is not seen this way.
     env = {
         "PYTHONPATH": sysconfig.get_path("purelib"),
         "TF_CPP_MIN_LOG_LEVEL": "2",
         "PATH": "/usr/bin:/bin",
     }
-    python = tmp_path / "env" / "bin" / "python"
     printed = run(python, "-c", PROGRAM, cwd=tmp_path, env=env)
     assert printed.startswith(site)
     assert "dense" in run(
