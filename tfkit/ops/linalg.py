@@ -63,7 +63,7 @@ def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> tf.Tensor:
 def _matrix_norm(x: Any, ord: Any, axes: list[int], keepdims: bool) -> tf.Tensor:
     x = moveaxis(x, axes, (-2, -1))
     if ord in ("nuc", 2, -2):
-        values = tf.linalg.svd(x, compute_uv=False)
+        values = tf.cast(tf.linalg.svd(_wide(x), compute_uv=False), x.dtype)
         fold = {"nuc": tf.reduce_sum, 2: tf.reduce_max, -2: tf.reduce_min}[ord]
         result = fold(values, -1)
     elif ord in (1, -1, float("inf"), float("-inf")):
@@ -146,9 +146,14 @@ def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     x = as_tensor(x)
     require_rank("x", x, 2)
     if not compute_uv:
-        return tf.linalg.svd(x, compute_uv=False)
-    s, u, v = tf.linalg.svd(x, full_matrices)
+        return tf.cast(tf.linalg.svd(_wide(x), compute_uv=False), x.dtype)
+    s, u, v = (tf.cast(each, x.dtype) for each in tf.linalg.svd(_wide(x), full_matrices))
     return u, s, tf.linalg.adjoint(v)
+
+
+def _wide(x: tf.Tensor) -> tf.Tensor:
+    """Matrices of 16-bit floats in float32: XLA's singular values of float16 are NaN, or far off."""
+    return tf.cast(x, tf.float32) if x.dtype in (tf.float16, tf.bfloat16) else x
 
 
 @symbolic_op
@@ -256,6 +261,8 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tf.Tensor:
 
 
 def _precision(dtype: Any) -> float:
+    if dtype == tf.bfloat16:
+        return 2.0**-7
     return float(tf.experimental.numpy.finfo(dtype.as_numpy_dtype).eps)
 
 
@@ -274,7 +281,12 @@ def inv(x: Any) -> tf.Tensor:
 @symbolic_op
 def pinv(x: Any, rcond: float | None = None) -> tf.Tensor:
     """The pseudo-inverse of matrices; singular values below `rcond` of the largest count as 0."""
-    return tf.linalg.pinv(as_tensor(x), rcond)
+    x = as_tensor(x)
+    wide = _wide(x)
+    if rcond is None and wide.dtype != x.dtype:  # As TensorFlow has it, for the dtype that came.
+        sizes = tf.cast(tf.reduce_max(tf.shape(x)[-2:]), tf.float32)
+        return tf.cast(tf.linalg.pinv(wide, 10.0 * sizes * _precision(x.dtype)), x.dtype)
+    return tf.cast(tf.linalg.pinv(wide, rcond), x.dtype)
 
 
 @symbolic_op
@@ -316,7 +328,13 @@ def logdet(x: Any) -> tf.Tensor:
 @symbolic_op
 def matrix_rank(x: Any, tol: float | None = None) -> tf.Tensor:
     """How many singular values are above `tol`, as int32."""
-    return tf.linalg.matrix_rank(as_tensor(x), tol)
+    x = as_tensor(x)
+    wide = _wide(x)
+    if tol is None and wide.dtype != x.dtype:
+        sizes = tf.cast(tf.reduce_max(tf.shape(x)[-2:]), tf.float32)
+        values = tf.linalg.svd(wide, compute_uv=False)
+        tol = tf.reduce_max(values, -1) * sizes * _precision(x.dtype)
+    return tf.linalg.matrix_rank(wide, tol)
 
 
 @symbolic_op
