@@ -200,6 +200,14 @@ def test_gradients_of_a_resize_are_those_of_the_kernels(dtype):
         )
 
 
+@kernel("singular values in 16 bits")
+def test_singular_values_of_float16_are_wrong_in_xla():
+    matrix = tf.constant(np.random.default_rng(0).normal(size=(4, 3)), "float16")
+    run = tf.function(lambda x: tf.linalg.svd(x, compute_uv=False), jit_compile=True)
+    right = np.linalg.svd(matrix.numpy().astype("float64"), compute_uv=False)
+    assert not np.allclose(run(matrix), right, atol=0.1)
+
+
 @kernel("einsum with an ellipsis")
 @pytest.mark.skipif(
     not HAS_ONEDNN or "avx512_fp16" not in cpu_flags(),

@@ -104,6 +104,13 @@ FAULTS = {
         (),
         "`resize`",
     ),
+    "singular values in 16 bits": Fault(
+        ("Svd",),
+        "XLA: of float16 matrices they are NaN, or far off.",
+        "2.21.0 (any CPU)",
+        (),
+        "`widened`",
+    ),
     "einsum with an ellipsis": Fault(
         ("Einsum",),
         "oneDNN, float16, a CPU with AVX512-FP16: '...x,xy->...y' is wrong by its own size.",
@@ -228,6 +235,13 @@ def resize(images: tf.Tensor, size: Any, method: str, **options: Any) -> tf.Tens
     if method == "bilinear" and images.dtype.is_floating:
         images = tf.cast(images, tf.float32)
     return tf.image.resize(images, size, method, **options)
+
+
+def widened(matrices: tf.Tensor) -> tf.Tensor:
+    """Matrices of 16-bit floats in float32, for their singular values."""
+    if matrices.dtype in (tf.float16, tf.bfloat16):
+        return tf.cast(matrices, tf.float32)
+    return matrices
 
 
 # --- Layer normalization ------------------------------------------------------------------------------

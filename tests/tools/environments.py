@@ -24,7 +24,7 @@ def needs(module, extra):
         ).returncode
     if not found:
         pytest.skip(
-            f"{module} is not installed: pip install 'tfkit[{extra}]', or set TFKIT_TOOLS_PYTHON"
+            f"{module} is not installed: pip install 'tfkit-dl[{extra}]', or set TFKIT_TOOLS_PYTHON"
         )
 
 
@@ -33,7 +33,7 @@ def command(name):
     beside = Path(PYTHON).with_name(name)
     found = str(beside) if beside.exists() else shutil.which(name)
     if found is None:
-        pytest.skip(f"{name} is not installed: pip install 'tfkit[tools]'")
+        pytest.skip(f"{name} is not installed: pip install 'tfkit-dl[tools]'")
     return found
 
 

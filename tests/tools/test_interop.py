@@ -151,7 +151,7 @@ def test_tensorflow_saves_the_signature_that_export_writes(kind, tmp_path):
 
 def test_tensorflow_lite_converts_a_model():
     interpreter = pytest.importorskip(
-        "ai_edge_litert.interpreter", reason="pip install 'tfkit[formats]'"
+        "ai_edge_litert.interpreter", reason="pip install 'tfkit-dl[formats]'"
     )
     model = keras.Sequential([keras.Input((3,), name="x"), keras.layers.Dense(2)])
     content = tf.lite.TFLiteConverter.from_keras_model(model).convert()

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-pytest.importorskip("sklearn", minversion="1.6", reason="pip install 'tfkit[sklearn]'")
+pytest.importorskip("sklearn", minversion="1.6", reason="pip install 'tfkit-dl[sklearn]'")
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline

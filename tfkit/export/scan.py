@@ -108,12 +108,12 @@ class _Graph:
 
     def _called_in_main(self, ends: Iterable[str]) -> list[str]:
         """The functions that the main graph calls for some of its tensors or operations."""
-        left, seen, called = [_operation(name) for name in ends], set(), []
+        left, seen, called = [operation_of(name) for name in ends], set(), []
         while left:
             node = self._main.get(left.pop())
             if node is not None and node.name not in seen:
                 seen.add(node.name)
-                left += map(_operation, node.input)
+                left += map(operation_of, node.input)
                 called += _called(node)
         return called
 
@@ -187,7 +187,7 @@ class _Graph:
         return callers
 
 
-def _operation(name: str) -> str:
+def operation_of(name: str) -> str:
     """`^a` and `a:1` -> `a`."""
     return name.lstrip("^").partition(":")[0]
 

@@ -125,21 +125,22 @@ class GuardedFunction:
         if self.is_needed:
             before = [(handle, dtype, _read(handle, dtype)) for handle, dtype in self._variables]
         accepted, outputs = self._run_in_xla(tensors)
+        accepted &= self._in_bounds(tensors)
         for handle, dtype, old in before:
             new = tf.where(accepted, _read(handle, dtype), old)
             tf.raw_ops.AssignVariableOp(resource=handle, value=new)
         return accepted, outputs
 
     def _run_in_xla(self, tensors: list[tf.Tensor]) -> tuple[tf.Tensor, Any]:
-        in_bounds = self._in_bounds(tensors)
+        """Whether the predicates hold, and the results."""
         if not (self._has_predicates or self._survey.asserts_shapes(self._survey.name)):
-            return in_bounds, self._function(*tensors)
+            return tf.constant(True), self._function(*tensors)
         dtypes = [output.dtype for output in self._function.outputs]
         *outputs, accepted = self._call(
             self._rewriter.guarded, self._rewriter.functions, tensors, [*dtypes, tf.bool]
         )
         accepted.set_shape([])
-        return accepted & in_bounds, self._pack(outputs)
+        return accepted, self._pack(outputs)
 
     def _call(
         self,

@@ -11,6 +11,7 @@ from tfkit.ops.arguments import require_rank, require_square
 from tfkit.ops.promotion import as_tensor, to_dtype, to_float
 from tfkit.ops.shaping import moveaxis
 from tfkit.symbolic import any_symbolic, record, symbolic_op
+from tfkit.tensorflow_faults import widened
 
 
 @symbolic_op
@@ -63,7 +64,7 @@ def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> tf.Tensor:
 def _matrix_norm(x: Any, ord: Any, axes: list[int], keepdims: bool) -> tf.Tensor:
     x = moveaxis(x, axes, (-2, -1))
     if ord in ("nuc", 2, -2):
-        values = tf.cast(tf.linalg.svd(_wide(x), compute_uv=False), x.dtype)
+        values = tf.cast(_singular_values(x), x.dtype)
         fold = {"nuc": tf.reduce_sum, 2: tf.reduce_max, -2: tf.reduce_min}[ord]
         result = fold(values, -1)
     elif ord in (1, -1, float("inf"), float("-inf")):
@@ -146,14 +147,14 @@ def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     x = as_tensor(x)
     require_rank("x", x, 2)
     if not compute_uv:
-        return tf.cast(tf.linalg.svd(_wide(x), compute_uv=False), x.dtype)
-    s, u, v = (tf.cast(each, x.dtype) for each in tf.linalg.svd(_wide(x), full_matrices))
+        return tf.cast(_singular_values(x), x.dtype)
+    s, u, v = (tf.cast(each, x.dtype) for each in tf.linalg.svd(widened(x), full_matrices))
     return u, s, tf.linalg.adjoint(v)
 
 
-def _wide(x: tf.Tensor) -> tf.Tensor:
-    """Matrices of 16-bit floats in float32: XLA's singular values of float16 are NaN, or far off."""
-    return tf.cast(x, tf.float32) if x.dtype in (tf.float16, tf.bfloat16) else x
+def _singular_values(x: tf.Tensor) -> tf.Tensor:
+    """They are in float32 for matrices of 16-bit floats."""
+    return tf.linalg.svd(widened(x), compute_uv=False)
 
 
 @symbolic_op
@@ -257,7 +258,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tf.Tensor:
         )
     if rcond is None:
         rcond = _precision(a.dtype) * max(a.shape)
-    return _solve(lambda a, b: tf.matmul(tf.linalg.pinv(a, rcond), b), a, b)
+    return _solve(lambda a, b: tf.matmul(_pseudo_inverse(a, rcond), b), a, b)
 
 
 def _precision(dtype: Any) -> float:
@@ -281,12 +282,19 @@ def inv(x: Any) -> tf.Tensor:
 @symbolic_op
 def pinv(x: Any, rcond: float | None = None) -> tf.Tensor:
     """The pseudo-inverse of matrices; singular values below `rcond` of the largest count as 0."""
-    x = as_tensor(x)
-    wide = _wide(x)
-    if rcond is None and wide.dtype != x.dtype:  # As TensorFlow has it, for the dtype that came.
-        sizes = tf.cast(tf.reduce_max(tf.shape(x)[-2:]), tf.float32)
-        return tf.cast(tf.linalg.pinv(wide, 10.0 * sizes * _precision(x.dtype)), x.dtype)
+    return _pseudo_inverse(as_tensor(x), rcond)
+
+
+def _pseudo_inverse(x: tf.Tensor, rcond: Any) -> tf.Tensor:
+    wide = widened(x)
+    if rcond is None and wide is not x:
+        rcond = 10.0 * _rounding(x)  # As TensorFlow has it, for the dtype that came.
     return tf.cast(tf.linalg.pinv(wide, rcond), x.dtype)
+
+
+def _rounding(x: tf.Tensor) -> tf.Tensor:
+    """How large the error of a singular value may be, as a part of the largest one."""
+    return tf.cast(tf.reduce_max(tf.shape(x)[-2:]), tf.float32) * _precision(x.dtype)
 
 
 @symbolic_op
@@ -329,11 +337,9 @@ def logdet(x: Any) -> tf.Tensor:
 def matrix_rank(x: Any, tol: float | None = None) -> tf.Tensor:
     """How many singular values are above `tol`, as int32."""
     x = as_tensor(x)
-    wide = _wide(x)
-    if tol is None and wide.dtype != x.dtype:
-        sizes = tf.cast(tf.reduce_max(tf.shape(x)[-2:]), tf.float32)
-        values = tf.linalg.svd(wide, compute_uv=False)
-        tol = tf.reduce_max(values, -1) * sizes * _precision(x.dtype)
+    wide = widened(x)
+    if tol is None and wide is not x:
+        tol = tf.reduce_max(_singular_values(x), -1) * _rounding(x)
     return tf.linalg.matrix_rank(wide, tol)
 
 

@@ -94,35 +94,25 @@ def _rows_once(x: tf.IndexedSlices) -> tf.IndexedSlices:
 def zeros_meet(function: Function) -> Function:
     """For `f(x1, x2)` with `f(0, 0) = 0`, such as a sum: sparse where both operands are."""
 
-    @functools.wraps(function)
-    def op(x1: Any, x2: Any) -> Any:
-        if is_sparse(x1) or is_sparse(x2):
-            x1, x2 = promote(x1, x2)
-            if type(x1) is type(x2) and shape_of(x1).rank == shape_of(x2).rank:
-                return _on_common_places(function, x1, x2)
-            return function(to_dense(x1), to_dense(x2))
-        return function(x1, x2)
+    def combined(x1: Any, x2: Any) -> Any:
+        return _on_common_places(function, x1, x2) if _are_alike(x1, x2) else None
 
-    return op  # type: ignore[return-value]
+    return _with_sparse_operands(function, combined)
 
 
 def zeros_win(function: Function) -> Function:
     """For `f(x1, x2)` with `f(0, x) = f(x, 0) = 0`, a product: sparse where one operand is."""
 
-    @functools.wraps(function)
-    def op(x1: Any, x2: Any) -> Any:
-        if is_sparse(x1) or is_sparse(x2):
-            x1, x2 = promote(x1, x2)
-            if type(x1) is type(x2) and shape_of(x1).rank == shape_of(x2).rank:
-                return _on_common_places(function, x1, x2)
-            if is_sparse(x1) and _broadcasts_to(x2, x1):
-                return _at_places_of(x1, x2, function)
-            if is_sparse(x2) and _broadcasts_to(x1, x2):
-                return _at_places_of(x2, x1, lambda values, others: function(others, values))
-            return function(to_dense(x1), to_dense(x2))
-        return function(x1, x2)
+    def combined(x1: Any, x2: Any) -> Any:
+        if _are_alike(x1, x2):
+            return _on_common_places(function, x1, x2)
+        if is_sparse(x1) and _broadcasts_to(x2, x1):
+            return _at_places_of(x1, x2, function)
+        if is_sparse(x2) and _broadcasts_to(x1, x2):
+            return _at_places_of(x2, x1, lambda values, others: function(others, values))
+        return None
 
-    return op  # type: ignore[return-value]
+    return _with_sparse_operands(function, combined)
 
 
 def zeros_divided(function: Function) -> Function:
@@ -131,18 +121,33 @@ def zeros_divided(function: Function) -> Function:
     Where a dense divisor is 0 or NaN the result is NaN, and is written out.
     """
 
+    def combined(x1: Any, x2: Any) -> Any:
+        if not (is_sparse(x1) and _broadcasts_to(x2, x1)):
+            return None
+        if x2.shape.rank:
+            x1 = _with_places(x1, tf.math.logical_not(tf.math.abs(x2) > 0))
+        return _at_places_of(x1, x2, function)
+
+    return _with_sparse_operands(function, combined)
+
+
+def _with_sparse_operands(function: Function, combined: Callable[[Any, Any], Any]) -> Function:
+    """`function`, but `combined` where an operand is sparse and it gives a result: dense otherwise."""
+
     @functools.wraps(function)
     def op(x1: Any, x2: Any) -> Any:
-        if is_sparse(x1) or is_sparse(x2):
-            x1, x2 = promote(x1, x2)
-            if is_sparse(x1) and _broadcasts_to(x2, x1):
-                if x2.shape.rank:
-                    x1 = _with_places(x1, tf.math.logical_not(tf.math.abs(x2) > 0))
-                return _at_places_of(x1, x2, function)
-            return function(to_dense(x1), to_dense(x2))
-        return function(x1, x2)
+        if not (is_sparse(x1) or is_sparse(x2)):
+            return function(x1, x2)
+        x1, x2 = promote(x1, x2)
+        result = combined(x1, x2)
+        return function(to_dense(x1), to_dense(x2)) if result is None else result
 
     return op  # type: ignore[return-value]
+
+
+def _are_alike(x1: Any, x2: Any) -> bool:
+    """Whether both operands are sparse in one form, of one rank."""
+    return type(x1) is type(x2) and shape_of(x1).rank == shape_of(x2).rank
 
 
 def _broadcasts_to(dense: Any, sparse: Any) -> bool:

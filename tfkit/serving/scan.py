@@ -15,7 +15,7 @@ from typing import Any
 
 from tensorflow.python.saved_model.loader_impl import parse_saved_model
 
-from tfkit.export.scan import check_saved_model
+from tfkit.export.scan import check_saved_model, operation_of
 from tfkit.saving.errors import LoadError
 
 _TABLES = {"InitializeTableFromTextFile", "InitializeTableFromTextFileV2"}
@@ -93,7 +93,7 @@ def _assets_in_variables(meta_graph: Any, assets: set[str]) -> set[str]:
             continue
         if names[handle.attr["shared_name"].s or handle.name.encode()] > 1:
             continue  # Another handle may write to the same variable.
-        users = [node for node in main if handle.name in map(_operation, node.input)]
+        users = [node for node in main if handle.name in map(operation_of, node.input)]
         writes = [node for node in users if node.op not in _READS]
         if writes and all(_assigns(node, assets) for node in writes):
             found |= {f"{node.name}:0" for node in users if node.op == "ReadVariableOp"}
@@ -124,14 +124,14 @@ class _Walk:
 
     def follow(self, starts: Iterable[str]) -> None:
         """Checks all nodes that the tensors and operations in `starts` need."""
-        pending = [_operation(name) for name in starts if name]
+        pending = [operation_of(name) for name in starts if name]
         reached: set[str] = set()
         while pending:
             name = pending.pop()
             node = self._nodes.get(name)
             if node is not None and name not in reached:
                 reached.add(name)
-                pending += [_operation(each) for each in node.input]
+                pending += [operation_of(each) for each in node.input]
                 self._check(
                     node, [self._known.get(_tensor(each), _ELSEWHERE) for each in node.input]
                 )
@@ -164,11 +164,6 @@ class _Walk:
             f"SavedModel {self._folder!r} is refused because of {what}, in what runs when it is loaded or "
             "asked. A SavedModel is a program: if you trust whoever made it, pass `--trusted`."
         )
-
-
-def _operation(name: str) -> str:
-    """`^a` and `a:1` -> `a`."""
-    return name.lstrip("^").partition(":")[0]
 
 
 def _tensor(name: str) -> str:
