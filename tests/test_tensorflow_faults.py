@@ -208,6 +208,24 @@ def test_singular_values_of_float16_are_wrong_in_xla():
     assert not np.allclose(run(matrix), right, atol=0.1)
 
 
+def gradient_of(function, jit_compile):
+    x = tf.constant([1 + 2j, -2 + 1j, 0.5 - 1j], "complex64")
+
+    def run(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            total = tf.reduce_sum(tf.abs(function(x)) ** 2 + tf.math.real(function(x)))
+        return tape.gradient(total, x)
+
+    return tf.function(run, jit_compile=jit_compile)(x).numpy()
+
+
+@kernel("gradients of complex roots")
+@pytest.mark.parametrize("function", [tf.sqrt, tf.math.rsqrt, tf.math.reciprocal])
+def test_gradients_of_complex_roots_are_wrong_in_xla(function):
+    assert not np.allclose(gradient_of(function, True), gradient_of(function, False), atol=0.1)
+
+
 @kernel("einsum with an ellipsis")
 @pytest.mark.skipif(
     not HAS_ONEDNN or "avx512_fp16" not in cpu_flags(),

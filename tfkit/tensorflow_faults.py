@@ -111,6 +111,14 @@ FAULTS = {
         (),
         "`widened`",
     ),
+    "gradients of complex roots": Fault(
+        ("InvGrad", "ReciprocalGrad", "RsqrtGrad", "SqrtGrad"),
+        "XLA: the gradient of a complex square root, or of a reciprocal, is multiplied by what is to be "
+        "conjugate and is not.",
+        "2.21.0 (any CPU)",
+        (),
+        "`error_in_xla`",
+    ),
     "einsum with an ellipsis": Fault(
         ("Einsum",),
         "oneDNN, float16, a CPU with AVX512-FP16: '...x,xy->...y' is wrong by its own size.",
@@ -242,6 +250,25 @@ def widened(matrices: tf.Tensor) -> tf.Tensor:
     if matrices.dtype in (tf.float16, tf.bfloat16):
         return tf.cast(matrices, tf.float32)
     return matrices
+
+
+_NOT_CONJUGATE = (lambda dtype: dtype.is_complex, "gradients of complex numbers lack a conjugate")
+_ERRORS_IN_XLA: dict[str, tuple[Callable[[tf.DType], bool], str]] = {
+    **dict.fromkeys(("InvGrad", "ReciprocalGrad", "RsqrtGrad", "SqrtGrad"), _NOT_CONJUGATE),
+    "Svd": (lambda dtype: dtype.size == 2, "singular values of 16-bit floats are NaN, or far off"),
+    "ResizeBilinearGrad": (
+        lambda dtype: dtype != tf.float32,
+        "the gradient is of float32, and its bytes are read as of another dtype",
+    ),
+}
+
+
+def error_in_xla(node: Any) -> str | None:
+    """What is wrong with XLA's result of a `NodeDef`, in words: of one that is not from here."""
+    if node.op not in _ERRORS_IN_XLA:
+        return None
+    concerns, error = _ERRORS_IN_XLA[node.op]
+    return error if concerns(tf.as_dtype(node.attr["T"].type)) else None
 
 
 # --- Layer normalization ------------------------------------------------------------------------------

@@ -393,6 +393,19 @@ CASES = {
         [(grid(2, 3),), (grid(0),), (np.float16([1]),)],
         [(grid(2) * NAN,), (F32([[1.0, INF]]),), (np.float64(-INF),)],
     ),
+    **{
+        name: (
+            raw(name, "x", "y"),
+            [(ints(5, -5), ints(0, 31)), (np.int8([1]), np.int8(7)), (np.uint8([4]), np.uint8(2))],
+            [(ints(5, -5), ints(-1, 3)), (np.int8([1]), np.int8(8)), (ints(5), ints(32))],
+        )
+        for name in ("LeftShift", "RightShift")
+    },
+    "Igammac": (
+        raw("Igammac", "a", "x"),
+        [(F32([1, 2]), F32([0, 3]))],
+        [(F32([-1, 2]), F32([1, 1])), (F32([1]), F32([-1])), (F32([NAN]), F32([1]))],
+    ),
     "RandomUniformInt": (raw("RandomUniformInt", "minval", "maxval", shape=[2]), *BOUNDS),
     "StatelessRandomUniformInt": (
         raw("StatelessRandomUniformInt", "minval", "maxval", shape=[2], seed=[1, 2]),

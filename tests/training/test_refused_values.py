@@ -235,7 +235,7 @@ def test_an_operation_without_a_predicate_is_left_to_tensorflow():
     model = model_of(Quantizes(), "auto")
     model.fit(X, Y, verbose=0)
     assert model.plan["train"].kind == GRAPH_LOOP
-    assert "XLA would drop the check of the operation QuantizeAndDequantizeV4" in str(model.plan)
+    assert "XLA drops the check of the operation QuantizeAndDequantizeV4" in str(model.plan)
 
 
 def test_a_check_that_xla_drops_all_the_same_is_warned_of():
@@ -283,3 +283,30 @@ def test_plain_python_says_the_step():
     model.run_eagerly = True
     with pytest.raises(Refused, match=rf"step {BAD_STEP} of `fit\(\)`"):
         model.fit(X, Y, batch_size=SIZE, shuffle=False, verbose=0)
+
+
+class Resizes(layers.Layer):
+    """Resizes images of bfloat16, whose gradient XLA gives in float32."""
+
+    def build(self, input_shape):
+        self.images = self.add_weight(shape=(1, 2, 2, 1))
+
+    def call(self, x):
+        images = tf.image.resize(tf.cast(self.images, tf.bfloat16), (4, 4))
+        return x + tf.reduce_mean(tf.cast(images, x.dtype))
+
+
+def test_what_xla_computes_wrongly_is_left_to_tensorflow():
+    """An operation of a user's own, for those of tfkit go around it."""
+    model = model_of(Resizes(), "auto")
+    model.fit(X, Y, verbose=0)
+    assert model.plan["train"].kind == GRAPH_LOOP
+    assert "XLA computes the operation ResizeBilinearGrad of layer 'seq" in str(model.plan)
+    with pytest.warns(UserWarning, match="wrongly: the gradient is of float32"):
+        model_of(Resizes(), True).fit(X, Y, verbose=0)
+
+
+def test_what_tfkit_computes_the_other_way_goes_to_xla():
+    model = model_of(Calls(lambda x: keras.ops.norm(tf.cast(x, tf.float16), 2, (0, 1))), "auto")
+    model.fit(X, Y, verbose=0)
+    assert model.plan["train"].kind in (XLA_LOOP, XLA_STEP)

@@ -25,8 +25,8 @@ class XlaCall:
         self._plain = plain
         self._guarded = GuardedFunction(plain)
         self._has_warned = False
-        for check in self._guarded.dropped[:1]:
-            check.warn(path_of)
+        for difference in self._guarded.differences[:1]:
+            difference.warn(path_of)
 
     def run(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """The results, where no tape watches."""

@@ -39,6 +39,9 @@ def never(attr: Attributes, constants: Constants) -> bool:
 class Check(NamedTuple):
     """A check that TensorFlow's kernel on the CPU makes, and XLA's does not.
 
+    A few kernels refuse nothing, but give other results than XLA for some values. What is said here of values
+    that are refused holds of these.
+
     Args:
         says: What the kernel refuses, for a message.
         accepts: A scalar bool: the kernel certainly accepts these values. It may be False where the kernel

@@ -14,7 +14,7 @@ from tensorflow.python.framework.auto_control_deps_utils import (
 
 from tfkit.guards.ordering import hold_back
 from tfkit.guards.rewriting import Rewriter, registered
-from tfkit.guards.survey import DroppedCheck, Survey
+from tfkit.guards.survey import Difference, Survey
 
 
 class GuardedFunction:
@@ -34,9 +34,9 @@ class GuardedFunction:
         return Survey(self._function, self._definition or self._function.graph.as_graph_def())
 
     @property
-    def dropped(self) -> list[DroppedCheck]:
-        """Checks that XLA drops and that have no predicate."""
-        return self._survey.dropped
+    def differences(self) -> list[Difference]:
+        """What XLA does otherwise than TensorFlow's kernels, without a predicate that says when."""
+        return self._survey.differences
 
     @functools.cached_property
     def is_needed(self) -> bool:

@@ -25,9 +25,9 @@ _ALONE = """
     FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel
     FakeQuantWithMinMaxVarsPerChannelGradient Fill Floor FusedBatchNorm FusedBatchNormGrad
     FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormV2 FusedBatchNormV3 Greater GreaterEqual
-    HSVToRGB IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D Identity IdentityN Igamma IgammaGradA Igammac
+    HSVToRGB IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D Identity IdentityN Igamma IgammaGradA
     Imag InTopKV2 Inv Invert IsFinite IsInf IsNan L2Loss LRN LRNGrad LeakyRelu LeakyReluGrad
-    LeftShift Less LessEqual Lgamma LinSpace ListDiff Log Log1p LogSoftmax LogicalAnd LogicalNot
+    Less LessEqual Lgamma LinSpace ListDiff Log Log1p LogSoftmax LogicalAnd LogicalNot
     LogicalOr MatMul MatrixDiag MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 MatrixDiagV2
     MatrixDiagV3 MatrixSetDiag MatrixSetDiagV2 MatrixSetDiagV3 MatrixTriangularSolve Max MaxPool
     MaxPool3D MaxPool3DGrad MaxPool3DGradGrad MaxPoolGrad MaxPoolGradGrad MaxPoolGradGradV2
@@ -41,7 +41,7 @@ _ALONE = """
     ResourceApplyAdagradV2 ResourceApplyAdam ResourceApplyAddSign ResourceApplyCenteredRMSProp
     ResourceApplyFtrl ResourceApplyFtrlV2 ResourceApplyGradientDescent ResourceApplyKerasMomentum
     ResourceApplyMomentum ResourceApplyPowerSign ResourceApplyProximalGradientDescent
-    ResourceApplyRMSProp ResourceStridedSliceAssign Reverse ReverseV2 RightShift Rint RngReadAndSkip
+    ResourceApplyRMSProp ResourceStridedSliceAssign Reverse ReverseV2 Rint RngReadAndSkip
     RngSkip Roll Round Rsqrt RsqrtGrad SegmentMaxV2 SegmentMinV2 SegmentProdV2 SegmentSumV2 Select
     SelectV2 Selu SeluGrad Shape ShapeN Sigmoid SigmoidGrad Sign Sin Sinh Size Snapshot Softmax
     SoftmaxCrossEntropyWithLogits Softplus SoftplusGrad Softsign SoftsignGrad SpaceToBatch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from tfkit.guards.check import Attributes, Check, Constants, Operation, is_integer
+from tfkit.guards.check import Attributes, Check, Constants, Operation, is_integer, within
 
 
 def _never_zero(attr: Attributes, constants: Constants) -> bool:
@@ -57,6 +57,22 @@ def _overlap(op: Operation) -> tf.Tensor:
     return (op.inputs[3] >= 0) & (op.inputs[3] <= 1)
 
 
+def _shifts_within(attr: Attributes, constants: Constants) -> bool:
+    bits = 8 * tf.as_dtype(attr["T"].type).size
+    return 1 in constants and bool(((constants[1] >= 0) & (constants[1] < bits)).all())
+
+
+# The kernels refuse none of these, but they give other results than XLA does.
+_SHIFT = Check(
+    "a shift by less than 0, or by all bits of a number",
+    lambda op: within(op.inputs[1], 8 * op.inputs[1].dtype.size),
+    settled=_shifts_within,
+)
+_UPPER_GAMMA = Check(
+    "arguments below 0, of which the integral is not defined",
+    lambda op: tf.reduce_all(op.inputs[0] > 0) & tf.reduce_all(op.inputs[1] >= 0),
+)
+
 _DIVISION = Check(
     "an integer divided by zero",
     lambda op: tf.reduce_all(op.inputs[1] != 0),
@@ -77,6 +93,9 @@ NUMBERS = {
         lambda op: tf.reduce_all(op.inputs[1] >= 0),
         settled=_never_negative,
     ),
+    "LeftShift": _SHIFT,
+    "RightShift": _SHIFT,
+    "Igammac": _UPPER_GAMMA,
     "Assert": Check(
         "a condition that does not hold",
         lambda op: tf.reshape(op.inputs[0], []),

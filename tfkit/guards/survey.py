@@ -17,6 +17,7 @@ from tfkit.guards.known_values import KnownValues
 from tfkit.guards.predicates import Predicate, predicate_of
 from tfkit.guards.table import CHECKS, kind_of, refusal_of
 from tfkit.shared_programs import differs_in_xla
+from tfkit.tensorflow_faults import error_in_xla
 from tfkit.xla import LOOPS, OWN_LOOP
 
 # What calls functions, and the attributes that name those through which a result can be led out.
@@ -36,32 +37,40 @@ _UPDATES = ("Assign", "ResourceApply", "ResourceScatter", "ResourceStridedSliceA
 
 
 @dataclasses.dataclass(frozen=True)
-class DroppedCheck:
-    """A check that XLA drops and that has no predicate.
+class Difference:
+    """What XLA does otherwise than TensorFlow's kernel, without a predicate that would say when.
 
     Attributes:
         operation: type of the operation.
         name: its name in the trace, whose scopes are layers.
-        refusal: what the kernel refuses.
+        refusal: what the kernel refuses; `None` where it is the result that differs.
+        error: what is wrong with XLA's result; `None` where it is a check that XLA drops.
     """
 
     operation: str
     name: str
-    refusal: str
+    refusal: str | None = None
+    error: str | None = None
 
     def described(self, path_of: Callable[[list[str]], str | None]) -> str:
-        """The check in words; `path_of` gives the path of the layer that an operation belongs to."""
+        """What XLA does, in words; `path_of` gives the path of the layer that an operation belongs to."""
         path = path_of([self.name])
-        place = f"layer '{path}'" if path else f"'{self.name}'"
-        return f"the check of the operation {self.operation} of {place} for {self.refusal}"
+        place = f"the operation {self.operation} of " + (
+            f"layer '{path}'" if path else f"'{self.name}'"
+        )
+        if self.error is not None:
+            return f"computes {place} wrongly: {self.error}"
+        return f"drops the check of {place} for {self.refusal}"
 
     def warn(self, path_of: Callable[[list[str]], str | None]) -> None:
         """Says that XLA compiles the operation all the same."""
-        warn(
-            f"`jit_compile=True`, and XLA drops {self.described(path_of)}: the model goes on where "
-            "TensorFlow's kernel would raise an error. Pass `jit_compile='auto'` to `compile()`, or check "
-            "the values before."
-        )
+        way_out = "Pass `jit_compile='auto'` to `compile()`"
+        if self.error is None:
+            way_out = (
+                "The model goes on where TensorFlow's kernel would raise an error. "
+                f"{way_out}, or check the values before"
+            )
+        warn(f"`jit_compile=True`, and XLA {self.described(path_of)}. {way_out}.")
 
 
 class FunctionNotes:
@@ -129,7 +138,7 @@ class Survey:
         name: the name of the function.
         definitions: the `FunctionDef` of each function by name.
         bounds: the checks that ask of arguments alone.
-        dropped: the checks that XLA would drop and that have no predicate.
+        differences: what XLA does otherwise, without a predicate that says when.
     """
 
     def __init__(self, function: Any, definition: Any) -> None:
@@ -141,7 +150,7 @@ class Survey:
         self._sizes: dict[int, int] = {}
         self.definitions = {it.signature.name: it for it in definition.library.function}
         self.definitions[self.name] = function.function_def
-        self.dropped: list[DroppedCheck] = []
+        self.differences: list[Difference] = []
         self._notes: dict[str, FunctionNotes] = {}
         self._look(self.name, function.graph, is_led_out=True)
         self.bounds = Bounds(self._sizes)
@@ -193,6 +202,9 @@ class Survey:
                 continue
             if node.op.startswith(_UPDATES):
                 notes.updating.append(node.name)
+            error = error_in_xla(node)
+            if error is not None:
+                self.differences.append(Difference(node.op, node.name, error=error))
             kind = kind_of(node.op)
             if kind == "harmless" or node.op in _STAND_INS:
                 continue
@@ -204,7 +216,8 @@ class Survey:
             if kind == "guarded" and is_led_out:
                 notes.add(node)
             else:
-                self.dropped.append(DroppedCheck(node.op, node.name, refusal_of(node.op)))
+                refusal = refusal_of(node.op)
+                self.differences.append(Difference(node.op, node.name, refusal))
         return notes
 
     def _bounds(self, graph: Any, name: str) -> bool:

@@ -77,10 +77,10 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
                 "Pass `jit_compile='auto'` to `compile()`, or change that part of the model."
             )
         return Plan(GRAPH_LOOP, f"XLA cannot compile {obstacle}")
-    for check in trace.guarded.dropped[:1]:
+    for difference in trace.guarded.differences[:1]:
         if jit_compile == "auto":
-            return Plan(GRAPH_LOOP, f"XLA would drop {check.described(trace.watch.path_of)}")
-        check.warn(trace.watch.path_of)
+            return Plan(GRAPH_LOOP, f"XLA {difference.described(trace.watch.path_of)}")
+        difference.warn(trace.watch.path_of)
     if jit_compile == "auto" and any(None in spec.shape[1:] for spec in trace.specs):
         return Plan(GRAPH_LOOP, "XLA would compile anew for each size that the batches have")
     if jit_compile == "auto" and trace.loop_gradient is not None:
