@@ -47,6 +47,11 @@ def kind_of(op: str) -> Literal["guarded", "harmless", "unguarded"]:
     return "harmless" if op in HARMLESS else "unguarded"
 
 
+def is_listed(op: str) -> bool:
+    """Whether an operation stands in the table: then XLA compiles it for the CPU."""
+    return op in CHECKS or op in HARMLESS or op in UNGUARDED
+
+
 def refusal_of(op: str) -> str:
     """What the kernel of a type of operation refuses, in words."""
     return CHECKS[op].says if op in CHECKS else UNGUARDED.get(op, "anything that it may refuse")

@@ -23,6 +23,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit import xla
+from tfkit.guards.table import is_listed
 from tfkit.training.step import StepTrace
 
 EAGER = "plain Python"
@@ -100,7 +101,8 @@ def _obstacle(specs: Sequence[Any], operations: Sequence[tuple[str, str]]) -> st
         if spec.dtype in (tf.string, tf.variant, tf.resource):
             return f"batches with a tensor of dtype {spec.dtype.name}"
     for kind, name in operations:
-        if xla.not_compilable(kind):
+        # To ask TensorFlow takes 2 ms for each type of operation.
+        if not (xla.device() == "CPU" and is_listed(kind)) and xla.not_compilable(kind):
             return _describe(kind, name)
     return None
 
