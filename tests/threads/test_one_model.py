@@ -136,6 +136,19 @@ def test_what_a_failed_first_call_has_built_is_never_used():
     assert len(layer.weights) == 1
 
 
+def test_inputs_of_other_floats_are_left_as_they_are_in_every_thread():
+    """The model passes float64 on; no call may change for another whether floats are cast."""
+    inputs = tfkit.Input((1,), dtype="float64")
+    model = tfkit.Model(inputs, tfkit.ops.cast((inputs - 1.0) * 2.0**40, "float32"))
+    x = np.array([[1 + 2.0**-40]])
+
+    def call():
+        return {float(model(x)[0, 0]) for _ in range(100)}
+
+    assert set.union(*together(*[call] * 8)) == {1.0}
+    assert model.autocast
+
+
 def test_losses_are_those_of_the_latest_call_in_the_thread():
     layer = Counted()
     layer(X)

@@ -175,11 +175,15 @@ class Layer(Copied, Stateful):
     def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arrays as tensors, floats in the compute dtype."""
         building.check_initialized(self)
-        dtype = self.input_dtype if self.autocast else None
+        dtype = self._cast_dtype()
         args = tuple([as_tensors(arg, dtype) for arg in args])
         if not self._allow_non_tensor_positional_args:
             check_tensors(args, self)
         return args, {name: as_tensors(value, dtype) for name, value in kwargs.items()}
+
+    def _cast_dtype(self) -> str | None:
+        """The dtype that floats among the arguments are cast to; `None` where they are left as they are."""
+        return self.input_dtype if self.autocast else None
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call on symbolic tensors: notes it down, and builds the layer on the way."""

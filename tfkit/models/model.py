@@ -131,15 +131,10 @@ class Model(Trainer, Layer):
         is_single = isinstance(outputs, (list, tuple)) and len(outputs) == 1
         return outputs[0] if is_single else outputs
 
-    def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Arrays as tensors; for inputs that ask for another float dtype, as the arrays have them."""
-        if self._graph is None or not self._graph.other_floats:
-            return super()._as_tensors(args, kwargs)
-        autocast, self.autocast = self.autocast, False
-        try:
-            return super()._as_tensors(args, kwargs)
-        finally:
-            self.autocast = autocast
+    def _cast_dtype(self) -> str | None:
+        """No dtype for all arguments where inputs ask for float dtypes of their own."""
+        has_own = self._graph is not None and self._graph.other_floats
+        return None if has_own else super()._cast_dtype()
 
     def _match_inputs(self, inputs: Any) -> Any:
         """Inputs in the form, dtype and number of axes that the graph's inputs have."""
