@@ -21,7 +21,7 @@ FLOORS = {
     # `saving`, `export` and `interop` work on any layer. Models stand above: `Model.save` calls them.
     3: "export interop layers saving training",
     4: "models",
-    5: "backend cli preprocessing serving utils wrappers",
+    5: "backend callbacks cli preprocessing serving utils wrappers",
     6: "__init__ __main__",
 }
 FLOOR = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()}

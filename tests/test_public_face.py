@@ -5,6 +5,7 @@ After a change that is meant, write the list again: `python tests/test_public_fa
 
 import ast
 import difflib
+import importlib
 import inspect
 import types
 from pathlib import Path
@@ -132,6 +133,15 @@ def test_names_that_keras_lacks_are_meant():
 @pytest.mark.parametrize("name", sorted({name.rpartition(".")[0] for name in COMMON} - {""}))
 def test_modules_are_modules_in_keras_too(name):
     assert isinstance(in_keras(name), types.ModuleType)
+
+
+@pytest.mark.parametrize("name", sorted({name.rpartition(".")[0] for name in COMMON} - {""}))
+def test_modules_can_be_imported_by_their_names(name):
+    """`from tfkit.callbacks import EarlyStopping` asks for more than `tfkit.callbacks` does."""
+    module = tfkit
+    for part in name.split("."):
+        module = getattr(module, part)
+    assert importlib.import_module(f"tfkit.{name}") is module
 
 
 def test_names_of_one_object_in_keras_are_names_of_one_object():

@@ -5,6 +5,7 @@ from tfkit import tensorflow_alone as _tensorflow_alone  # noqa: F401, the first
 # isort: split
 from tfkit import activations as activations
 from tfkit import backend as backend
+from tfkit import callbacks as callbacks
 from tfkit import config as config
 from tfkit import constraints as constraints
 from tfkit import datasets as datasets
@@ -43,7 +44,6 @@ from tfkit.optimizers import Optimizer as Optimizer
 from tfkit.random import SeedGenerator as SeedGenerator
 from tfkit.regularizers import Regularizer as Regularizer
 from tfkit.symbolic import KerasTensor as KerasTensor
-from tfkit.training import callbacks as callbacks
 from tfkit.variables import Variable as Variable
 from tfkit.version import __version__ as __version__
 from tfkit.version import version as version

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit
-from tfkit.training import callbacks as ours
+from tfkit import callbacks as ours
 
 
 class Optimizer:

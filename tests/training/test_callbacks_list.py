@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfkit.training.callbacks import (
+from tfkit.callbacks import (
     Callback,
     CallbackList,
     CSVLogger,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfkit.training.callbacks import CallbackList, TensorBoard
+from tfkit.callbacks import CallbackList, TensorBoard
 
 
 class Model:

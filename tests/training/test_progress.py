@@ -5,8 +5,8 @@ import types
 import pytest
 
 from tfkit import settings
+from tfkit.callbacks import CallbackList, ProgbarLogger
 from tfkit.training import progress
-from tfkit.training.callbacks import CallbackList, ProgbarLogger
 from tfkit.training.progress import Progbar
 
 BAR = "━" * 20

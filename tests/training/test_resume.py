@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
-from tfkit.training.callbacks import CallbackList
+from tfkit.callbacks import CallbackList
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(53, 4)).astype("float32")

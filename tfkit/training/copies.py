@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfkit.core import copies, tracking
-from tfkit.training.callbacks import History
+from tfkit.training.callbacks.history import History
 
 
 def state_of(model: Any) -> dict[str, Any]:

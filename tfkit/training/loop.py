@@ -13,8 +13,9 @@ import tensorflow as tf
 from tfkit import kernel_errors
 from tfkit.brief import brief
 from tfkit.frames import warn
-from tfkit.training.callbacks import BackupAndRestore, CallbackList, History
-from tfkit.training.callbacks.callback_list import make_callback_list
+from tfkit.training.callbacks.backup_and_restore import BackupAndRestore
+from tfkit.training.callbacks.callback_list import CallbackList, make_callback_list
+from tfkit.training.callbacks.history import History
 from tfkit.training.data import ArrayData, DatasetData, split_validation
 from tfkit.training.feeds import make_feed
 from tfkit.training.pace import Pace

@@ -13,7 +13,7 @@ from tfkit import forks
 from tfkit.per_thread import Lock
 from tfkit.tracebacks import shortened
 from tfkit.training import copies, loop, predict_loop
-from tfkit.training.callbacks import History
+from tfkit.training.callbacks.history import History
 from tfkit.training.data import make_arrays, pack_x_y_sample_weight
 from tfkit.training.feeds import run_arrays
 from tfkit.training.model_steps import ModelSteps
