@@ -147,12 +147,20 @@ class Variable(Operators):
 
     @property
     def trainable(self) -> bool:
-        """Whether gradients train it."""
-        return bool(super().trainable)  # type: ignore[misc]
+        """Whether training updates it; gradients with respect to it can be taken all the same."""
+        return self.made_trainable and not vars(self).get("_frozen", False)
 
     @trainable.setter
     def trainable(self, trainable: bool) -> None:
-        self._set("_trainable", bool(trainable))
+        # TensorFlow's flag stays where a weight is frozen: a tape would no longer watch the variable.
+        if trainable:
+            self._set("_trainable", True)
+        self._frozen = not trainable
+
+    @property
+    def made_trainable(self) -> bool:
+        """Whether it is of the kind that training updates, frozen or not: these come first in `weights`."""
+        return bool(super().trainable)  # type: ignore[misc]
 
     @property
     def constraint(self) -> Any:

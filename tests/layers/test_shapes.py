@@ -132,7 +132,7 @@ def test_functional_forms():
         (layers.Add(), tf.ones((2, 3)), "'add.*list of at least 1 input"),
         (layers.Add(), [tf.ones((2, 3)), tf.ones((3, 3))], r"same batch size.*\(2, 3\).*\(3, 3\)"),
         (layers.Add(), [tf.ones((2, 3)), tf.ones((2, 4))], "broadcast to one shape"),
-        (layers.Subtract(), [tf.ones((2, 3))] * 3, "list of 2 inputs"),
+        (layers.Subtract(), [tf.ones((2, 3))] * 3, "exactly 2 inputs"),
         (layers.Concatenate(1), [tf.ones((2, 3, 4)), tf.ones((2, 3, 5))], "apart from axis 1"),
         (layers.Dot(1), [tf.ones((2, 3)), tf.ones((2, 4))], "equal sizes along the axes 1"),
         (layers.Dot(0), [tf.ones((2, 3)), tf.ones((2, 3))], "axes other than the batch"),

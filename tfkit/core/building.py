@@ -222,7 +222,7 @@ def traced(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
     def forward(*args: Any, **kwargs: Any) -> Any:
         mark_as_cast(layer, (args, kwargs))
-        return layer._forward(args, kwargs)
+        return layer._forward(*layer._as_tensors(args, kwargs))
 
     return trace(forward, args, kwargs)
 

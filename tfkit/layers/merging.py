@@ -11,7 +11,7 @@ import tensorflow as tf
 from tfkit.core.layer import Layer
 from tfkit.core.typing import LayerOptions
 from tfkit.layers.checks import is_integer
-from tfkit.layers.sparse import combined, dense, is_sparse
+from tfkit.layers.sparse import combined, dense, is_sparse, with_shape
 from tfkit.masking import get_mask
 
 
@@ -29,7 +29,7 @@ def _refusal(layer: Layer, expected: str, inputs: Any) -> ValueError:
 
 
 def _check_list(layer: Layer, inputs: Any, count: int | None = None) -> None:
-    expected = f"a list of {count} inputs" if count else "a list of at least 1 input"
+    expected = f"exactly {count} inputs, in a list" if count else "a list of at least 1 input"
     if not isinstance(inputs, (list, tuple)) or not inputs or len(inputs) != (count or len(inputs)):
         raise _refusal(layer, expected, inputs)
     if len({x.shape[0] for x in inputs if x.shape.rank} - {None}) > 1:
@@ -359,7 +359,7 @@ class Concatenate(Layer):
         try:
             functools.reduce(tf.TensorShape.merge_with, map(tf.TensorShape, others))
         except ValueError:
-            wanted = f"inputs of equal shapes apart from axis {self.axis}"
+            wanted = f"inputs with matching shapes except for the concatenation axis, {self.axis}"
             raise _refusal(self, wanted, inputs) from None
         if all(map(is_sparse, inputs)):
             return tf.sparse.concat(self.axis, inputs)
@@ -441,6 +441,7 @@ class Dot(Layer):
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the products."""
         _check_list(self, inputs, 2)
+        both_sparse = all(map(is_sparse, inputs))
         inputs = [dense(x) for x in inputs]
         given = (self.axes, self.axes) if is_integer(self.axes) else self.axes
         axes = [axis % x.shape.rank for axis, x in zip(given, inputs, strict=True)]
@@ -462,7 +463,8 @@ class Dot(Layer):
         left, right = ("".join(name) for name in names)
         kept = (left + right[1:]).replace("z", "")
         product = tf.einsum(f"{left},{right}->{kept}", *inputs)
-        return product[:, tf.newaxis] if kept == "b" else product
+        product = product[:, tf.newaxis] if kept == "b" else product
+        return with_shape(tf.sparse.from_dense(product), product.shape) if both_sparse else product
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:
         """Returns no mask: the outputs have none."""

@@ -299,7 +299,8 @@ class AlphaDropout(Layer):
     of training the inputs are returned unchanged.
 
     Args:
-        rate: probability with which an entry is dropped, from 0 to below 1.
+        rate: probability with which an entry is dropped, from 0 to 1, with which all outputs are 0, the
+            limit as `rate` goes to 1.
         noise_shape: shape of the random pattern, which is broadcast to the inputs' shape; `None` in
             it stands for the size of the inputs there, 1 for an axis along which all entries share
             their fate. `None` for the inputs' shape.
@@ -351,6 +352,8 @@ class AlphaDropout(Layer):
         """Returns the inputs; while training, with entries dropped."""
         if not training or self.rate == 0:
             return inputs
+        if self.rate == 1:
+            return tf.zeros_like(inputs)
         sizes = tf.shape(inputs)
         pattern = sizes
         if self.noise_shape is not None:
