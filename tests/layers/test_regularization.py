@@ -30,6 +30,11 @@ def test_dropout_everything_and_nothing():
     inputs = tf.ones((2, 2))
     np.testing.assert_array_equal(layers.Dropout(1.0)(inputs, training=True), tf.zeros((2, 2)))
     np.testing.assert_array_equal(layers.Dropout(0)(inputs, training=True), inputs)
+    dropped = layers.AlphaDropout(1.0)
+    np.testing.assert_array_equal(dropped(inputs, training=True), tf.zeros((2, 2)))
+    np.testing.assert_array_equal(dropped(inputs), inputs)
+    nearly = layers.AlphaDropout(1 - 1e-9)(inputs, training=True)  # Which is on the way there.
+    np.testing.assert_allclose(nearly, tf.zeros((2, 2)), atol=1e-4)
 
 
 def test_activity_regularization_is_per_sample():

@@ -101,9 +101,9 @@ def _extended(layer: Any, base: type) -> dict[str, Any]:
     builtin = next((cls for cls in type(layer).__mro__ if registry.is_builtin(cls)), base)
     for name, parameter in inspect.signature(builtin).parameters.items():
         named = parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-        if named and name not in (*_OF_EVERY_LAYER, "activity_regularizer", "autocast"):
-            if _keeps(layer, name, base):
-                _add(config, name, getattr(layer, name), layer, builtin=True, required=False)
+        own = named and name not in (*_OF_EVERY_LAYER, "activity_regularizer", "autocast")
+        if own and _keeps(layer, name, base):
+            _add(config, name, getattr(layer, name), layer, builtin=True, required=False)
     if layer.activity_regularizer is not None:
         value = layer.activity_regularizer
         _add(config, "activity_regularizer", value, layer, builtin=True, required=False)

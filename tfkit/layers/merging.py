@@ -359,8 +359,11 @@ class Concatenate(Layer):
         try:
             functools.reduce(tf.TensorShape.merge_with, map(tf.TensorShape, others))
         except ValueError:
-            wanted = f"inputs with matching shapes except for the concatenation axis, {self.axis}"
-            raise _refusal(self, wanted, inputs) from None
+            raise ValueError(
+                f"Layer '{self.path}' (of type {type(self).__name__}) requires inputs with matching shapes "
+                f"except for the concatenation axis, {self.axis}. Received: shapes "
+                f"{[tuple(x.shape) for x in inputs]}"
+            ) from None
         if all(map(is_sparse, inputs)):
             return tf.sparse.concat(self.axis, inputs)
         return tf.concat([dense(x) for x in inputs], self.axis)

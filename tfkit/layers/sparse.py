@@ -63,7 +63,9 @@ def product(x: tf.SparseTensor, kernel: Any) -> tf.Tensor:
             size = tf.stack([tf.size(used, tf.int64), x.dense_shape[0]])
             indices = tf.stack([tf.cast(places, tf.int64), rows], axis=1)
             by_row = tf.sparse.sparse_dense_matmul(tf.SparseTensor(indices, values, size), upstream)
-            of_values = tf.reduce_sum(tf.gather(upstream, rows) * tf.gather(kernel, columns), axis=-1)
+            of_values = tf.reduce_sum(
+                tf.gather(upstream, rows) * tf.gather(kernel, columns), axis=-1
+            )
             return of_values, tf.IndexedSlices(by_row, used, tf.shape(kernel, tf.int64))
 
         return tf.sparse.sparse_dense_matmul(x.with_values(values), kernel), gradients
