@@ -134,6 +134,8 @@ def test_softmax_leaves_masked_entries_out():
     inputs = tf.constant([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
     mask = tf.constant([[True, False, True], [False, False, False]])
     np.testing.assert_allclose(layer(inputs, mask=mask), oracle(inputs, mask=mask), rtol=1e-6)
+    of_integers = tf.cast(mask, "int64")
+    np.testing.assert_array_equal(layer(inputs, mask=of_integers), layer(inputs, mask=mask))
 
 
 def test_a_wrapper_builds_and_tracks_the_layer_inside():

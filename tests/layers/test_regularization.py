@@ -53,6 +53,18 @@ def test_activity_regularization_is_per_sample():
         (lambda: layers.GaussianNoise(-1), "`stddev` of layer GaussianNoise.*stddev=-1"),
         (lambda: layers.GaussianDropout(1.0), "`rate`.*below 1"),
         (lambda: layers.SpatialDropout1D(0.5)(tf.ones((2, 2))), "expected ndim=3, found ndim=2"),
+        *(
+            (
+                lambda make=make: make(0.5)(tf.ones((2, 2), "int32"), training=True),
+                "float dtype. Received: int32",
+            )
+            for make in (
+                layers.Dropout,
+                layers.GaussianDropout,
+                layers.GaussianNoise,
+                layers.AlphaDropout,
+            )
+        ),
     ],
 )
 def test_bad_values_are_refused(make, message):

@@ -223,3 +223,25 @@ def test_area_interpolation_is_that_of_keras():
         keras.layers.UpSampling2D((2, 3), interpolation="area")(images),
         rtol=1e-6,
     )
+
+
+@pytest.mark.parametrize("dtypes", [("int64", "float32"), ("bool", "uint8"), ("int32", "uint8")])
+@pytest.mark.parametrize("make", [*MERGES, lambda where: where.Dot(1)])
+def test_inputs_of_several_dtypes_meet_in_that_of_keras(make, dtypes):
+    layer, oracle = (
+        getattr(where, make)() if isinstance(make, str) else make(where)
+        for where in (layers, keras.layers)
+    )
+    inputs = [tf.cast(x, dtype) for x, dtype in zip([[[1, 2]], [[3, 4]]], dtypes, strict=True)]
+    ours, theirs = layer(inputs), oracle(inputs)
+    assert ours.dtype == theirs.dtype
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_mean_of_integers_is_a_float():
+    steps = tf.constant([[[1], [2], [4], [7]]])
+    for mask in (None, tf.constant([[True, True, False, False]])):
+        ours = layers.GlobalAveragePooling1D()(steps, mask=mask)
+        theirs = keras.layers.GlobalAveragePooling1D()(tf.cast(steps, "float32"), mask=mask)
+        assert ours.dtype == tf.float32
+        np.testing.assert_array_equal(ours, theirs)

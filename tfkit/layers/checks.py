@@ -96,3 +96,16 @@ def as_floats(layer: Any, inputs: Any) -> Any:
             "Turn strings into numbers first."
         )
     return tf.cast(inputs, layer.compute_dtype)
+
+
+def check_floats(layer: Any, inputs: Any) -> None:
+    """Refuses inputs that are no floats, and that a layer is to scale or to add noise to.
+
+    Raises:
+        ValueError: that names the layer and the dtype.
+    """
+    if not inputs.dtype.is_floating:
+        raise ValueError(
+            f"Layer '{layer.path}' (of type {type(layer).__name__}) draws floats while it trains. Expected "
+            f"inputs of a float dtype. Received: {inputs.dtype.name}. Cast them: `ops.cast(x, 'float32')`."
+        )

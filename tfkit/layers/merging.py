@@ -13,6 +13,7 @@ from tfkit.core.typing import LayerOptions
 from tfkit.layers.checks import is_integer
 from tfkit.layers.sparse import combined, dense, is_sparse, with_shape
 from tfkit.masking import get_mask
+from tfkit.ops.promotion import promote
 
 
 def _refusal(layer: Layer, expected: str, inputs: Any) -> ValueError:
@@ -74,6 +75,7 @@ class Merge(Layer):
         except ValueError:
             raise _refusal(self, "inputs whose shapes broadcast to one shape", inputs) from None
         masks = [_mask(x) for x in inputs]
+        inputs = promote(*inputs)
         if any(map(is_sparse, inputs)):
             if self._combines_sparse(inputs, masks):
                 return combined(lambda entries: self._merge(entries, masks), inputs)
@@ -364,8 +366,9 @@ class Concatenate(Layer):
                 f"except for the concatenation axis, {self.axis}. Received: shapes "
                 f"{[tuple(x.shape) for x in inputs]}"
             ) from None
+        inputs = promote(*inputs)
         if all(map(is_sparse, inputs)):
-            return tf.sparse.concat(self.axis, inputs)
+            return tf.sparse.concat(self.axis, list(inputs))
         return tf.concat([dense(x) for x in inputs], self.axis)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
@@ -445,7 +448,7 @@ class Dot(Layer):
         """Returns the products."""
         _check_list(self, inputs, 2)
         both_sparse = all(map(is_sparse, inputs))
-        inputs = [dense(x) for x in inputs]
+        inputs = promote(*map(dense, inputs))
         given = (self.axes, self.axes) if is_integer(self.axes) else self.axes
         axes = [axis % x.shape.rank for axis, x in zip(given, inputs, strict=True)]
         sizes = [x.shape[axis] for axis, x in zip(axes, inputs, strict=True)]
@@ -465,7 +468,10 @@ class Dot(Layer):
             name[axis] = "z"
         left, right = ("".join(name) for name in names)
         kept = (left + right[1:]).replace("z", "")
-        product = tf.einsum(f"{left},{right}->{kept}", *inputs)
+        dtype = inputs[0].dtype
+        if dtype.is_bool or (dtype.is_integer and dtype.size < 4):
+            inputs = [tf.cast(x, "int32") for x in inputs]  # TensorFlow has no products of these.
+        product = tf.cast(tf.einsum(f"{left},{right}->{kept}", *inputs), dtype)
         product = product[:, tf.newaxis] if kept == "b" else product
         return with_shape(tf.sparse.from_dense(product), product.shape) if both_sparse else product
 

@@ -11,7 +11,7 @@ from tfkit import random, regularizers
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
 from tfkit.core.typing import LayerOptions, RegularizedOptions
-from tfkit.layers.checks import check, check_rate, is_integer
+from tfkit.layers.checks import check, check_floats, check_rate, is_integer
 from tfkit.settings import standardize_data_format
 
 
@@ -83,6 +83,7 @@ class Dropout(Layer):
         """Returns the inputs; while training, with entries dropped."""
         if not training or self.rate == 0:
             return inputs
+        check_floats(self, inputs)
         pattern = self._pattern(inputs)
         return random.dropout(inputs, self.rate, noise_shape=pattern, seed=self.seed_generator)
 
@@ -229,6 +230,7 @@ class GaussianNoise(Layer):
         """Returns the inputs; while training, with noise."""
         if not training or self.stddev == 0:
             return inputs
+        check_floats(self, inputs)
         return inputs + random.normal(
             tf.shape(inputs), 0.0, self.stddev, inputs.dtype, seed=self.seed_generator
         )
@@ -286,6 +288,7 @@ class GaussianDropout(Layer):
         """Returns the inputs; while training, with noise."""
         if not training or self.rate == 0:
             return inputs
+        check_floats(self, inputs)
         stddev = math.sqrt(self.rate / (1.0 - self.rate))
         return inputs * random.normal(
             tf.shape(inputs), 1.0, stddev, inputs.dtype, seed=self.seed_generator
@@ -352,6 +355,7 @@ class AlphaDropout(Layer):
         """Returns the inputs; while training, with entries dropped."""
         if not training or self.rate == 0:
             return inputs
+        check_floats(self, inputs)
         if self.rate == 1:
             return tf.zeros_like(inputs)
         sizes = tf.shape(inputs)
