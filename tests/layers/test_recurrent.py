@@ -339,3 +339,15 @@ def test_a_mask_reaches_the_layer_that_is_distributed():
 
     layer = layers.TimeDistributed(Masked())
     np.testing.assert_array_equal(layer(X, mask=MASK), X * MASK[:, :, None])
+
+
+@pytest.mark.parametrize("unroll", [False, True])
+def test_a_cell_that_changes_the_shape_of_its_states_is_refused(unroll):
+    class Grows(layers.Layer):
+        state_size = 4
+
+        def call(self, x, states):
+            return x + states, x + states  # `states` is a list of one.
+
+    with pytest.raises(ValueError, match=r"Expected: \[\(3, 4\)\]. Received: \[\(1, 3, 4\)\]"):
+        layers.RNN(Grows(), unroll=unroll)(X)
