@@ -28,7 +28,9 @@ class SavedVariable:
     def __init__(self, variable: tf.Variable) -> None:
         self.value = variable.numpy()
         self.dtype = variable.dtype.name
-        self.trainable = variable.trainable
+        # That of a copy: a frozen weight can be trained again.
+        self.trainable = getattr(variable, "made_trainable", variable.trainable)
+        self.frozen = self.trainable and not variable.trainable
         self.aggregation = _AGGREGATIONS.get(variable.aggregation, "none")
         self.synchronization = variable.synchronization.value
         self.labels = {name: getattr(variable, name) for name in _LABELS if hasattr(variable, name)}
@@ -51,6 +53,8 @@ class SavedVariable:
             )
             for name, value in self.labels.items():
                 setattr(self._made, name, value)
+            if self.frozen:
+                self._made.trainable = False
         return self._made
 
 

@@ -188,15 +188,24 @@ def _placeholder(leaf: Any) -> Any:
     if leaf.sparse:
         value = tf.compat.v1.sparse_placeholder(leaf.dtype, leaf.shape)
     elif leaf.ragged:
-        ragged_rank = sum(size is None for size in leaf.shape[1:]) or 1
-        value = tf.compat.v1.ragged.placeholder(
-            leaf.dtype, ragged_rank, leaf.shape[1 + ragged_rank :]
-        )
+        value = _ragged_placeholder(leaf)
     else:
         value = tf.compat.v1.placeholder(leaf.dtype, leaf.shape)
     mask = masking.get_mask(leaf)
     if mask is not None:
         masking.set_mask(value, _placeholder(mask))
+    return value
+
+
+def _ragged_placeholder(leaf: KerasTensor) -> tf.RaggedTensor:
+    """A placeholder with as many ragged axes as sizes are unknown, and the size of the batch if it is not."""
+    ragged_rank = sum(size is None for size in leaf.shape[1:]) or 1
+    sizes = leaf.shape[1 + ragged_rank :]
+    value = tf.compat.v1.placeholder(leaf.dtype, (None, *sizes))
+    rows = None if leaf.shape[0] is None else leaf.shape[0] + 1
+    for axis in reversed(range(ragged_rank)):
+        splits = tf.compat.v1.placeholder(tf.int64, (None if axis else rows,))
+        value = tf.RaggedTensor.from_row_splits(value, splits, validate=False)
     return value
 
 

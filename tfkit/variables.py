@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.eager import tape  # As in 2.21.
 from tensorflow.python.ops.resource_variable_ops import write_object_proto_for_resource_variable
 
 from tfkit import budget
@@ -69,6 +70,7 @@ class Variable(Operators):
     label: str
     regularizer: Any = None
     overwrite_with_gradient = False
+    _frozen = False
     # Gives the bookkeeping of the layer whose traces have read the settings of its weight.
     owner: Callable[[], Any] | None = None
 
@@ -147,12 +149,20 @@ class Variable(Operators):
 
     @property
     def trainable(self) -> bool:
-        """Whether gradients train it."""
-        return bool(super().trainable)  # type: ignore[misc]
+        """Whether training updates it; gradients with respect to it can be taken all the same."""
+        return self.made_trainable and not self._frozen
 
     @trainable.setter
     def trainable(self, trainable: bool) -> None:
-        self._set("_trainable", bool(trainable))
+        # TensorFlow's own flag says for good whether tapes watch the variable.
+        if trainable:
+            self._set("_trainable", True)
+        self._frozen = not trainable
+
+    @property
+    def made_trainable(self) -> bool:
+        """Whether it is of the kind that training updates, frozen or not: these come first in `weights`."""
+        return bool(super().trainable)  # type: ignore[misc]
 
     @property
     def constraint(self) -> Any:
@@ -162,6 +172,25 @@ class Variable(Operators):
     @constraint.setter
     def constraint(self, constraint: Any) -> None:
         self._set("_constraint", constraint)
+
+    def _watch(self) -> None:
+        # TensorFlow's methods that read a variable ask for `trainable`, and tell no tape if it is false.
+        if self.made_trainable and not self.trainable:
+            tape.variable_accessed(self)
+
+    def _read_variable_op(self, *args: Any, **kwargs: Any) -> tf.Tensor:
+        self._watch()
+        return super()._read_variable_op(*args, **kwargs)  # type: ignore[misc]
+
+    def sparse_read(self, *args: Any, **kwargs: Any) -> tf.Tensor:
+        """The rows at given indices."""
+        self._watch()
+        return super().sparse_read(*args, **kwargs)  # type: ignore[misc]
+
+    def gather_nd(self, *args: Any, **kwargs: Any) -> tf.Tensor:
+        """The slices at given indices."""
+        self._watch()
+        return super().gather_nd(*args, **kwargs)  # type: ignore[misc]
 
     def _set(self, attribute: str, value: Any) -> None:
         for variable in getattr(self, "_values", (self,)):

@@ -258,6 +258,57 @@ def test_trainable_reaches_the_layers_inside():
     assert len(model.trainable_weights) == 4
 
 
+def frozen_and_not(library):
+    """Which weights of a layer, and of one inside it, say that they are trained, as layers are frozen."""
+
+    class Inner(library.layers.Layer):
+        def build(self, input_shape):
+            self.count = self.add_weight(name="count", trainable=False)
+            self.kernel = self.add_weight(shape=(2, 2), name="kernel")
+            self.bias = self.add_weight(shape=(2,), name="bias")
+
+        def call(self, x):
+            return x @ self.kernel + self.bias
+
+    class Outer(Inner):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            self.inner = Inner()
+
+        def build(self, input_shape):
+            super().build(input_shape)
+            self.inner.build(input_shape)
+
+    def seen(layer):
+        flags = [(weight.name, weight.trainable) for weight in layer.weights]
+        return flags, [weight.name for weight in layer.trainable_weights]
+
+    layer, made_frozen = Outer(), Outer(trainable=False)
+    stages = []
+    for each in (layer, made_frozen):
+        each.build((None, 2))
+        stages.append(seen(each))
+        each.inner.trainable = False
+        stages.append(seen(each))
+        each.trainable = False
+        stages.append(seen(each))
+        each.trainable = True
+        stages.append(seen(each))
+        each.bias.trainable = False
+        stages.append(seen(each))
+    x = tf.ones((3, 2))
+    with (
+        tf.GradientTape() as tape
+    ):  # A frozen weight still has gradients, for whoever asks for them.
+        loss = tf.reduce_sum(layer(x))
+    bias = layer.bias if library is tfkit else layer.bias.value
+    return stages, tape.gradient(loss, bias).numpy().tolist()
+
+
+def test_weights_know_whether_their_layer_is_frozen():
+    assert frozen_and_not(tfkit) == frozen_and_not(keras)
+
+
 @pytest.mark.parametrize(
     ("action", "error", "match"),
     [
@@ -311,6 +362,75 @@ def test_an_argument_that_cannot_be_saved_is_named():
 
     with pytest.raises(TypeError, match="`thing`"):
         Holder(object()).get_config()
+
+
+def of_overrides(library):
+    """Configurations of layers whose `get_config` starts from that of their base class."""
+    layers = library.layers
+
+    class Own(layers.Layer):
+        def __init__(self, units=3, **kwargs):
+            super().__init__(**kwargs)
+            self.units = units
+
+        def get_config(self):
+            return dict(units=self.units, **super().get_config())
+
+    class Wide(layers.Dense):
+        def __init__(self, factor, units=2, **kwargs):
+            super().__init__(units * factor, **kwargs)
+
+        def get_config(self):
+            return dict(factor=1, **super().get_config())
+
+    class Words(layers.Embedding):
+        def __init__(self, *sizes, scale, **kwargs):
+            super().__init__(*sizes, **kwargs)
+            self.scale = scale
+
+        def get_config(self):
+            return dict(scale=self.scale, **super().get_config())
+
+    class Steps(layers.LSTM):
+        def get_config(self):
+            config = super().get_config()
+            config["units"] = 5
+            return config
+
+    class Around(layers.Wrapper):
+        def __init__(self, layer, power=1, **kwargs):
+            super().__init__(layer, **kwargs)
+
+        def get_config(self):
+            return dict(power=2, **super().get_config())
+
+    class Whole(library.Model):
+        def __init__(self, depth=2):
+            super().__init__()
+
+        def get_config(self):
+            return dict(depth=4, **super().get_config())
+
+    built = Words(3, 4, scale=2)
+    built.build()
+    made = [
+        Own(4),
+        Own(4, activity_regularizer="l2"),
+        Wide(3),
+        built,
+        Steps(2),
+        Around(layers.Dense(2)),
+        Whole(3),
+    ]
+    configs = [each.get_config() for each in made]
+    for each, config in zip(made[:-1], configs, strict=False):
+        type(each).from_config(dict(config))
+    beside = {"activity_regularizer", "quantization_config"}  # tfkit leaves out what is None.
+    return [sorted(config.keys() - beside) for config in configs], configs[2]["units"]
+
+
+def test_an_override_of_get_config_starts_from_what_keras_gives_it():
+    assert of_overrides(tfkit) == of_overrides(keras)
 
 
 def test_checkpoints_find_members_in_containers(tmp_path):

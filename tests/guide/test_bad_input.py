@@ -286,7 +286,7 @@ CALLS = {
     ),
     "Concatenate of other sizes": (
         lambda: alone(layers.Concatenate), call([ones(2, 3, 2), ones(2, 4, 3)]), ValueError,
-        "'it' (of type Concatenate)", "apart from axis -1", "(2, 4, 3)",
+        "'it' (of type Concatenate)", "except for the concatenation axis, -1", "(2, 4, 3)",
     ),
     "Dot of other sizes": (
         lambda: alone(layers.Dot, axes=1), call([ones(2, 3), ones(2, 4)]), ValueError,

@@ -1,5 +1,7 @@
 """Dense, Embedding, Masking, Activation, Wrapper, EinsumDense: seeds, masks, and what they refuse."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
@@ -132,6 +134,8 @@ def test_softmax_leaves_masked_entries_out():
     inputs = tf.constant([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
     mask = tf.constant([[True, False, True], [False, False, False]])
     np.testing.assert_allclose(layer(inputs, mask=mask), oracle(inputs, mask=mask), rtol=1e-6)
+    of_integers = tf.cast(mask, "int64")
+    np.testing.assert_array_equal(layer(inputs, mask=of_integers), layer(inputs, mask=mask))
 
 
 def test_a_wrapper_builds_and_tracks_the_layer_inside():
@@ -158,3 +162,68 @@ def test_a_mask_larger_than_the_inputs_of_softmax_is_refused(shape, message):
     inputs = np.arange(6.0, dtype="float32").reshape(2, 3)
     mask = np.array([1.0, 0.0, 1.0])
     np.testing.assert_allclose(layer(inputs, mask=mask), oracle(inputs, mask=mask), rtol=1e-6)
+
+
+def test_a_sparse_product_has_the_gradients_of_the_dense_one():
+    layer, rng = layers.Dense(4), np.random.default_rng(0)
+    dense = rng.normal(size=(5, 6)).astype("float32") * (rng.uniform(size=(5, 6)) > 0.7)
+    dense[:, 2] = 0
+    entries = tf.sparse.from_dense(dense)
+    layer(entries)
+
+    def gradients(x, values):
+        with tf.GradientTape() as outer:
+            with tf.GradientTape() as tape:
+                tape.watch(values)
+                loss = tf.reduce_sum(layer(x) ** 3)
+            first = tape.gradient(loss, [layer.kernel, values])
+            penalty = tf.reduce_sum(tf.convert_to_tensor(first[0]) ** 2)
+        return first, outer.gradient(penalty, layer.kernel)
+
+    (kernel, values), second = gradients(entries, entries.values)
+    x = tf.constant(dense)
+    (whole, all_values), expected = gradients(x, x)
+    used = np.flatnonzero(dense.any(axis=0))
+    assert isinstance(kernel, tf.IndexedSlices)
+    assert sorted(kernel.indices.numpy()) == used.tolist()
+    np.testing.assert_allclose(tf.convert_to_tensor(kernel), whole, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(values, tf.gather_nd(all_values, entries.indices), rtol=1e-5)
+    np.testing.assert_allclose(tf.convert_to_tensor(second), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_cast_of_mixed_precision_is_no_step_of_a_functional_model(sparse):
+    entry = tfkit.Input((6,), sparse=sparse)
+    hidden = layers.Dense(3, dtype="mixed_bfloat16")(entry)
+    model = tfkit.Model(entry, layers.Dense(2)(hidden))
+    assert [hidden.dtype, model.output.dtype] == ["bfloat16", "float32"]
+    assert [type(layer).__name__ for layer in model.layers] == ["InputLayer", "Dense", "Dense"]
+    again = tfkit.Model.from_config(model.get_config())
+    again.set_weights(model.get_weights())
+    x = np.eye(6, dtype="float32")
+    x = tf.sparse.from_dense(x) if sparse else x
+    np.testing.assert_array_equal(again(x), model(x))
+
+
+def test_numbers_of_numpy_are_numbers():
+    n, x = np.int64, tf.ones((2, 4, 6))
+    made = [
+        layers.Embedding(n(2), n(3)),
+        layers.Conv1D(n(2), n(3), strides=n(1)),
+        layers.Reshape(np.array([3, 8])),
+        layers.EinsumDense("abc,cd->abd", (None, n(3))),
+        layers.BatchNormalization(axis=n(1)),
+        layers.RNN([layers.LSTMCell(n(2)), layers.GRUCell(n(3))]),
+        layers.Dropout(np.float32(0.5)),
+    ]
+    for layer in made:
+        config = layer.get_config()
+        json.dumps(config)
+        assert type(layer).from_config(config)(x).shape == layer(x).shape
+
+
+def test_an_embedding_of_ragged_ids_keeps_a_known_batch_size():
+    outputs = layers.Embedding(5, 4)(tfkit.KerasTensor((2, None), "int32", ragged=True))
+    assert (outputs.shape, outputs.ragged) == ((2, None, 4), True)
+    deep = layers.Embedding(5, 4)(tfkit.KerasTensor((None, None, None, 3), "int32", ragged=True))
+    assert deep.shape == (None, None, None, 3, 4)

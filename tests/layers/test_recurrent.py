@@ -187,11 +187,12 @@ def test_a_smaller_batch_is_not_spread_over_the_kept_states():
     for _ in range(3):
         kept(X)
     before = [state.numpy() for state in kept.states]
-    with pytest.raises(
-        (ValueError, tf.errors.InvalidArgumentError)
-    ):  # The latter once it is compiled.
-        kept(X[:1])
-    np.testing.assert_array_equal(before, [state.numpy() for state in kept.states])
+    entry = tfkit.Input(batch_shape=X.shape)
+    model = tfkit.Model(entry, kept(entry))
+    for call in (kept, kept, model, model):  # The second of each would run a trace for any batch.
+        with pytest.raises(ValueError, match=r"Expected batch size: 3.*\(1, 5, 4\)"):
+            call(X[:1])
+        np.testing.assert_array_equal(before, [state.numpy() for state in kept.states])
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -338,3 +339,15 @@ def test_a_mask_reaches_the_layer_that_is_distributed():
 
     layer = layers.TimeDistributed(Masked())
     np.testing.assert_array_equal(layer(X, mask=MASK), X * MASK[:, :, None])
+
+
+@pytest.mark.parametrize("unroll", [False, True])
+def test_a_cell_that_changes_the_shape_of_its_states_is_refused(unroll):
+    class Grows(layers.Layer):
+        state_size = 4
+
+        def call(self, x, states):
+            return x + states, x + states  # `states` is a list of one.
+
+    with pytest.raises(ValueError, match=r"Expected: \[\(3, 4\)\]. Received: \[\(1, 3, 4\)\]"):
+        layers.RNN(Grows(), unroll=unroll)(X)

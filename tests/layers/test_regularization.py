@@ -30,6 +30,11 @@ def test_dropout_everything_and_nothing():
     inputs = tf.ones((2, 2))
     np.testing.assert_array_equal(layers.Dropout(1.0)(inputs, training=True), tf.zeros((2, 2)))
     np.testing.assert_array_equal(layers.Dropout(0)(inputs, training=True), inputs)
+    dropped = layers.AlphaDropout(1.0)
+    np.testing.assert_array_equal(dropped(inputs, training=True), tf.zeros((2, 2)))
+    np.testing.assert_array_equal(dropped(inputs), inputs)
+    nearly = layers.AlphaDropout(1 - 1e-9)(inputs, training=True)  # Which is on the way there.
+    np.testing.assert_allclose(nearly, tf.zeros((2, 2)), atol=1e-4)
 
 
 def test_activity_regularization_is_per_sample():
@@ -48,6 +53,18 @@ def test_activity_regularization_is_per_sample():
         (lambda: layers.GaussianNoise(-1), "`stddev` of layer GaussianNoise.*stddev=-1"),
         (lambda: layers.GaussianDropout(1.0), "`rate`.*below 1"),
         (lambda: layers.SpatialDropout1D(0.5)(tf.ones((2, 2))), "expected ndim=3, found ndim=2"),
+        *(
+            (
+                lambda make=make: make(0.5)(tf.ones((2, 2), "int32"), training=True),
+                "float dtype. Received: int32",
+            )
+            for make in (
+                layers.Dropout,
+                layers.GaussianDropout,
+                layers.GaussianNoise,
+                layers.AlphaDropout,
+            )
+        ),
     ],
 )
 def test_bad_values_are_refused(make, message):

@@ -132,8 +132,12 @@ def test_functional_forms():
         (layers.Add(), tf.ones((2, 3)), "'add.*list of at least 1 input"),
         (layers.Add(), [tf.ones((2, 3)), tf.ones((3, 3))], r"same batch size.*\(2, 3\).*\(3, 3\)"),
         (layers.Add(), [tf.ones((2, 3)), tf.ones((2, 4))], "broadcast to one shape"),
-        (layers.Subtract(), [tf.ones((2, 3))] * 3, "list of 2 inputs"),
-        (layers.Concatenate(1), [tf.ones((2, 3, 4)), tf.ones((2, 3, 5))], "apart from axis 1"),
+        (layers.Subtract(), [tf.ones((2, 3))] * 3, "exactly 2 inputs"),
+        (
+            layers.Concatenate(1),
+            [tf.ones((2, 3, 4)), tf.ones((2, 3, 5))],
+            "except for the concatenation axis, 1",
+        ),
         (layers.Dot(1), [tf.ones((2, 3)), tf.ones((2, 4))], "equal sizes along the axes 1"),
         (layers.Dot(0), [tf.ones((2, 3)), tf.ones((2, 3))], "axes other than the batch"),
         (layers.Reshape((4,)), tf.ones((2, 3)), r"\(3,\), 3 entries.*target_shape=\(4,\)"),
@@ -199,3 +203,45 @@ def test_reshape_of_unknown_sizes_computes():
     traced = tf.function(lambda x: layer(x), input_signature=[tf.TensorSpec([None, None, 4])])
     assert traced(tf.ones((3, 5, 4))).shape == (3, 10, 2)
     assert traced(tf.ones((0, 5, 4))).shape == (0, 10, 2)
+
+
+def test_the_product_of_two_sparse_inputs_is_sparse():
+    dense = [tf.sparse.to_dense(each) for each in SPARSE]
+    layer = layers.Dot(1)
+    outputs = layer(SPARSE)
+    np.testing.assert_allclose(tf.sparse.to_dense(outputs), keras.layers.Dot(1)(dense))
+    entries = [tfkit.Input((3,), sparse=True) for _ in SPARSE]
+    symbolic = layer(entries)
+    assert (symbolic.sparse, symbolic.shape) == (True, (None, 1))
+    assert not layer([entries[0], tfkit.Input((3,))]).sparse
+
+
+def test_area_interpolation_is_that_of_keras():
+    images = tf.reshape(tf.range(6.0), (1, 2, 3, 1))
+    np.testing.assert_allclose(
+        layers.UpSampling2D((2, 3), interpolation="area")(images),
+        keras.layers.UpSampling2D((2, 3), interpolation="area")(images),
+        rtol=1e-6,
+    )
+
+
+@pytest.mark.parametrize("dtypes", [("int64", "float32"), ("bool", "uint8"), ("int32", "uint8")])
+@pytest.mark.parametrize("make", [*MERGES, lambda where: where.Dot(1)])
+def test_inputs_of_several_dtypes_meet_in_that_of_keras(make, dtypes):
+    layer, oracle = (
+        getattr(where, make)() if isinstance(make, str) else make(where)
+        for where in (layers, keras.layers)
+    )
+    inputs = [tf.cast(x, dtype) for x, dtype in zip([[[1, 2]], [[3, 4]]], dtypes, strict=True)]
+    ours, theirs = layer(inputs), oracle(inputs)
+    assert ours.dtype == theirs.dtype
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_mean_of_integers_is_a_float():
+    steps = tf.constant([[[1], [2], [4], [7]]])
+    for mask in (None, tf.constant([[True, True, False, False]])):
+        ours = layers.GlobalAveragePooling1D()(steps, mask=mask)
+        theirs = keras.layers.GlobalAveragePooling1D()(tf.cast(steps, "float32"), mask=mask)
+        assert ours.dtype == tf.float32
+        np.testing.assert_array_equal(ours, theirs)

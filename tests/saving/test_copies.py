@@ -247,6 +247,11 @@ def test_layers(copied):
     mixed = keras.layers.Dense(3, dtype="mixed_bfloat16")
     mixed(X)
     np.testing.assert_array_equal(copied(mixed)(X), mixed(X))
+    mixed.trainable = False
+    frozen = copied(mixed)
+    assert [weight.trainable for weight in frozen.weights] == [False, False]
+    frozen.trainable = True
+    assert len(frozen.trainable_weights) == 2
 
 
 class Stored(keras.layers.Layer):

@@ -154,7 +154,11 @@ class CallArguments:
 
 
 def as_tensors(value: Any, compute_dtype: str | None) -> Any:
-    """`value` with arrays as tensors, and float tensors in `compute_dtype`; masks stay attached."""
+    """`value` with arrays as tensors, and float tensors in `compute_dtype`; masks stay attached.
+
+    Symbolic tensors stay as they are: a cast would be a step of its own in a functional model. The
+    layer casts in the trace, and whenever the model calls it.
+    """
     if isinstance(value, tf.Tensor):
         if compute_dtype is None or not value.dtype.is_floating or value.dtype == compute_dtype:
             return value
@@ -164,11 +168,16 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
         return cast
     if nests.is_nested(value):
         return nests.mapped(lambda item: as_tensors(item, compute_dtype), value)
-    if isinstance(value, (tf.SparseTensor, tf.RaggedTensor, tf.Variable, KerasTensor)):
+    if isinstance(value, KerasTensor):
+        return value
+    if isinstance(value, (tf.SparseTensor, tf.RaggedTensor, tf.Variable)):
         is_float = tf.as_dtype(value.dtype).is_floating
         if compute_dtype is None or not is_float or value.dtype == compute_dtype:
             return value
-        return tf.cast(value, compute_dtype)
+        cast = tf.cast(value, compute_dtype)
+        if isinstance(value, tf.SparseTensor):
+            cast.set_shape(value.shape)  # In a trace, the cast forgets it.
+        return cast
     if hasattr(value, "__array__") and not isinstance(value, type):
         tensor = as_tensors(tf.convert_to_tensor(value), compute_dtype)
         if given_dtype(tensor) == tf.float64 != tensor.dtype:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tfkit import nests, serialization
@@ -222,7 +223,7 @@ def traced(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
     def forward(*args: Any, **kwargs: Any) -> Any:
         mark_as_cast(layer, (args, kwargs))
-        return layer._forward(args, kwargs)
+        return layer._forward(*layer._as_tensors(args, kwargs))
 
     return trace(forward, args, kwargs)
 
@@ -313,7 +314,7 @@ def symbolic_from_shapes(shapes: Any, dtype: str) -> Any:
 def is_shape(value: Any) -> bool:
     """Whether `value` is one shape, and not a nest of shapes."""
     return isinstance(value, (list, tuple, tf.TensorShape)) and all(
-        size is None or isinstance(size, int) for size in value
+        size is None or isinstance(size, (int, np.integer)) for size in value
     )
 
 

@@ -97,10 +97,7 @@ class InputLayer(Layer):
         self.built = True
 
     def call(self) -> None:
-        """An input is fed, never computed."""
-        raise ValueError(
-            f"Input '{self.name}' is given its value by the model and cannot be called."
-        )
+        """Computes nothing: the model gives an input its value."""
 
     @property
     def dtype(self) -> str:

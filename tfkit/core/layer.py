@@ -258,7 +258,7 @@ class Layer(Copied, Stateful):
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Computes the outputs from tensors. Subclasses override it."""
         raise NotImplementedError(
-            f"Layer {type(self).__name__} does not have a `call()` method implemented. Define "
+            f"Layer {type(self).__name__} does not have a `call` method implemented. Define "
             "`def call(self, inputs): ...`."
         )
 
@@ -338,6 +338,8 @@ class Layer(Copied, Stateful):
         weight.path = f"{self.path}/{name}"
         weight.owner = weakref.ref(self._tfkit)
         self._tfkit.weights.append(weight)
+        if trainable and not self._trainable:
+            weight.trainable = False
         return weight
 
     def add_loss(self, loss: Any) -> None:
@@ -442,12 +444,12 @@ class Layer(Copied, Stateful):
         """Returns the constructor's arguments as data, recorded when the layer was made.
 
         An override that starts from `super().get_config()` gets the name, `trainable` and `dtype`, and
-        the recorded arguments.
+        the arguments of the built-in class that it extends; it adds those of its own.
 
         Raises:
             TypeError: that names the argument that cannot be saved.
         """
-        return layer_config(self, overridden=type(self).get_config is not Layer.get_config)
+        return layer_config(self, Layer)
 
     @classmethod
     @shortened

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import budget, masking
+from tfkit import budget, dtypes, masking, nests
 from tfkit.core import building, tracking
 from tfkit.core.arguments import shapes_of
 from tfkit.frames import warn
@@ -20,6 +20,7 @@ def of_call(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     a subclass defines it.
     """
     if _defines(layer, "compute_output_spec"):
+        args, kwargs = nests.mapped(lambda leaf: _in_input_dtype(layer, leaf), (args, kwargs))
         return layer.compute_output_spec(*args, **kwargs)
     outputs = building.traced(layer, args, kwargs)
     if _defines(layer, "compute_output_shape"):
@@ -70,6 +71,18 @@ def build_by_trace(layer: Any, input_shape: Any) -> None:
 def _defines(layer: Any, method: str) -> bool:
     """Whether a subclass of `Layer` has replaced a method."""
     return getattr(type(layer), method).__module__ != "tfkit.core.layer"
+
+
+def _in_input_dtype(layer: Any, value: Any) -> Any:
+    """Symbolic floats in the dtype to which the layer casts its inputs, with their masks."""
+    if nests.is_nested(value):
+        return nests.mapped(lambda item: _in_input_dtype(layer, item), value)
+    is_float = isinstance(value, KerasTensor) and dtypes.is_float(value.dtype)
+    if not is_float or not layer.autocast or value.dtype == layer.input_dtype:
+        return value
+    cast = KerasTensor(value.shape, layer.input_dtype, value.sparse, value.ragged)
+    masking.set_mask(cast, masking.get_mask(value))
+    return cast
 
 
 def _declared(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -14,6 +14,7 @@ from tfkit.core.state import LayerState
 from tfkit.core.weights import assign_all, load_own
 from tfkit.metrics import Metric
 from tfkit.tracebacks import shortened
+from tfkit.variables import Variable
 
 # TensorFlow has no types: below a base class of any type every attribute would be there.
 if TYPE_CHECKING:
@@ -162,6 +163,9 @@ class Stateful(_Module):
     @trainable.setter
     def trainable(self, value: bool) -> None:
         self._trainable = bool(value)
+        for weight in tracking.own_weights(self):
+            if isinstance(weight, Variable) and weight.made_trainable:
+                weight.trainable = value
         for layer in tracking.sublayers(self):
             layer.trainable = value
 

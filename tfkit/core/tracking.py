@@ -155,7 +155,12 @@ def own_weights(layer: Any) -> list[tf.Variable]:
     for _, member in layer._members():
         if isinstance(member, tf.Variable):
             found.setdefault(id(member), member)
-    return sorted(found.values(), key=lambda weight: not weight.trainable)
+    return sorted(found.values(), key=lambda weight: not made_trainable(weight))
+
+
+def made_trainable(weight: tf.Variable) -> bool:
+    """Whether a weight is of the kind that training updates, though its layer may be frozen."""
+    return bool(getattr(weight, "made_trainable", weight.trainable))
 
 
 def named_weights(layer: Any, prefix: str = "") -> dict[str, tf.Variable]:

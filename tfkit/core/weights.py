@@ -61,9 +61,9 @@ def check_may_add(layer: Any, name: str) -> None:
     calling = frame is not None and frame.layer is layer
     if not state.builds and (state.locked or calling):
         raise ValueError(
-            f"You cannot add weight '{name}' to layer '{layer.path}' (of type {type(layer).__name__}) "
-            f"{'inside its `call()`' if calling else 'once it is built'}. Make all weights in "
-            "`__init__()` or `build()`."
+            f"You cannot add new elements of state to layer '{layer.path}' (of type "
+            f"{type(layer).__name__}) {'inside its `call()`' if calling else 'once it is built'}. Received: "
+            f"weight '{name}'. Make all weights in `__init__()` or `build()`."
         )
 
 

@@ -200,7 +200,7 @@ def _signature(value: Any, known: set[int], any_width: bool) -> Any:
     if id(value) in known:
         return ()
     if isinstance(value, tf.Variable):
-        return (_dtype(value, any_width), tuple(value.shape), value.trainable)
+        return (_dtype(value, any_width), tuple(value.shape), tracking.made_trainable(value))
     if isinstance(value, Layer):
         return tuple((_dtype(weight, any_width), tuple(weight.shape)) for weight in value.weights)
     if isinstance(value, (list, tuple, dict)):

@@ -298,7 +298,7 @@ class Softmax(Layer):
         mask = tf.convert_to_tensor(mask)
         self._check_mask(inputs.shape, mask.shape)
         if mask.dtype != tf.bool:
-            mask = mask > 0.5
+            mask = mask > 0.5 if mask.dtype.is_floating else mask != 0
         # Not minus infinity: an entirely masked row would become NaN, in gradients too.
         lowest = -3e4 if inputs.dtype == tf.float16 else -1e9
         outputs = self._softmax(tf.where(mask, inputs, tf.cast(lowest, inputs.dtype)))

@@ -142,13 +142,13 @@ class Attention(Layer):
         holds = isinstance(inputs, (list, tuple)) and len(inputs) in (2, 3)
         if not holds or any(isinstance(each, (int, type(None))) for each in inputs):
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) must be called on a list: "
-                f"[query, value] or [query, value, key]. Received: inputs={inputs!r}"
+                f"Layer '{self.path}' (of type {type(self).__name__}) must be called on a list "
+                f"of length 2 or 3: [query, value] or [query, value, key]. Received: inputs={inputs!r}"
             )
         if mask is not None and (not isinstance(mask, (list, tuple)) or len(mask) not in (2, 3)):
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) takes a list of masks: "
-                f"[query_mask, value_mask]. Received: mask={mask!r}"
+                f"Layer '{self.path}' (of type {type(self).__name__}) takes a list of 2 or 3 "
+                f"masks: [query_mask, value_mask]. Received: mask={mask!r}"
             )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
@@ -356,8 +356,8 @@ class MultiHeadAttention(Layer):
         key_shape = value_shape if key_shape is None else key_shape
         if tuple(value_shape[1:-1]) != tuple(key_shape[1:-1]):
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) takes keys and values of equal "
-                "shapes apart from the features. Received: "
+                f"Layer '{self.path}' (of type {type(self).__name__}) takes keys and values whose "
+                "shapes must be equal apart from the features. Received: "
                 f"value_shape={tuple(value_shape)}, key_shape={tuple(key_shape)}"
             )
         key_heads, value_heads = (self.num_heads, self.key_dim), (self.num_heads, self.value_dim)

@@ -31,8 +31,8 @@ def check_positive_integer(layer: Any, **arguments: Any) -> None:
 def check_rate(layer: Any, **arguments: Any) -> None:
     """Refuses everything but numbers from 0 to 1."""
     for name, value in arguments.items():
-        holds = isinstance(value, (int, float)) and 0 <= value <= 1
-        check(layer, holds, name, "a number from 0 to 1", value)
+        is_number = isinstance(value, (int, float, np.integer, np.floating))
+        check(layer, is_number and 0 <= float(value) <= 1, name, "a number from 0 to 1", value)
 
 
 def check_absent(layer: Any, **arguments: Any) -> None:
@@ -42,8 +42,8 @@ def check_absent(layer: Any, **arguments: Any) -> None:
 
 
 def is_integer(value: Any) -> bool:
-    """Returns whether `value` is a Python integer, and no boolean."""
-    return isinstance(value, int) and not isinstance(value, bool)
+    """Returns whether `value` is an integer, Python's or NumPy's, and no boolean."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def standardize_pair(layer: Any, argument: str, value: Any, minimum: int = 1) -> tuple[int, int]:
@@ -96,3 +96,16 @@ def as_floats(layer: Any, inputs: Any) -> Any:
             "Turn strings into numbers first."
         )
     return tf.cast(inputs, layer.compute_dtype)
+
+
+def check_floats(layer: Any, inputs: Any) -> None:
+    """Refuses inputs that are no floats, and that a layer is to scale or to add noise to.
+
+    Raises:
+        ValueError: that names the layer and the dtype.
+    """
+    if not inputs.dtype.is_floating:
+        raise ValueError(
+            f"Layer '{layer.path}' (of type {type(layer).__name__}) draws floats while it trains. Expected "
+            f"inputs of a float dtype. Received: {inputs.dtype.name}. Cast them: `ops.cast(x, 'float32')`."
+        )

@@ -10,6 +10,7 @@ from tfkit import activations, constraints, initializers, regularizers
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
 from tfkit.core.typing import RegularizedOptions
+from tfkit.layers import sparse
 from tfkit.layers.checks import as_floats, check_absent, check_positive_integer
 
 
@@ -128,8 +129,7 @@ class Dense(Layer):
         """Returns the outputs for `inputs`, a tensor or a sparse tensor of rank 2."""
         inputs = as_floats(self, inputs)
         if isinstance(inputs, tf.SparseTensor):
-            outputs = tf.sparse.sparse_dense_matmul(inputs, self.kernel)
-            outputs = tf.ensure_shape(outputs, [inputs.shape[0], self.units])
+            outputs = sparse.product(inputs, self.kernel)
         elif inputs.shape.rank == 2:
             outputs = tf.matmul(inputs, self.kernel)
         else:

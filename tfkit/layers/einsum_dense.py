@@ -99,7 +99,8 @@ class EinsumDense(Layer):
         super().__init__(**kwargs)
         self.equation = equation
         single = is_integer(output_shape)
-        self.partial_output_shape = (output_shape,) if single else tuple(output_shape)
+        sizes = (output_shape,) if single else output_shape
+        self.partial_output_shape = tuple(None if size is None else int(size) for size in sizes)
         self.activation = activations.get(activation)
         self.bias_axes = bias_axes
         self.kernel_initializer = initializers.get(kernel_initializer)

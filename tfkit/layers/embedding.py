@@ -122,6 +122,6 @@ class Embedding(Layer):
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, without `weights`: these are state."""
         config = super().get_config()
-        config.pop("weights")
+        config.pop("weights", None)
         config["activity_regularizer"] = regularizers.serialize(self.activity_regularizer)
         return config

@@ -11,8 +11,9 @@ import tensorflow as tf
 from tfkit.core.layer import Layer
 from tfkit.core.typing import LayerOptions
 from tfkit.layers.checks import is_integer
-from tfkit.layers.sparse import combined, dense, is_sparse
+from tfkit.layers.sparse import combined, dense, is_sparse, with_shape
 from tfkit.masking import get_mask
+from tfkit.ops.promotion import promote
 
 
 def _refusal(layer: Layer, expected: str, inputs: Any) -> ValueError:
@@ -29,7 +30,7 @@ def _refusal(layer: Layer, expected: str, inputs: Any) -> ValueError:
 
 
 def _check_list(layer: Layer, inputs: Any, count: int | None = None) -> None:
-    expected = f"a list of {count} inputs" if count else "a list of at least 1 input"
+    expected = f"exactly {count} inputs, in a list" if count else "a list of at least 1 input"
     if not isinstance(inputs, (list, tuple)) or not inputs or len(inputs) != (count or len(inputs)):
         raise _refusal(layer, expected, inputs)
     if len({x.shape[0] for x in inputs if x.shape.rank} - {None}) > 1:
@@ -74,6 +75,7 @@ class Merge(Layer):
         except ValueError:
             raise _refusal(self, "inputs whose shapes broadcast to one shape", inputs) from None
         masks = [_mask(x) for x in inputs]
+        inputs = promote(*inputs)
         if any(map(is_sparse, inputs)):
             if self._combines_sparse(inputs, masks):
                 return combined(lambda entries: self._merge(entries, masks), inputs)
@@ -359,10 +361,14 @@ class Concatenate(Layer):
         try:
             functools.reduce(tf.TensorShape.merge_with, map(tf.TensorShape, others))
         except ValueError:
-            wanted = f"inputs of equal shapes apart from axis {self.axis}"
-            raise _refusal(self, wanted, inputs) from None
+            raise ValueError(
+                f"Layer '{self.path}' (of type {type(self).__name__}) requires inputs with matching shapes "
+                f"except for the concatenation axis, {self.axis}. Received: shapes "
+                f"{[tuple(x.shape) for x in inputs]}"
+            ) from None
+        inputs = promote(*inputs)
         if all(map(is_sparse, inputs)):
-            return tf.sparse.concat(self.axis, inputs)
+            return tf.sparse.concat(self.axis, list(inputs))
         return tf.concat([dense(x) for x in inputs], self.axis)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
@@ -441,7 +447,8 @@ class Dot(Layer):
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the products."""
         _check_list(self, inputs, 2)
-        inputs = [dense(x) for x in inputs]
+        both_sparse = all(map(is_sparse, inputs))
+        inputs = promote(*map(dense, inputs))
         given = (self.axes, self.axes) if is_integer(self.axes) else self.axes
         axes = [axis % x.shape.rank for axis, x in zip(given, inputs, strict=True)]
         sizes = [x.shape[axis] for axis, x in zip(axes, inputs, strict=True)]
@@ -461,8 +468,12 @@ class Dot(Layer):
             name[axis] = "z"
         left, right = ("".join(name) for name in names)
         kept = (left + right[1:]).replace("z", "")
-        product = tf.einsum(f"{left},{right}->{kept}", *inputs)
-        return product[:, tf.newaxis] if kept == "b" else product
+        dtype = inputs[0].dtype
+        if dtype.is_bool or (dtype.is_integer and dtype.size < 4):
+            inputs = [tf.cast(x, "int32") for x in inputs]  # TensorFlow has no products of these.
+        product = tf.cast(tf.einsum(f"{left},{right}->{kept}", *inputs), dtype)
+        product = product[:, tf.newaxis] if kept == "b" else product
+        return with_shape(tf.sparse.from_dense(product), product.shape) if both_sparse else product
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:
         """Returns no mask: the outputs have none."""

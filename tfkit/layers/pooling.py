@@ -9,7 +9,7 @@ import tensorflow as tf
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
 from tfkit.core.typing import LayerOptions, NamedOptions
-from tfkit.layers.checks import check
+from tfkit.layers.checks import as_floats, check
 from tfkit.layers.convolution import sizes
 from tfkit.ops.convolution import channels_last, layout, over_windows
 from tfkit.settings import standardize_data_format
@@ -334,7 +334,7 @@ class _GlobalAverage(_GlobalPooling):
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the mean of each channel."""
-        return tf.reduce_mean(inputs, self._axes, self.keepdims)
+        return tf.reduce_mean(as_floats(self, inputs), self._axes, self.keepdims)
 
 
 class GlobalMaxPooling1D(_GlobalMax):
@@ -469,6 +469,7 @@ class GlobalAveragePooling1D(_GlobalAverage):
         """Returns the mean of each channel."""
         if mask is None:
             return super().call(inputs)
+        inputs = as_floats(self, inputs)
         weights = tf.expand_dims(tf.cast(mask, inputs.dtype), 2 if self._axes == [1] else 1)
         total = tf.reduce_sum(inputs * weights, self._axes, self.keepdims)
         return total / tf.reduce_sum(weights, self._axes, self.keepdims)

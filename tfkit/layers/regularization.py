@@ -11,7 +11,7 @@ from tfkit import random, regularizers
 from tfkit.core.input_spec import InputSpec
 from tfkit.core.layer import Layer
 from tfkit.core.typing import LayerOptions, RegularizedOptions
-from tfkit.layers.checks import check, check_rate, is_integer
+from tfkit.layers.checks import check, check_floats, check_rate, is_integer
 from tfkit.settings import standardize_data_format
 
 
@@ -83,6 +83,7 @@ class Dropout(Layer):
         """Returns the inputs; while training, with entries dropped."""
         if not training or self.rate == 0:
             return inputs
+        check_floats(self, inputs)
         pattern = self._pattern(inputs)
         return random.dropout(inputs, self.rate, noise_shape=pattern, seed=self.seed_generator)
 
@@ -229,6 +230,7 @@ class GaussianNoise(Layer):
         """Returns the inputs; while training, with noise."""
         if not training or self.stddev == 0:
             return inputs
+        check_floats(self, inputs)
         return inputs + random.normal(
             tf.shape(inputs), 0.0, self.stddev, inputs.dtype, seed=self.seed_generator
         )
@@ -286,6 +288,7 @@ class GaussianDropout(Layer):
         """Returns the inputs; while training, with noise."""
         if not training or self.rate == 0:
             return inputs
+        check_floats(self, inputs)
         stddev = math.sqrt(self.rate / (1.0 - self.rate))
         return inputs * random.normal(
             tf.shape(inputs), 1.0, stddev, inputs.dtype, seed=self.seed_generator
@@ -299,7 +302,8 @@ class AlphaDropout(Layer):
     of training the inputs are returned unchanged.
 
     Args:
-        rate: probability with which an entry is dropped, from 0 to below 1.
+        rate: probability with which an entry is dropped, from 0 to 1, with which all outputs are 0, the
+            limit as `rate` goes to 1.
         noise_shape: shape of the random pattern, which is broadcast to the inputs' shape; `None` in
             it stands for the size of the inputs there, 1 for an axis along which all entries share
             their fate. `None` for the inputs' shape.
@@ -351,6 +355,9 @@ class AlphaDropout(Layer):
         """Returns the inputs; while training, with entries dropped."""
         if not training or self.rate == 0:
             return inputs
+        check_floats(self, inputs)
+        if self.rate == 1:
+            return tf.zeros_like(inputs)
         sizes = tf.shape(inputs)
         pattern = sizes
         if self.noise_shape is not None:

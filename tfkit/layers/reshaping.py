@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Unpack
 
+import numpy as np
 import tensorflow as tf
 
 from tfkit.core.input_spec import InputSpec
@@ -82,7 +83,7 @@ class Reshape(Layer):
     _built_at_once = True
 
     def __init__(self, target_shape: Any, **kwargs: Unpack[LayerOptions]) -> None:
-        holds = isinstance(target_shape, (list, tuple, tf.TensorShape))
+        holds = isinstance(target_shape, (list, tuple, tf.TensorShape, np.ndarray))
         sizes = tuple(-1 if size is None else size for size in target_shape) if holds else ()
         holds = holds and all(is_integer(size) and (size >= 0 or size == -1) for size in sizes)
         holds = holds and sizes.count(-1) <= 1

@@ -13,7 +13,7 @@ from tfkit.layers.checks import check, check_positive_integer, is_integer, stand
 from tfkit.settings import standardize_data_format
 from tfkit.tensorflow_faults import resize
 
-_INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5")
+_INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5", "area")
 
 
 def _pairs(layer: Layer, argument: str, value: Any) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -252,8 +252,8 @@ class UpSampling2D(Layer):
             both. Default: `(2, 2)`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        interpolation: `"nearest"`, which repeats rows and columns, `"bilinear"`, `"bicubic"`,
-            `"lanczos3"` or `"lanczos5"`. Default: `"nearest"`.
+        interpolation: `"nearest"`, which repeats rows and columns, as does `"area"`; `"bilinear"`,
+            `"bicubic"`, `"lanczos3"` or `"lanczos5"`. Default: `"nearest"`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
@@ -293,7 +293,7 @@ class UpSampling2D(Layer):
         """Returns the inputs, enlarged."""
         first = self.data_format == "channels_first"
         images = tf.transpose(inputs, [0, 2, 3, 1]) if first else inputs
-        if self.interpolation == "nearest":
+        if self.interpolation in ("nearest", "area"):  # One and the same for whole factors.
             images = tf.repeat(tf.repeat(images, self.size[0], axis=1), self.size[1], axis=2)
         else:
             images = self._interpolated(images)

@@ -41,3 +41,33 @@ def with_shape(x: tf.SparseTensor, shape: Any) -> tf.SparseTensor:
     """`x`, known to have the static `shape`."""
     x.set_shape(shape)
     return x
+
+
+def product(x: tf.SparseTensor, kernel: Any) -> tf.Tensor:
+    """`x @ kernel`, with a gradient of the kernel that holds the rows that `x` has entries for, no others.
+
+    Args:
+        x: sparse matrix.
+        kernel: matrix, with as many rows as `x` has columns.
+
+    Returns:
+        A matrix.
+    """
+    shape = [x.shape[0], kernel.shape[1]]
+
+    @tf.custom_gradient
+    def multiply(values: tf.Tensor, kernel: tf.Tensor) -> Any:
+        def gradients(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.IndexedSlices]:
+            rows, columns = tf.unstack(x.indices, axis=1)
+            used, places = tf.unique(columns)
+            size = tf.stack([tf.size(used, tf.int64), x.dense_shape[0]])
+            indices = tf.stack([tf.cast(places, tf.int64), rows], axis=1)
+            by_row = tf.sparse.sparse_dense_matmul(tf.SparseTensor(indices, values, size), upstream)
+            of_values = tf.reduce_sum(
+                tf.gather(upstream, rows) * tf.gather(kernel, columns), axis=-1
+            )
+            return of_values, tf.IndexedSlices(by_row, used, tf.shape(kernel, tf.int64))
+
+        return tf.sparse.sparse_dense_matmul(x.with_values(values), kernel), gradients
+
+    return tf.ensure_shape(multiply(x.values, tf.convert_to_tensor(kernel)), shape)

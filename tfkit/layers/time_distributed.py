@@ -83,9 +83,9 @@ class TimeDistributed(Wrapper):
         shape = tf.TensorShape(mask.shape)
         if shape.rank < 2 or not shape[:2].is_compatible_with(static):
             raise ValueError(
-                f"Layer '{self.path}' (TimeDistributed) expects a mask of shape `(batch, steps, ...)` "
-                f"for inputs that start with {tuple(static)}. Received a mask of shape "
-                f"{tuple(mask.shape)}"
+                f"The `mask` passed to the `TimeDistributed` layer has a shape {tuple(mask.shape)} that does "
+                f"not fit the inputs of layer '{self.path}'. Expected a mask of shape "
+                f"`(batch, steps, ...)`, which starts with {tuple(static)}"
             )
 
 

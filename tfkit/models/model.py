@@ -118,7 +118,7 @@ class Model(Trainer, Layer):
                 return self.call(inputs, mask=mask)
         if self._graph is None:
             raise NotImplementedError(
-                f"Model {type(self).__name__} does not have a `call()` method implemented. Define "
+                f"Model {type(self).__name__} does not have a `call` method implemented. Define "
                 "`def call(self, inputs): ...`, or pass `inputs` and `outputs`."
             )
         if mask is not None:

@@ -53,6 +53,7 @@ def run_cell(
     # The first step tells the shape and the dtype of outputs; its value is not used.
     first_output, first_states = step(inputs[0], states)
     output, flat = tf.zeros_like(first_output), tf.nest.flatten(states)
+    _check_states(flat, tf.nest.flatten(first_states))
     if unroll:
         outputs = []
         for time in range(inputs.shape[0]):
@@ -86,6 +87,23 @@ def run_cell(
     )
     result = collected[0].stack() if all_outputs else output
     return result, tf.nest.pack_sequence_as(states, list(flat))
+
+
+def _check_states(before: list[tf.Tensor], after: list[tf.Tensor]) -> None:
+    """Refuses a cell whose next states have other shapes than those that it was given.
+
+    Raises:
+        ValueError: that shows both.
+    """
+    shapes = [[tuple(state.shape) for state in states] for states in (before, after)]
+    fits = len(before) == len(after) and all(
+        old.shape.is_compatible_with(new.shape) for old, new in zip(before, after, strict=True)
+    )
+    if not fits:
+        raise ValueError(
+            "A cell returns its next states in the shapes of the states that it is given. "
+            f"Expected: {shapes[0]}. Received: {shapes[1]}. The states come as a list, a single one as well."
+        )
 
 
 class Gates(Protocol):

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfkit import budget, recomputation
 from tfkit.core.layer import Layer
+from tfkit.core.state import current_watch
 from tfkit.layers.recurrent.cell import (
     bound_step,
     build_cell,
@@ -208,7 +209,11 @@ class RNN(Layer):
                 f"of {len(states)}: {given}"
             )
         rows = tf.nest.flatten(states)[0].shape[0]
-        if self.stateful and sequences.shape[0] not in (None, rows):
+        watch, batch_size = current_watch(), sequences.shape[0]
+        # Only `fit` and the like may run a trace for any batch. A direct call that got another size than
+        # the first runs as plain Python where its trace is refused, and that knows the size.
+        any_batch = batch_size is None and (watch is None or not watch.frozen)
+        if self.stateful and batch_size != rows and not any_batch:
             raise ValueError(
                 f"Layer '{self.path}' is stateful: each batch has as many samples as the first one. "
                 f"Expected batch size: {rows}. Received inputs of shape "

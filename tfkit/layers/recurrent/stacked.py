@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.layers.checks import is_integer
 from tfkit.layers.recurrent.cell import (
     Cell,
     bound_step,
@@ -67,7 +68,7 @@ class StackedRNNCells(Cell):
         states = [initial_state_of(cell, batch_size, self.compute_dtype) for cell in self.cells]
         return [
             state[0]
-            if isinstance(cell.state_size, int) and not hasattr(cell, "get_initial_state")
+            if is_integer(cell.state_size) and not hasattr(cell, "get_initial_state")
             else state
             for cell, state in zip(self.cells, states, strict=True)
         ]
