@@ -66,7 +66,7 @@ def moving_average(average: tf.Tensor, value: Any, beta: Any) -> tf.Tensor:
 
 
 def clip_by_global_norm(gradients: Sequence[Any], clip_norm: float) -> list[Any]:
-    """Returns all gradients, dense, scaled so that the norm of all of them together is at most `clip_norm`."""
+    """Returns the gradients, dense, scaled so that the norm of all together is at most `clip_norm`."""
     values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients]
     norm = tf.sqrt(tf.add_n([tf.cast(tf.reduce_sum(tf.square(x)), tf.float32) for x in values]))
     scale = clip_norm / tf.maximum(norm, clip_norm)
