@@ -485,3 +485,9 @@ def test_identifiers():
     found = optimizers.get({"class_name": "adam", "config": {"learning_rate": 0.5}})
     assert float(found.learning_rate) == 0.5
     assert optimizers.SGD(name="my sgd: 1").name == "my sgd: 1"
+
+
+@pytest.mark.parametrize("module", [optimizers, keras.optimizers])
+def test_decay_is_told_to_have_no_effect(module):
+    with pytest.warns(UserWarning, match="`decay`"):
+        assert "decay" not in module.SGD(0.1, decay=1e-6).get_config()
