@@ -278,7 +278,6 @@ EVERYDAY: dict[str, str] = {
         "mlp().save_weights('d.weights.h5')\nkeras.models.load_model('d.weights.h5')  # here"
     ),
     "save of a model that is a dict": "keras.models.save_model({'a': 1}, 'm.keras')  # here",
-    "clone_model of a layer": "keras.models.clone_model(keras.layers.Dense(2))  # here",
     # Ops and utilities
     "a mixed policy that is not there": "keras.mixed_precision.set_global_policy('mixed_float8')  # here",
     "ops.where of three shapes": "keras.ops.where(x > 0, x, np.zeros((3, 3)))  # here",
