@@ -35,7 +35,22 @@ def test_further_names_are_the_same_objects():
 
 
 @pytest.mark.parametrize(
-    "dtype", ["float32", "bfloat16", "int32", "uint8", "bool", "string", "complex64", float, None]
+    "dtype",
+    [
+        "float32",
+        "bfloat16",
+        "int32",
+        "uint8",
+        "bool",
+        "string",
+        "complex64",
+        float,
+        int,
+        "int",
+        bool,
+        str,
+        None,
+    ],
 )
 def test_kinds_of_dtypes_are_those_of_keras(dtype):
     assert tfkit.backend.is_float_dtype(dtype) == keras.backend.is_float_dtype(dtype)

@@ -118,6 +118,7 @@ def dtype_policy() -> DTypePolicy:
     return _global_policy.get() or DTypePolicy(settings.floatx())
 
 
+@shortened
 def set_dtype_policy(policy: str | DTypePolicy) -> None:
     """Sets the policy of all layers that are made from now on without a `dtype` argument.
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 from tfkit import settings
 from tfkit.names import did_you_mean
 
-_PYTHON_TYPES = {bool: "bool", int: "int32", str: "string"}
+_PYTHON_TYPES = {bool: "bool", int: "int64", str: "string"}
 FLOAT_DTYPES = frozenset(("bfloat16", "float16", "float32", "float64"))
 INTEGER_DTYPES = frozenset(
     ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -22,7 +22,7 @@ _NAMES = (*NUMBER_DTYPES, "string")
 def standardize_dtype(dtype: Any) -> str:
     """The name of a dtype given as a string, a Python type, a NumPy or a TensorFlow dtype.
 
-    `None` and `float` stand for the default float type.
+    `None` and `float` stand for the default float type, `int` for int64.
 
     Raises:
         ValueError: when `dtype` names no dtype.
@@ -32,7 +32,7 @@ def standardize_dtype(dtype: Any) -> str:
     if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
         return _PYTHON_TYPES[dtype]
     if isinstance(dtype, str):  # To TensorFlow, `tf.float32 == "float"`.
-        dtype = {"int": "int32", "float": settings.floatx()}.get(dtype, dtype)
+        dtype = {"int": "int64", "float": settings.floatx()}.get(dtype, dtype)
     try:
         if isinstance(dtype, int):  # TensorFlow has a number for each dtype.
             raise TypeError

@@ -207,6 +207,7 @@ class Variable(Operators):
 
         Raises:
             ValueError: for a value of another shape.
+            TypeError: for text where numbers are, and the other way round.
         """
         return super().assign(_assignable(self, value), *args, **kwargs)  # type: ignore[misc]
 
@@ -257,6 +258,11 @@ def _assignable(variable: Any, value: Any, broadcast: bool = False) -> Any:
             if value.dtype.kind in "biuf":
                 value = value.astype(dtype.as_numpy_dtype, copy=False)
     value = tf.convert_to_tensor(value)
+    if (value.dtype == tf.string) != (dtype == tf.string):
+        raise TypeError(
+            f"Variable '{variable.path}' has dtype {dtype.name}. "
+            f"Received: a value of dtype {value.dtype.name}"
+        )
     if value.dtype != dtype:
         value = tf.cast(value, dtype)
     shape = variable.shape

@@ -107,6 +107,11 @@ class ForgetfulWithWeight(layers.Layer):
         self.w = self.add_weight(shape=(3,))
 
 
+class ForgetfulModel(keras.Model):
+    def __init__(self):
+        self.units = 3
+
+
 class BuildsFromOther(layers.Layer):
     def build(self, key_shape, value_shape):
         self.w = self.add_weight(shape=(3,))
@@ -314,7 +319,26 @@ TRAINING = {
         compiled, fit(X, Y, validation_data=(X, ones(3, 2))), ValueError, "x: 4, y: 3",
     ),
     "features of x": (compiled, fit(ones(4, 5), Y), ValueError, "'model/hidden'", "value 4", "(None, 5)"),
-    "rank of x": (compiled, fit(ones(4), Y), ValueError, "'model/hidden'", "min_ndim=2", "ndim=1"),
+    "rank of x": (compiled, fit(ones(4), Y), ValueError, "input 'x'", "(None, 4)", "shape (None,)"),
+    "an axis too many": (
+        compiled, fit(ones(4, 3, 4), Y), ValueError, "input 'x'", "(None, 4)", "(None, 3, 4)", "batch",
+    ),
+    "x and y in a tuple": (compiled, fit((X, Y)), ValueError, "'model'", "1 input(s)", "2 in", "fit(x, y)"),
+    "y as a list of strings": (compiled, fit(X, ["a"] * 4), ValueError, "`y`", "str in a list", "array(y)"),
+    "y as a set": (compiled, fit(X, {1.0}), ValueError, "`y`", "a Python set.", "sorted(y)"),
+    "epochs=2.5": (compiled, fit(X, Y, epochs=2.5), TypeError, "`epochs`", "integer", "epochs=2.5", "float"),
+    "epochs=None": (compiled, fit(X, Y, epochs=None), TypeError, "`epochs`", "NoneType"),
+    "epochs='2'": (compiled, fit(X, Y, epochs="2"), TypeError, "`epochs`", "epochs='2'", "str"),
+    "batch_size=4.0": (compiled, fit(X, Y, batch_size=4.0), TypeError, "`batch_size`", "4.0"),
+    "steps_per_epoch=1.0": (compiled, fit(X, Y, steps_per_epoch=1.0), TypeError, "`steps_per_epoch`"),
+    "steps=1.5": (compiled, lambda m: m.evaluate(X, Y, steps=1.5), TypeError, "`steps`", "1.5"),
+    "batch_size='4'": (compiled, lambda m: m.predict(X, batch_size="4"), TypeError, "`batch_size`", "'4'"),
+    "validation_freq=1.5": (
+        compiled, fit(X, Y, validation_data=(X, Y), validation_freq=1.5), ValueError, "list of epochs", "1.5",
+    ),
+    "validation_split='0.2'": (
+        compiled, fit(X, Y, validation_split="0.2"), TypeError, "`validation_split`", "'0.2'", "str",
+    ),
     "strings as x": (compiled, fit(STRINGS, Y), ValueError, "'x'", "float32", "string", "dtype='string'"),
     "strings as y": (compiled, fit(X, STRINGS[:, :2]), ValueError, "loss", "string", "one-hot"),
     "shape of y": (compiled, fit(X, ones(4, 3)), ValueError, "same shape", "(None, 3)", "(None, 2)"),
@@ -402,6 +426,13 @@ MODELS = {
         "'model/conv'", "min_ndim=4",
     ),
     "an Input on top": (sequential, lambda m: m.add(keras.Input((3,))), ValueError, "'model'", "Input"),
+    "what a layer returns on top": (
+        sequential, lambda m: m.add(layers.Dense(2)(keras.Input((2,)))), ValueError, "Input(...)", "a layer",
+    ),
+    "text for a weight": (
+        compiled, lambda m: m.layers[0].bias.assign("zeros"), TypeError,
+        "model/hidden/bias", "float32", "string",
+    ),
     "no layer": (sequential, lambda m: m.add(3), ValueError, "`Layer`", "3 (of type int)"),
     "the same name twice": (
         sequential, lambda m: m.add(layers.Dense(2, name="out")), ValueError, "unique", "'out'",
@@ -435,6 +466,14 @@ MAKING = {
     "weight before super().__init__()": (
         ForgetfulWithWeight, RuntimeError, "'ForgetfulWithWeight'", "super().__init__()",
     ),
+    "compile without super().__init__()": (
+        lambda: ForgetfulModel().compile("sgd"), RuntimeError, "'ForgetfulModel'", "super().__init__()",
+    ),
+    "a configuration with an unknown key": (
+        lambda: Encoder.from_config({"name": "e", "width": 3}), TypeError, "Encoder.from_config()", "'width'",
+        "get_config()",
+    ),
+    "lr": (lambda: keras.optimizers.Adam(lr=0.1), ValueError, "Adam", "'lr': 0.1", "called `learning_rate`"),
     "weight of unknown size": (
         lambda: alone(layers.Dense, 2).add_weight(shape=(None, 2), name="w"), ValueError,
         "'w'", "'it'", "(None, 2)", "Input(shape=...)",
@@ -497,6 +536,7 @@ FILES = {
     "no file": (
         lambda _, folder: keras.models.load_model(folder / "none.h5"), FileNotFoundError, "none.h5",
     ),
+    "a folder": (lambda _, folder: keras.models.load_model(folder), FileNotFoundError, "is a folder"),
     "no folder": (lambda m, folder: m.save(folder / "no" / "m.h5"), FileNotFoundError, "folder", "m.h5"),
     "another suffix": (lambda m, folder: m.save(folder / "m.foo"), ValueError, "m.foo", "ends in", ".h5"),
     "another suffix of weights": (

@@ -186,6 +186,14 @@ class Own(tfkit.Model):
         super().__init__(x, tfkit.layers.Dense(units)(x))
 
 
+@pytest.mark.parametrize("package", [keras, tfkit])
+def test_a_layer_is_cloned_too(package):
+    layer = package.layers.Dense(3, name="scores")
+    clone = package.models.clone_model(layer)
+    assert (clone.units, clone.name) == (3, "scores")
+    assert clone is not layer
+
+
 def test_clones_are_compiled_as_the_model_is():
     x = tfkit.Input((2,))
     sequential = tfkit.Sequential([x, tfkit.layers.Dense(2)])

@@ -111,6 +111,19 @@ def test_a_subclassed_model_before_and_after_its_first_call():
     assert cells(summary(model))[1][0] == f" Total params: 664 ({(256 + 600 * 8) / 1024:.2f} KB)"
 
 
+def test_layers_that_only_were_built_have_shapes():
+    def build(framework):
+        model = framework.Model(name="model")
+        model.width = framework.layers.Dense(4, name="width")
+        model.width.build((None, 2))
+        model.other = framework.layers.Dense(4, name="other")
+        model.built = True
+        return cells(summary(model))[0]
+
+    assert build(tfkit) == build(keras)
+    assert build(tfkit)[1][1] == "(None, 4)"
+
+
 def test_functions_have_rows():
     inputs = tfkit.Input((3,), name="i")
     model = tfkit.Model(inputs, tfkit.ops.relu(tfkit.layers.Dense(2, name="d")(inputs)) + 1.0)

@@ -140,6 +140,9 @@ def test_large_updates_are_compiled_and_the_same(monkeypatch):
         ("SGD", {"clipnorm": 0.5}),
         ("SGD", {"global_clipnorm": 0.5}),
         ("Adam", {}),
+        ("Adam", {"global_clipnorm": 0.5}),
+        ("Adagrad", {"global_clipnorm": 0.5}),
+        ("SGD", {"gradient_accumulation_steps": 2, "weight_decay": 0.1}),
         ("Adam", {"amsgrad": True, "clipvalue": 0.2}),
         ("Adam", {"gradient_accumulation_steps": 2}),
         ("RMSprop", {"centered": True, "momentum": 0.5, "epsilon": 1e-2}),
@@ -482,3 +485,9 @@ def test_identifiers():
     found = optimizers.get({"class_name": "adam", "config": {"learning_rate": 0.5}})
     assert float(found.learning_rate) == 0.5
     assert optimizers.SGD(name="my sgd: 1").name == "my sgd: 1"
+
+
+@pytest.mark.parametrize("module", [optimizers, keras.optimizers])
+def test_decay_is_told_to_have_no_effect(module):
+    with pytest.warns(UserWarning, match="`decay`"):
+        assert "decay" not in module.SGD(0.1, decay=1e-6).get_config()

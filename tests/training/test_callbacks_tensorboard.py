@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfkit.callbacks import CallbackList, TensorBoard
+from tfkit.callbacks import CallbackList, LambdaCallback, TensorBoard
 
 
 class Model:
@@ -221,3 +221,22 @@ def test_profile_of_the_first_batch_writes_files(tmp_path):
 def test_arguments_are_checked(options, message):
     with pytest.raises(ValueError, match=message):
         TensorBoard(**options)
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_tensors_are_fetched_where_another_callback_reads_them(reads, tmp_path, monkeypatch):
+    seen, fetched = [], []
+    readers = [LambdaCallback(on_epoch_end=lambda epoch, logs: seen.append(logs["loss"]))]
+    callbacks = CallbackList([TensorBoard(tmp_path), *readers[: int(reads)]], model=Model())
+    loss = tf.constant(2.0)
+    monkeypatch.setattr(loss, "numpy", lambda: fetched.append(1) or np.float32(2.0), raising=False)
+    callbacks.on_train_begin()
+    callbacks.on_epoch_begin(0)
+    callbacks.on_train_batch_end(0, {"loss": loss})
+    callbacks.on_test_begin()
+    callbacks.on_test_end({"loss": loss})
+    assert fetched == []  # It would wait for the device.
+    callbacks.on_epoch_end(0, {"loss": loss})
+    callbacks.on_train_end()
+    assert (fetched, seen) == (([1], [2.0]) if reads else ([], []))
+    assert scalars(tmp_path / "train")["epoch_loss", 0] == 2.0

@@ -111,6 +111,21 @@ def test_a_py_dataset_hears_of_its_epochs_and_is_shuffled_by_batches():
     assert len(data.threads) >= 2
 
 
+def test_a_py_dataset_that_forgets_its_constructor_has_one_worker():
+    class Forgetful(keras.utils.PyDataset):
+        def __init__(self):
+            self.rows = (X[:5], Y[:5])
+
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, index):
+            return self.rows
+
+    model, _ = train(Forgetful())
+    assert int(model.optimizer.iterations) == 4
+
+
 def test_endless_data_needs_and_heeds_steps():
     model, losses = train(Stream(), steps_per_epoch=7)
     assert int(model.optimizer.iterations) == 14

@@ -456,7 +456,14 @@ class Layer(Copied, Stateful):
     def from_config(cls, config: dict[str, Any]) -> Layer:
         """Returns a new layer with the arguments that `config` holds."""
         arguments = {name: deserialize_keras_object(value) for name, value in config.items()}
-        return cls(**arguments)
+        try:
+            return cls(**arguments)
+        except (TypeError, ValueError) as error:
+            error.add_note(
+                f"Raised while `{cls.__name__}.from_config()` made a {cls.__name__} with the arguments "
+                f"{list(arguments)}: its `__init__` must take what its `get_config()` returns."
+            )
+            raise
 
     def get_build_config(self) -> dict[str, Any] | None:
         """Returns what `build_from_config` needs to make the weights again, without data."""

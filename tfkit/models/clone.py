@@ -30,7 +30,8 @@ def clone_model(
     a plain `Functional` model.
 
     Args:
-        model: a functional or Sequential model; any other is made again from its configuration.
+        model: a functional or Sequential model; any other, or a layer, is made again from its
+            configuration.
         input_tensors: symbolic tensors to use as inputs; `None` for new ones.
         clone_function: function of a layer that returns the layer to use in its place; `None` for
             one with the same configuration.
@@ -53,7 +54,8 @@ def clone_model(
         >>> clone.count_params() == model.count_params()
         True
     """
-    if call_function is not None and (isinstance(model, Sequential) or model._graph is None):
+    graph = getattr(model, "_graph", None)  # A layer has none.
+    if call_function is not None and (isinstance(model, Sequential) or graph is None):
         raise ValueError(
             f"`call_function` needs a functional model, whose calls it makes. Received: {model!r}"
         )
@@ -80,7 +82,7 @@ def clone_model(
                 *(layer for layer in stack if not isinstance(layer, InputLayer)),
             ]
         return _compiled_like(model, Sequential(stack, name=model.name))
-    if model._graph is None:
+    if graph is None:
         if input_tensors is not None or clone_function is not None:
             raise ValueError(
                 "`input_tensors` and `clone_function` need a Functional or Sequential model. "
@@ -131,7 +133,7 @@ def _compiled_like(model: Any, copy: Any) -> Any:
             return type(value).from_config(value.get_config())
         return value
 
-    if model.compiled and not copy.compiled:
+    if getattr(model, "compiled", False) and not copy.compiled:  # A layer never is.
         arguments = model._tfkit_settings.arguments()
         copy._compile_as(
             {name: tf.nest.map_structure(anew, value) for name, value in arguments.items()}

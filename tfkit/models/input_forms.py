@@ -24,8 +24,9 @@ def match_form(given: Any, expected: Any, name: str) -> list[Any]:
         name: name of the model, for messages.
 
     Raises:
-        ValueError: for a list in the place of a dict whose keys are not in alphabetical order: whether it is
-            meant in the order in which they were written or sorted, nothing says.
+        ValueError: for another number of values than there are inputs; for a list in the place of a dict
+            whose keys are not in alphabetical order: whether it is meant in the order in which they were
+            written or sorted, nothing says.
     """
     if isinstance(given, Mapping):
         return _by_key(given, expected, name)
@@ -38,6 +39,12 @@ def match_form(given: Any, expected: Any, name: str) -> list[Any]:
             f"Received: a {type(given).__name__}"
         )
     flat = tf.nest.flatten(given)
+    wanted = [tensor.name for tensor in tf.nest.flatten(expected)]
+    if len(flat) != len(wanted):
+        raise ValueError(
+            f"Model '{name}' expects {len(wanted)} input(s): {wanted}. Received: {len(flat)} in a "
+            f"{type(given).__name__}: {_described(given)}. Targets are an argument of their own: `fit(x, y)`."
+        )
     if len(flat) > 1 and not _is_alike(given, expected):
         _warn(given, expected, name, "The values are taken in their order")
     return flat

@@ -530,6 +530,12 @@ def _fit(value: Any, expected: Any, keep_floats: bool) -> Any:
         result = tf.expand_dims(result, -1)
     elif rank is not None and rank == wanted + 1 and value.shape[-1] == 1:
         result = tf.squeeze(result, -1)
+    elif rank is not None and rank != wanted:
+        raise ValueError(
+            f"Invalid input shape for input '{expected.name}' of a model. Expected shape {expected.shape}. "
+            f"Received: a tensor of shape {tuple(value.shape)}. The first axis is that of the batch, which "
+            "`Input(shape=...)` does not name."
+        )
     if (result.dtype == tf.string) != (expected.dtype == "string"):
         raise ValueError(
             f"Input '{expected.name}' of a model takes {expected.dtype} values. Received: a tensor of "

@@ -66,8 +66,15 @@ class Sequential(Model):
             ValueError: for something that is no layer, and for a name that is taken.
         """
         del rebuild  # Keras's switch to build later; here each layer is built once when added.
-        if isinstance(layer, KerasTensor) and layer.node is not None:
-            layer = layer.node.operation
+        if isinstance(layer, KerasTensor):
+            made_by = None if layer.node is None else layer.node.operation
+            if not isinstance(made_by, InputLayer):
+                raise ValueError(
+                    "Only instances of `Layer` and what `Input(...)` returns can be added to a Sequential "
+                    f"model. Received: {layer!r}, which a layer has returned. Add the layer itself, or make "
+                    "a model of tensors with `Model(inputs, outputs)`."
+                )
+            layer = made_by
         if not isinstance(layer, Layer):
             if callable(layer):
                 raise ValueError(

@@ -173,6 +173,11 @@ def _layer_shapes(layer: Layer, calls: list[Node]) -> str:
     if graph is not None:
         return _shapes(graph.outputs)
     shapes = layer._tfkit.output_shapes
+    if shapes is None and layer._tfkit.build_arguments:
+        try:
+            shapes = layer.compute_output_shape(*layer._tfkit.build_arguments.values())
+        except Exception:  # It may run a `call` of the user's; a table is no place to fail in.
+            shapes = None
     return "?" if shapes is None else str(shapes)
 
 

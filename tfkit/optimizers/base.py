@@ -97,11 +97,7 @@ class Optimizer(SlotOwner):
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
-        if kwargs:
-            raise ValueError(
-                f"Argument(s) not recognized by {type(self).__name__}: {kwargs}. To let the "
-                "learning rate fall, pass one of `optimizers.schedules` as `learning_rate`."
-            )
+        checks.check_unknown(type(self).__name__, kwargs)
         checks.check_clipping(clipnorm, clipvalue, global_clipnorm)
         checks.check_accumulation(gradient_accumulation_steps)
         if use_ema:

@@ -2,6 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from tfkit.frames import warn
+
+
+def check_unknown(owner: str, arguments: dict[str, Any]) -> None:
+    """Refuses arguments that no optimizer has; `decay`, which Keras ignores, gives its warning."""
+    if "decay" in arguments:
+        warn(
+            f"Argument `decay` of {owner} has no effect any more. Received: decay={arguments['decay']!r}. "
+            "Pass `optimizers.schedules.InverseTimeDecay(...)` as `learning_rate` to let it fall."
+        )
+    unknown = {name: value for name, value in arguments.items() if name != "decay"}
+    if unknown:
+        hint = " `lr` is called `learning_rate`." if "lr" in unknown else ""
+        raise ValueError(f"Argument(s) not recognized by {owner}: {unknown}.{hint}")
+
 
 def check_clipping(
     clipnorm: float | None, clipvalue: float | None, global_clipnorm: float | None

@@ -2,7 +2,8 @@
 
 The rows of an `IndexedSlices` may repeat an index, and what is linear in the gradient adds them up.
 What is not linear (`square`, clipping) works on each row alone, before they are added: so does
-Keras.
+Keras. Clipping by the global norm gives dense gradients, in which rows are added before they are squared:
+so it is in Keras, too.
 """
 
 from __future__ import annotations
@@ -65,13 +66,13 @@ def moving_average(average: tf.Tensor, value: Any, beta: Any) -> tf.Tensor:
 
 
 def clip_by_global_norm(gradients: Sequence[Any], clip_norm: float) -> list[Any]:
-    """Returns all gradients scaled so that the norm of all of them together is at most `clip_norm`."""
+    """Returns the gradients, dense, scaled so that the norm of all together is at most `clip_norm`."""
     values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients]
     norm = tf.sqrt(tf.add_n([tf.cast(tf.reduce_sum(tf.square(x)), tf.float32) for x in values]))
     scale = clip_norm / tf.maximum(norm, clip_norm)
     # One number that is not finite spoils the norm. Better NaN everywhere than a wrong step.
     scale += norm - norm
-    return [map_values(lambda x: x * tf.cast(scale, x.dtype), g) for g in gradients]
+    return [dense(g) * tf.cast(scale, g.dtype) for g in gradients]
 
 
 def drop_missing(

@@ -21,6 +21,16 @@ def check_exists(path: Path) -> None:
     Raises:
         MissingFileError: that says so.
     """
+    if path.is_dir():
+        saved = (path / "saved_model.pb").is_file()
+        raise MissingFileError(
+            f"{path} is a folder, and not a model file."
+            + (
+                " It holds a SavedModel: `tf.saved_model.load(path)` gives its functions."
+                if saved
+                else ""
+            )
+        )
     if not path.is_file():
         raise MissingFileError(f"There is no model file at {path}.")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfkit import forks, optimizers
+from tfkit.core.building import check_initialized
 from tfkit.metrics import Mean
 from tfkit.optimizers import LossScaleOptimizer, Optimizer
 from tfkit.tracebacks import shortened
@@ -72,6 +73,7 @@ class Compiled:
 
         Raises:
             ValueError: if a name is unknown; the model stays compiled as it was.
+            RuntimeError: if the constructor of the model's class did not call `super().__init__()`.
 
         Example:
             >>> model = tfkit.Sequential([tfkit.layers.Dense(1)])
@@ -79,6 +81,7 @@ class Compiled:
             >>> model.optimizer.name
             'adam'
         """
+        check_initialized(self)
         self._compile(
             optimizer,
             loss,

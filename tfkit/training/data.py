@@ -204,11 +204,15 @@ def check_lengths(data: Any) -> None:
     names = ("x", "y", "sample_weight")
     for name, part in zip(names, data, strict=False):
         for leaf in tf.nest.flatten(part):
-            if not hasattr(leaf, "shape") and not hasattr(leaf, "__len__"):
+            if hasattr(leaf, "shape"):
+                continue
+            if not hasattr(leaf, "__len__") or isinstance(leaf, (str, bytes, set, frozenset)):
+                where = "" if leaf is part else f" in a {type(part).__name__}"
+                made = "sorted(" if isinstance(leaf, (set, frozenset)) else ""
                 raise ValueError(
                     f"Expected `{name}` to be an array or a tensor, or a nest of these. Received: a Python "
-                    f"{type(leaf).__name__} in a {type(part).__name__}. Make an array of numbers with "
-                    f"`np.array({name})`."
+                    f"{type(leaf).__name__}{where}. Make an array of it, with a row for each sample: "
+                    f"`np.array({made}{name}{')' if made else ''})`."
                 )
     lengths = [
         (

@@ -38,6 +38,11 @@ class PyDataset:
         3
     """
 
+    # A subclass may forget `super().__init__()`.
+    workers = 1
+    use_multiprocessing = False
+    max_queue_size = 10
+
     def __init__(
         self, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10
     ) -> None:

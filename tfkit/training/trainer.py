@@ -14,6 +14,7 @@ from tfkit.per_thread import Lock
 from tfkit.tracebacks import shortened
 from tfkit.training import copies, loop, predict_loop
 from tfkit.training.callbacks.history import History
+from tfkit.training.counts import check_counts, check_validation
 from tfkit.training.data import make_arrays, pack_x_y_sample_weight
 from tfkit.training.feeds import run_arrays
 from tfkit.training.model_steps import ModelSteps
@@ -104,6 +105,15 @@ class Trainer(ModelSteps, OlderNames):
                 is that of another model or other data. Nothing has changed then.
         """
         self._check_compiled("fit")
+        check_counts(
+            batch_size=batch_size,
+            epochs=epochs,
+            initial_epoch=initial_epoch,
+            steps_per_epoch=steps_per_epoch,
+            validation_steps=validation_steps,
+            validation_batch_size=validation_batch_size,
+        )
+        check_validation(validation_split, validation_freq)
         with self._in_turn:
             return loop.fit(
                 self,
@@ -189,6 +199,7 @@ class Trainer(ModelSteps, OlderNames):
         if kwargs:
             raise ValueError(f"Arguments not recognized: {kwargs}")
         self._check_compiled("evaluate")
+        check_counts(batch_size=batch_size, steps=steps)
         data = make_data(x, y, sample_weight, batch_size)
         verbose = _verbosity(verbose)
         with self._in_turn:
@@ -251,6 +262,7 @@ class Trainer(ModelSteps, OlderNames):
             ValueError: if the data do not fit, or if callbacks are given together with `stream`.
         """
         forks.check("`predict()`")
+        check_counts(batch_size=batch_size, steps=steps)
         data = make_data(x, None, None, batch_size)
         if stream:
             if callbacks is not None:

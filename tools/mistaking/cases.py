@@ -7,6 +7,8 @@ function in a pipeline of TensorFlow's that is made and not used, is not among t
 
 # ruff: noqa: E501
 
+from mistaking.everyday import EVERYDAY
+
 PREFACE = """
 import numpy as np, tensorflow as tf
 x = np.random.RandomState(0).rand(64, 4).astype("float32")
@@ -376,4 +378,5 @@ MISTAKES: dict[str, str] = {
         "        import signal\n        signal.raise_signal(signal.SIGINT)\n"
         "mlp().fit(x, y, epochs=3, callbacks=[Stop()], verbose=0)  # here"
     ),
+    **EVERYDAY,
 }

@@ -230,10 +230,14 @@ class CallbackList(Callback):
         self._leave("predict")
 
     def _call(self, hook: str, *position: int, logs: Logs | None) -> None:
-        # One dict for all, so that a callback sees what those before it added.
-        plain = _plain_logs(logs)
+        # One dict for all, so that a callback sees what those before it added. Tensors are fetched, which
+        # waits for the device, where a callback reads them.
+        fetch = (
+            any(_reads_numbers(callback, hook) for callback in self.callbacks) if logs else False
+        )
+        given = _plain_logs(logs, fetch)
         for callback in self.callbacks:
-            getattr(callback, hook)(*position, plain)
+            getattr(callback, hook)(*position, given)
 
     def _leave(self, mode: str) -> None:
         if not self._modes or self._modes[-1] != mode:
@@ -269,14 +273,27 @@ def _overrides(callback: Any, hook: str) -> bool:
     return function not in do_nothing and not getattr(function, "_is_default", False)
 
 
-def _plain_logs(logs: Logs | None) -> Logs:
-    """`logs` by sorted name, nested dicts opened, every scalar as a Python float."""
+def _reads_numbers(callback: Any, hook: str) -> bool:
+    """Whether `callback` does something in `hook` for which it needs numbers, not tensors."""
+    if vars(type(callback)).get(
+        "takes_tensors", False
+    ):  # A subclass may read what its base does not.
+        return False
+    if isinstance(callback, SparseCallback) and hook.endswith("_batch_end"):
+        return True
+    return _overrides(callback, hook) or _overrides(
+        callback, hook.replace("_train_batch_", "_batch_")
+    )
+
+
+def _plain_logs(logs: Logs | None, fetch: bool = True) -> Logs:
+    """`logs` by sorted name, nested dicts opened, every scalar as a Python float if they are fetched."""
     plain: Logs = {}
     for name, value in sorted((logs or {}).items()):
         if isinstance(value, dict):
-            plain.update(_plain_logs(value))
+            plain.update(_plain_logs(value, fetch))
         else:
-            plain[name] = _plain_value(value)
+            plain[name] = _plain_value(value) if fetch else value
     return plain
 
 

@@ -144,7 +144,7 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
             raise KeyError(
                 f"`filepath` names {error}, which is not among the results: {', '.join(fields)}. "
                 f"Received: filepath={self.filepath!r}"
-            ) from error
+            ) from None
 
     def _is_best(self, epoch: int, logs: Logs) -> bool:
         current = logs.get(self.monitor)

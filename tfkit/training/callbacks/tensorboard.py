@@ -59,6 +59,10 @@ class TensorBoard(SparseCallback):
         ```
     """
 
+    takes_tensors = (
+        True  # Summaries are written by operations, which need not wait for the results.
+    )
+
     def __init__(
         self,
         log_dir: str | os.PathLike[str] = "logs",

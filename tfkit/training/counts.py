@@ -1,0 +1,49 @@
+"""Arguments that count epochs, steps and rows."""
+
+from __future__ import annotations
+
+import numbers
+import operator
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+
+def check_counts(**counts: Any) -> None:
+    """Refuses what is no whole number: `epochs=2.5` is no number of epochs, nor is `epochs="2"`.
+
+    Args:
+        **counts: arguments by name; `None` for one that is not given.
+
+    Raises:
+        TypeError: that names the argument, as Keras.
+    """
+    for name, value in counts.items():
+        if value is None and name not in ("epochs", "initial_epoch"):
+            continue
+        try:
+            operator.index(value)
+        except TypeError:
+            raise TypeError(
+                f"`{name}` must be an integer. Received: {name}={value!r} (of type {type(value).__name__})"
+            ) from None
+
+
+def check_validation(split: Any, freq: Any) -> None:
+    """Refuses a share that is no number, and a frequency that is neither a number nor a collection of epochs.
+
+    Raises:
+        TypeError: for `validation_split`, as Keras.
+        ValueError: for `validation_freq`, as Keras.
+    """
+    if split is not None and not isinstance(split, numbers.Real):
+        raise TypeError(
+            "`validation_split` must be a number from 0 to below 1. Received: "
+            f"validation_split={split!r} (of type {type(split).__name__})"
+        )
+    if not isinstance(freq, (int, np.integer, Collection)) or isinstance(freq, str):
+        raise ValueError(
+            "`validation_freq` must be an integer, or a list of epochs. Received: "
+            f"validation_freq={freq!r} (of type {type(freq).__name__})"
+        )
