@@ -217,7 +217,7 @@ def step_with_compiled_loss(net):
         x, y = data
         with tf.GradientTape() as tape:
             y_pred = self(x, training=True)
-            loss = self.compiled_loss(y, y_pred)
+            loss = self.compiled_loss(y, y_pred, regularization_losses=self.losses)
         weights = self.trainable_variables
         self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
         self.compiled_metrics.update_state(y, y_pred)
@@ -281,3 +281,12 @@ def test_outputs_of_predict_may_be_written_to():
     ):
         outputs *= 255
     np.testing.assert_array_equal(whole, X)  # Nobody else's memory was written to.
+
+
+@pytest.mark.parametrize("library", [keras, tfkit])
+def test_fit_of_a_model_whose_weights_are_all_frozen_warns(library):
+    model = build(library)
+    model(X)
+    model.trainable = False
+    with pytest.warns(UserWarning, match="does not have any trainable weights"):
+        model.fit(X, Y, verbose=0)

@@ -61,9 +61,10 @@ def layer_config(layer: Any, overridden: bool) -> dict[str, Any]:
 
     Args:
         layer: the layer.
-        overridden: whether this is the part that a user's `get_config()` starts from. Then arguments
-            that cannot be saved are left to that method; otherwise they are an error, and of the first
-            three only those that the constructor takes are given, so that `cls(**config)` works.
+        overridden: whether this is the part that a user's `get_config()` starts from. Then the arguments
+            that its own constructor names, and those that cannot be saved, are left to that method;
+            otherwise they are an error, and of the first three only those that the constructor takes are
+            given, so that `cls(**config)` works.
 
     Raises:
         TypeError: that names the argument that cannot be saved.
@@ -79,13 +80,17 @@ def layer_config(layer: Any, overridden: bool) -> dict[str, Any]:
     # tfkit's own layers keep each argument as an attribute of the same name, which is what is saved: it
     # is the resolved object and follows later assignments. A user's attribute may be anything.
     builtin = registry.is_builtin(type(layer))
-    for name, value in recorded.as_dict().items():
+    arguments = recorded.as_dict()
+    of_builtin: frozenset[str] = frozenset(arguments) if builtin else frozenset()
+    if overridden and not builtin:
+        arguments, of_builtin = _known_to_the_bases(type(layer), arguments)
+    for name, value in arguments.items():
         if name in ("name", "trainable", "dtype"):
             continue
-        if builtin and hasattr(layer, name):
+        if name in of_builtin and hasattr(layer, name):
             value = getattr(layer, name)
         omitted = layer._omitted_from_config
-        if builtin and name in omitted and value == omitted[name]:
+        if of_builtin and name in omitted and value == omitted[name]:
             continue
         try:
             config[name] = _short(serialization.serialize_keras_object(value))
@@ -97,6 +102,37 @@ def layer_config(layer: Any, overridden: bool) -> dict[str, Any]:
                     "`from_config()`."
                 ) from None
     return config
+
+
+def _known_to_the_bases(
+    cls: type, arguments: dict[str, Any]
+) -> tuple[dict[str, Any], frozenset[str]]:
+    """Returns what the bases of a user's `get_config` know of the arguments, and which are tfkit's own.
+
+    Keras's layers know their own arguments only, so programs write `dict(units=..., **super().get_config())`.
+    """
+    named: set[str] = set()  # By the constructors of the overriding classes.
+    overriding = [base for base in cls.__mro__ if "get_config" in vars(base) and not _is_own(base)]
+    for base in cls.__mro__[: cls.__mro__.index(overriding[-1]) + 1] if overriding else ():
+        if "__init__" in vars(base):
+            named |= set(_parameters(base))
+    known = {name: value for name, value in arguments.items() if name not in named}
+    own = next((base for base in cls.__mro__ if registry.kind_of(base) == "layers"), None)
+    if own is None or own.__name__ == "Layer":
+        return known, frozenset()
+    parameters = _parameters(own)
+    return {**dict.fromkeys(parameters), **known}, frozenset(parameters)
+
+
+def _is_own(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _parameters(cls: type) -> list[str]:
+    """The names that a constructor takes, those behind `*` and `**` aside."""
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    parameters = inspect.signature(cls).parameters.values()
+    return [each.name for each in parameters if each.kind not in variadic]
 
 
 def _short(config: Any) -> Any:
