@@ -281,12 +281,3 @@ def test_outputs_of_predict_may_be_written_to():
     ):
         outputs *= 255
     np.testing.assert_array_equal(whole, X)  # Nobody else's memory was written to.
-
-
-@pytest.mark.parametrize("library", [keras, tfkit])
-def test_fit_of_a_model_whose_weights_are_all_frozen_warns(library):
-    model = build(library)
-    model(X)
-    model.trainable = False
-    with pytest.warns(UserWarning, match="does not have any trainable weights"):
-        model.fit(X, Y, verbose=0)

@@ -13,7 +13,6 @@ from tfkit.brief import brief
 from tfkit.core import tracking
 from tfkit.core.autograph import convert
 from tfkit.core.typing import open_signature
-from tfkit.frames import warn
 from tfkit.metrics import Metric
 from tfkit.training.absent import with_none
 from tfkit.training.compilation import Compiled
@@ -50,8 +49,6 @@ class ModelSteps(Compiled):
         if weights and self.optimizer is not None:
             gradients = tape.gradient(scaled, weights)
             self.optimizer.apply_gradients(zip(gradients, weights, strict=True))
-        elif self.weights and not weights:  # type: ignore[attr-defined]
-            warn("The model does not have any trainable weights: `fit` changes nothing in it.")
         return x, y, y_pred, sample_weight
 
     @open_signature
