@@ -641,3 +641,66 @@ def test_a_policy_without_a_name_is_the_global_one():
         tfkit.dtype_policies.get(12)
     with pytest.raises(ValueError, match=r"policy=None.*reset_dtype_policy"):
         tfkit.config.set_dtype_policy(None)
+
+
+class Scaled(tfkit.layers.Layer):
+    def __init__(self, units, **kwargs):
+        super().__init__(**kwargs)
+        self.units = units
+
+    def get_config(self):
+        return dict(units=self.units, **super().get_config())
+
+
+class Powered(Scaled):
+    def __init__(self, power, **kwargs):
+        super().__init__(**kwargs)
+        self.power = power
+
+    def get_config(self):
+        return dict(power=self.power, **super().get_config())
+
+
+class Doubled(tfkit.layers.Dense):
+    def __init__(self, half, **kwargs):
+        super().__init__(2 * half, **kwargs)
+        self.half = half
+
+    def get_config(self):
+        config = dict(half=self.half, **super().get_config())
+        del config["units"]
+        return config
+
+
+class Counting(tfkit.Model):
+    def __init__(self, n, **kwargs):
+        super().__init__(**kwargs)
+        self.n = n
+
+    def get_config(self):
+        return dict(n=self.n, **super().get_config())
+
+
+@pytest.mark.parametrize(
+    ("make", "own"),
+    [
+        (lambda: Scaled(3), {"units"}),
+        (lambda: Powered(2, units=3), {"units", "power"}),
+        (lambda: Counting(3), {"n"}),
+    ],
+)
+def test_the_base_of_an_override_of_get_config_knows_its_own_arguments_only(make, own):
+    layer = make()
+    config = layer.get_config()
+    assert set(config) == {"name", "trainable", "dtype", *own}
+    assert type(layer).from_config(config).get_config() == config
+
+
+def test_an_override_of_get_config_gets_all_arguments_of_the_layer_it_is_made_from():
+    layer = Doubled(2, use_bias=False)
+    layer.activation = tfkit.activations.get("relu")
+    config = layer.get_config()
+    assert set(config) == {*tfkit.layers.Dense(4).get_config(), "half"} - {"units"}
+    assert config["use_bias"] is False
+    assert config["activation"] == "relu"
+    assert Doubled.from_config(config).units == 4

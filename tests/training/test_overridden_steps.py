@@ -217,7 +217,7 @@ def step_with_compiled_loss(net):
         x, y = data
         with tf.GradientTape() as tape:
             y_pred = self(x, training=True)
-            loss = self.compiled_loss(y, y_pred)
+            loss = self.compiled_loss(y, y_pred, regularization_losses=self.losses)
         weights = self.trainable_variables
         self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
         self.compiled_metrics.update_state(y, y_pred)

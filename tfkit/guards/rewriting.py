@@ -33,6 +33,8 @@ from tfkit.xla import LOOPS
 _BOOL = tf.bool.as_datatype_enum
 _RESULT = "tfkit_accepted"
 ASSERTED = "/asserted"  # How the names end of operations that XLA refuses where shapes do not fit.
+# What is added stands under an operation's name: TensorFlow calls an operation's own constants `.../axis`.
+_ADDED = "tfkit"
 _numbers = itertools.count()
 
 
@@ -167,14 +169,15 @@ def _inlined(definition: Any, node: Any, predicate: Predicate) -> str:
     }
 
     def outer(reference: str) -> str:
-        return names.get(reference) or f"{node.name}/{reference}"
+        return names.get(reference) or f"{node.name}/{_ADDED}/{reference}"
 
     for inner in body.node_def:
         copy = definition.node_def.add()
         copy.CopyFrom(inner)
-        copy.name = f"{node.name}/{inner.name}"
+        copy.name = f"{node.name}/{_ADDED}/{inner.name}"
         copy.input[:] = [
-            f"^{node.name}/{it[1:]}" if it.startswith("^") else outer(it) for it in inner.input
+            f"^{node.name}/{_ADDED}/{it[1:]}" if it.startswith("^") else outer(it)
+            for it in inner.input
         ]
     (result,) = body.ret.values()
     return outer(result)
@@ -185,16 +188,18 @@ def _assert_shapes(definition: Any, node: Any, accepted: str) -> None:
 
     The node waits for it, for what nothing waits for is not compiled.
     """
-    one = definition.node_def.add(name=f"{node.name}/one", op="Const")
+    one = definition.node_def.add(name=f"{node.name}/{_ADDED}/one", op="Const")
     one.attr["dtype"].type = types_pb2.DT_INT32
     one.attr["value"].tensor.CopyFrom(tf.make_tensor_proto([0]))
-    number = definition.node_def.add(name=f"{node.name}/number", op="Cast", input=[accepted])
+    number = definition.node_def.add(
+        name=f"{node.name}/{_ADDED}/number", op="Cast", input=[accepted]
+    )
     number.attr["SrcT"].type, number.attr["DstT"].type = _BOOL, types_pb2.DT_INT32
-    axis = definition.node_def.add(name=f"{node.name}/axis", op="Const")
+    axis = definition.node_def.add(name=f"{node.name}/{_ADDED}/axis", op="Const")
     axis.attr["dtype"].type = types_pb2.DT_INT32
     axis.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(0))
     shape = definition.node_def.add(
-        name=f"{node.name}/shape",
+        name=f"{node.name}/{_ADDED}/shape",
         op="ExpandDims",
         input=[f"{number.name}:y:0", f"{axis.name}:output:0"],
     )

@@ -26,10 +26,17 @@ class OlderNames:
     predict_function: StepFunction | None = None
 
     def compiled_loss(
-        self, y: Any, y_pred: Any, sample_weight: Any = None, training: bool | None = None
+        self, y: Any, y_pred: Any, sample_weight: Any = None, regularization_losses: Any = None
     ) -> tf.Tensor:
-        """The loss of `compile`, with a warning: `compute_loss` is the method to use."""
-        del training
+        """The loss of `compile`, with a warning: `compute_loss` is the method to use.
+
+        Args:
+            y: targets.
+            y_pred: outputs of the model.
+            sample_weight: weights of the rows; default 1.
+            regularization_losses: not used, as in Keras 3: `model.losses` are added in any case.
+        """
+        del regularization_losses
         warn(
             "`model.compiled_loss()` is deprecated. Use "
             "`model.compute_loss(x, y, y_pred, sample_weight, training)`.",
