@@ -272,7 +272,7 @@ CALLS = {
         two_inputs, call({"a": ones(2, 2)}), ValueError, '"b"', "'model'", "keys ['a']", "['a', 'b']",
     ),
     "None for an input": (
-        two_inputs, call([ones(2, 2), None]), ValueError, "'model'", "None", "input 1",
+        two_inputs, call([ones(2, 2), None]), ValueError, "'model'", "None", "'b'",
     ),
     "features of an input": (
         two_inputs, call([ones(2, 2), ones(2, 4)]), ValueError, "'b'", "'model'", "(None, 3)", "(2, 4)",
@@ -314,7 +314,7 @@ TRAINING = {
         compiled, fit(X, Y, validation_data=(X, ones(3, 2))), ValueError, "x: 4, y: 3",
     ),
     "features of x": (compiled, fit(ones(4, 5), Y), ValueError, "'model/hidden'", "value 4", "(None, 5)"),
-    "rank of x": (compiled, fit(ones(4), Y), ValueError, "'model/hidden'", "min_ndim=2", "ndim=1"),
+    "rank of x": (compiled, fit(ones(4), Y), ValueError, "'x'", "(None, 4)", "(None,)"),
     "strings as x": (compiled, fit(STRINGS, Y), ValueError, "'x'", "float32", "string", "dtype='string'"),
     "strings as y": (compiled, fit(X, STRINGS[:, :2]), ValueError, "loss", "string", "one-hot"),
     "shape of y": (compiled, fit(X, ones(4, 3)), ValueError, "same shape", "(None, 3)", "(None, 2)"),
@@ -485,7 +485,7 @@ FILES = {
         LoadError, "saved.weights.h5", "hidden/kernel", "(4, 3)", "(4, 5)", "out/kernel", "nothing was",
     ),
     "weights into an unbuilt model": (
-        loads_into(lambda: keras.Sequential([layers.Dense(3)], name="m")), ValueError, "'m'", "before",
+        loads_into(lambda: keras.Sequential([layers.Dense(3)], name="m")), ValueError, "'m'", "Call it",
     ),
     "an unregistered class": (
         loads_unregistered, LoadError, "'Unregistered'", "register_keras_serializable", "custom_objects",
