@@ -168,7 +168,10 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
         is_float = tf.as_dtype(value.dtype).is_floating
         if compute_dtype is None or not is_float or value.dtype == compute_dtype:
             return value
-        return tf.cast(value, compute_dtype)
+        cast = tf.cast(value, compute_dtype)
+        if isinstance(value, tf.SparseTensor):
+            cast.set_shape(value.shape)  # `tf.cast` forgets it.
+        return cast
     if hasattr(value, "__array__") and not isinstance(value, type):
         tensor = as_tensors(tf.convert_to_tensor(value), compute_dtype)
         if given_dtype(tensor) == tf.float64 != tensor.dtype:

@@ -132,6 +132,8 @@ def free_batch(tensor: Any) -> Any:
     spec = tensor if isinstance(tensor, tf.TypeSpec) else tf.type_spec_from_value(tensor)
     if isinstance(spec, tf.TensorSpec) and spec.shape.rank:
         return tf.TensorSpec([None, *spec.shape[1:]], spec.dtype)
+    if isinstance(spec, tf.SparseTensorSpec) and spec.shape.rank:
+        return tf.SparseTensorSpec([None, *spec.shape[1:]], spec.dtype)
     return spec
 
 
