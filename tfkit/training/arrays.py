@@ -85,7 +85,9 @@ def _copied(array: np.ndarray, dtype: np.dtype) -> tf.Tensor:
 
 def _from_scipy(matrix: Any) -> tf.SparseTensor:
     entries = matrix.tocoo()
-    order = np.lexsort((entries.col, entries.row))  # `tf.sparse.reorder` would lose the static shape.
+    order = np.lexsort(
+        (entries.col, entries.row)
+    )  # `tf.sparse.reorder` would lose the static shape.
     indices = np.stack([entries.row[order], entries.col[order]], axis=1).astype("int64")
     values = entries.data[order]
     if values.dtype == np.float64:
