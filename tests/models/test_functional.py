@@ -81,6 +81,23 @@ def test_a_copy_whose_calls_are_made_otherwise():
 
 
 @pytest.mark.parametrize(
+    ("recursive", "expected"), [(False, ["a", "m"]), (True, ["a", "b", "c", "m"])]
+)
+def test_calls_inside_of_nested_models_are_made_otherwise_too(recursive, expected):
+    called = []
+
+    def call(layer, *args, **kwargs):
+        called.append(layer.name)
+        return layer(*args, **kwargs)
+
+    x = tfkit.Input((3,))
+    inner = tfkit.Model(x, layers.Dense(3, name="c")(layers.Dense(3, name="b")(x)), name="m")
+    model = tfkit.Model(x, inner(layers.Dense(3, name="a")(x)))
+    tfkit.models.clone_model(model, call_function=call, recursive=recursive)
+    assert sorted(called) == expected
+
+
+@pytest.mark.parametrize(
     ("shape", "value"), [((3,), (2, 3, 4)), ((3, 4), (2, 3)), ((3,), (3,)), ((3,), ())], ids=str
 )
 def test_an_input_of_another_rank_is_refused_by_name_and_path(shape, value):
