@@ -316,6 +316,7 @@ TRAINING = {
     "features of x": (compiled, fit(ones(4, 5), Y), ValueError, "'model/hidden'", "value 4", "(None, 5)"),
     "rank of x": (compiled, fit(ones(4), Y), ValueError, "'x'", "(None, 4)", "(None,)"),
     "strings as x": (compiled, fit(STRINGS, Y), ValueError, "'x'", "float32", "string", "dtype='string'"),
+    "a text as y": (compiled, fit(X, "labels.csv"), ValueError, "y='labels.csv'", "arrays or tensors"),
     "strings as y": (compiled, fit(X, STRINGS[:, :2]), ValueError, "loss", "string", "one-hot"),
     "shape of y": (compiled, fit(X, ones(4, 3)), ValueError, "same shape", "(None, 3)", "(None, 2)"),
     "shape of y in evaluate": (
