@@ -174,6 +174,27 @@ def test_sparse_and_ragged_rows(expected):
     np.testing.assert_allclose(losses[2], losses[0], rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [tf.ragged.constant([[1.0], [2.0, 3.0], []]), tf.sparse.from_dense([[1.0, 0.0], [0.0, 3.0]])],
+    ids=["ragged", "sparse"],
+)
+@pytest.mark.parametrize("run_eagerly", [False, True])
+def test_ragged_and_sparse_outputs_stay_what_they_are(rows, run_eagerly):
+    class Doubled(keras.Model):
+        def call(self, inputs):
+            return inputs.with_values(2 * inputs.values)
+
+    model = Doubled()
+    model.compile("sgd", lambda y, y_pred: tf.reduce_sum(y_pred.values), run_eagerly=run_eagerly)
+    results = model.fit(rows, rows, shuffle=False, verbose=0).history["loss"]
+    np.testing.assert_allclose(results, [2 * float(tf.reduce_sum(rows.values))])
+    for batch_size in (1, 32):
+        outputs = model.predict(rows, batch_size=batch_size, verbose=0)
+        assert type(outputs) is type(rows)
+        np.testing.assert_array_equal(outputs.values, 2 * rows.values)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
     "form", [scipy.sparse.csr_matrix, scipy.sparse.coo_matrix, tf.sparse.from_dense]
