@@ -111,6 +111,20 @@ def test_different_forms_are_refused_as_keras_refuses_them(a, b):
             library.tree.map_structure(lambda x, y: None, a, b)
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        ((1, 2), 3, r"Expected a tuple\. Received: one value, 3"),
+        ({"a": [1]}, {"a": (1,)}, r"Expected a list at \['a'\]\. Received: a tuple"),
+        ([1, 2], [1], r"Expected a list with the keys \[0, 1\]\. Received: those with \[0\]"),
+        ({"a": 1}, {"b": 1}, r"Expected a dict with the keys \['a'\]"),
+    ],
+)
+def test_errors_say_where_two_forms_differ(a, b, message):
+    with pytest.raises(ValueError, match=message):
+        tfkit.tree.assert_same_structure(a, b)
+
+
 def test_paths_are_compared_without_the_containers():
     for library in (tfkit, keras):
         library.tree.assert_same_paths([1, (2,)], (3, Point(4, 5)[:1]))

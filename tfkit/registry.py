@@ -90,8 +90,8 @@ def register_keras_serializable(
     def register(item: Any) -> Any:
         if inspect.isclass(item) and not hasattr(item, "get_config"):
             raise ValueError(
-                f"Cannot register class {item.__name__}: it has no `get_config()` method. "
-                "Define one that gives its constructor's arguments as a dict."
+                "Cannot register a class that does not have a get_config() method. Define one that gives "
+                f"the constructor's arguments of {item.__name__} as a dict."
             )
         registered_name = f"{package}>{name or item.__name__}"
         _registered[registered_name] = item

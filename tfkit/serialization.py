@@ -255,8 +255,8 @@ def _deserialize_spec(config: dict[str, Any]) -> tf.TypeSpec:
     name, parts = config.get("spec_name"), config["config"]
     if name not in _SPECS or not isinstance(parts, (list, tuple)):
         raise UnusableConfigError(
-            f"A spec in a configuration must have a `spec_name` out of {sorted(_SPECS)} and a list of its "
-            f"constructor's arguments as its `config`. Received: {config!r}"
+            f"A spec in a configuration must have a `spec_name` out of {sorted(_SPECS)}. Expected 'config' "
+            f"to be a list or a tuple of its constructor's arguments. Received: {config!r}"
         )
     return _SPECS[name][0](*parts)
 
@@ -383,11 +383,12 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
     cls = registry.find(class_name, config.get("registered_name"), kind, config)
     if not inspect.isclass(cls) or not hasattr(cls, "from_config"):
         raise UnusableConfigError(
-            f"{class_name!r} in a configuration names {cls!r}, which is no class with `from_config()`."
+            f"Unable to reconstruct an instance of {class_name!r}: a configuration names {cls!r}, which is "
+            "no class with `from_config()`. Define that method."
         )
     if not isinstance(inner, dict):
         raise UnusableConfigError(
-            f"The `config` of a {cls.__name__} must be a dict. Received: {inner!r} (of type "
+            f"Expected 'config' to be a dict, for {cls.__name__}. Received: {inner!r} (of type "
             f"{type(inner).__name__})"
         )
     try:

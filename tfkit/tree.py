@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit import nests
+from tfkit.brief import brief
 
 
 class MAP_TO_NONE:
@@ -97,8 +98,29 @@ def assert_same_structure(a: Any, b: Any) -> None:
     """Raises `ValueError` unless both nests have one form, lists and tuples told apart."""
     try:
         tf.nest.assert_same_structure(a, b)
-    except TypeError as error:
-        raise ValueError(str(error)) from None
+    except (TypeError, ValueError):
+        raise ValueError(f"The two structures differ. {_difference(a, b)}") from None
+
+
+def _difference(a: Any, b: Any, path: str = "") -> str:
+    """Where two nests first differ, and how."""
+    at = f" at {path}" if path else ""
+    if not nests.is_nested(a) or not nests.is_nested(b) or type(a) is not type(b):
+        if nests.is_nested(a) or nests.is_nested(b):
+            found, wanted = (
+                f"a {type(each).__name__}" if nests.is_nested(each) else f"one value, {brief(each)}"
+                for each in (b, a)
+            )
+            return f"Expected {wanted}{at}. Received: {found}"
+        return ""
+    ours, theirs = dict(nests.items(a)), dict(nests.items(b))
+    if ours.keys() != theirs.keys():
+        kind = type(a).__name__
+        return (
+            f"Expected a {kind} with the keys {list(ours)}{at}. Received: those with {list(theirs)}"
+        )
+    parts = (_difference(item, theirs[key], f"{path}[{key!r}]") for key, item in ours.items())
+    return next(filter(None, parts), "")
 
 
 def assert_same_paths(a: Any, b: Any) -> None:

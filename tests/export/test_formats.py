@@ -110,6 +110,19 @@ def test_onnx_is_run_by_its_runtime(model, rows, tmp_path):
         np.testing.assert_allclose(found, model(rows[:size]), rtol=1e-5, atol=1e-5)
 
 
+def test_inputs_of_onnx_come_in_the_order_of_the_model(tmp_path):
+    pytest.importorskip("tf2onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    inputs = [tfkit.Input((2,), name="z"), tfkit.Input((3,), name="a")]
+    model = tfkit.Model(inputs, layers.Concatenate()(inputs))
+    model.export(tmp_path / "model.onnx", format="onnx", verbose=False)
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    assert [(each.name, each.shape[1]) for each in session.get_inputs()] == [("z", 2), ("a", 3)]
+    ones, zeros = np.ones((1, 2), "float32"), np.zeros((1, 3), "float32")
+    (result,) = session.run(None, {"z": ones, "a": zeros})
+    assert result.tolist() == [[1, 1, 0, 0, 0]]
+
+
 def test_onnx_says_what_it_cannot(tmp_path, monkeypatch):
     worker = tmp_path / "worker.py"
     worker.write_text("raise SystemExit('No module named tf2onnx')")

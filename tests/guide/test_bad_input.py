@@ -277,7 +277,7 @@ CALLS = {
         two_inputs, call({"a": ones(2, 2)}), ValueError, '"b"', "'model'", "keys ['a']", "['a', 'b']",
     ),
     "None for an input": (
-        two_inputs, call([ones(2, 2), None]), ValueError, "'model'", "None", "input 1",
+        two_inputs, call([ones(2, 2), None]), ValueError, "'model'", "None", "'b'",
     ),
     "features of an input": (
         two_inputs, call([ones(2, 2), ones(2, 4)]), ValueError, "'b'", "'model'", "(None, 3)", "(2, 4)",
@@ -319,9 +319,9 @@ TRAINING = {
         compiled, fit(X, Y, validation_data=(X, ones(3, 2))), ValueError, "x: 4, y: 3",
     ),
     "features of x": (compiled, fit(ones(4, 5), Y), ValueError, "'model/hidden'", "value 4", "(None, 5)"),
-    "rank of x": (compiled, fit(ones(4), Y), ValueError, "input 'x'", "(None, 4)", "shape (None,)"),
+    "rank of x": (compiled, fit(ones(4), Y), ValueError, "name 'x'", "(None, 4)", "shape (None,)"),
     "an axis too many": (
-        compiled, fit(ones(4, 3, 4), Y), ValueError, "input 'x'", "(None, 4)", "(None, 3, 4)", "batch",
+        compiled, fit(ones(4, 3, 4), Y), ValueError, "name 'x'", "(None, 4)", "(None, 3, 4)", "batch",
     ),
     "x and y in a tuple": (compiled, fit((X, Y)), ValueError, "'model'", "1 input(s)", "2 in", "fit(x, y)"),
     "y as a list of strings": (compiled, fit(X, ["a"] * 4), ValueError, "`y`", "str in a list", "array(y)"),
@@ -340,6 +340,7 @@ TRAINING = {
         compiled, fit(X, Y, validation_split="0.2"), TypeError, "`validation_split`", "'0.2'", "str",
     ),
     "strings as x": (compiled, fit(STRINGS, Y), ValueError, "'x'", "float32", "string", "dtype='string'"),
+    "a text as y": (compiled, fit(X, "labels.csv"), ValueError, "y='labels.csv'", "arrays or tensors"),
     "strings as y": (compiled, fit(X, STRINGS[:, :2]), ValueError, "loss", "string", "one-hot"),
     "shape of y": (compiled, fit(X, ones(4, 3)), ValueError, "same shape", "(None, 3)", "(None, 2)"),
     "shape of y in evaluate": (
@@ -524,7 +525,7 @@ FILES = {
         LoadError, "saved.weights.h5", "hidden/kernel", "(4, 3)", "(4, 5)", "out/kernel", "nothing was",
     ),
     "weights into an unbuilt model": (
-        loads_into(lambda: keras.Sequential([layers.Dense(3)], name="m")), ValueError, "'m'", "before",
+        loads_into(lambda: keras.Sequential([layers.Dense(3)], name="m")), ValueError, "'m'", "Call it",
     ),
     "an unregistered class": (
         loads_unregistered, LoadError, "'Unregistered'", "register_keras_serializable", "custom_objects",

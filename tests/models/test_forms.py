@@ -154,7 +154,7 @@ def test_an_optional_input_through_every_door():
     assert "val_loss" in model.fit(data, y, validation_split=0.5, verbose=0).history
     model.run_eagerly = True
     assert "loss" in model.fit(data, y, verbose=0).history
-    with pytest.raises(ValueError, match="received None"):
+    with pytest.raises(ValueError, match="not optional, but None"):
         model.predict({"x": None, "o": A}, verbose=0)
 
 

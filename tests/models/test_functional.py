@@ -1,5 +1,6 @@
 """Models of symbolic inputs and outputs: what they are made of and how data finds its input."""
 
+import keras
 import numpy as np
 import pytest
 
@@ -77,3 +78,81 @@ def test_a_copy_whose_calls_are_made_otherwise():
     assert_same_sums(copy(X), model(X), terms=3 + 3, size=size)
     assert called == [layer.name for layer in model.layers[1:]]
     assert len(copy.layers) == 5
+
+
+@pytest.mark.parametrize(
+    ("recursive", "expected"), [(False, ["a", "m"]), (True, ["a", "b", "c", "m"])]
+)
+def test_calls_inside_of_nested_models_are_made_otherwise_too(recursive, expected):
+    called = []
+
+    def call(layer, *args, **kwargs):
+        called.append(layer.name)
+        return layer(*args, **kwargs)
+
+    x = tfkit.Input((3,))
+    inner = tfkit.Model(x, layers.Dense(3, name="c")(layers.Dense(3, name="b")(x)), name="m")
+    model = tfkit.Model(x, inner(layers.Dense(3, name="a")(x)))
+    tfkit.models.clone_model(model, call_function=call, recursive=recursive)
+    assert sorted(called) == expected
+
+
+@pytest.mark.parametrize(
+    ("shape", "value"), [((3,), (2, 3, 4)), ((3, 4), (2, 3)), ((3,), (3,)), ((3,), ())], ids=str
+)
+def test_an_input_of_another_rank_is_refused_by_name_and_path(shape, value):
+    x = tfkit.Input(shape, name="foo")
+    for inputs, path in ((x, ""), ([{"image": x}], "0.image")):
+        data = np.ones(value)
+        data = data if inputs is x else [{"image": data}]
+        with pytest.raises(ValueError, match=f"name 'foo' and path '{path}'"):
+            tfkit.Model(inputs, x * 2)(data)
+
+
+def test_an_output_that_needs_another_input_is_named():
+    x, y = tfkit.Input((3,), name="x"), tfkit.Input((3,), name="y")
+    with pytest.raises(ValueError, match=r"path `b\.0` is not connected to `inputs`.* input 'y'"):
+        tfkit.Model(x, {"a": x * 2, "b": [x + y]})
+
+
+def test_operations_are_the_layers_and_functions_in_order():
+    x = tfkit.Input((3,), name="x")
+    dense = tfkit.layers.Dense(1)
+    model = tfkit.Model(x, tfkit.ops.exp(dense(x)))
+    first, second, third = model.operations
+    assert first.name == "x"
+    assert second is dense
+    assert third.__name__ == "exp"
+
+
+def keras2_config(*calls):
+    """A configuration as Keras 2 wrote it: layers of two units, each with the layer whose output it takes."""
+    entry = {"batch_input_shape": [None, 2], "dtype": "float32", "name": "x"}
+    layers = [{"class_name": "InputLayer", "name": "x", "config": entry, "inbound_nodes": []}]
+    for name, before in calls:
+        config = {"units": 2, "name": name}
+        nodes = [[[before, 0, 0, {}]]]
+        layers.append(
+            {"class_name": "Dense", "name": name, "config": config, "inbound_nodes": nodes}
+        )
+    ends = {"input_layers": [["x", 0, 0]], "output_layers": [[calls[-1][0], 0, 0]]}
+    return {"name": "old", "layers": layers, **ends}
+
+
+def test_configurations_of_keras2_are_read():
+    configs = [keras2_config(("a", "x"), ("b", "a")) for _ in range(2)]
+    model = tfkit.Model.from_config(configs[0])
+    assert [layer.name for layer in model.layers] == ["x", "a", "b"]
+    theirs = keras.Model.from_config(configs[1])
+    model.set_weights(theirs.get_weights())
+    x = np.ones((1, 2), "float32")
+    np.testing.assert_allclose(model(x), theirs([x]), rtol=1e-6)
+    with pytest.raises(ValueError, match="Missing node: gone"):
+        tfkit.Model.from_config(keras2_config(("a", "gone")))
+    with pytest.raises(ValueError, match=r"has a loop.*\['a', 'b'\]"):
+        tfkit.Model.from_config(keras2_config(("a", "b"), ("b", "a")))
+
+
+def test_an_input_takes_the_batch_shape_by_its_older_name():
+    with pytest.warns(UserWarning, match="Use `batch_shape` instead"):
+        assert layers.InputLayer(batch_input_shape=(None, 10)).batch_shape == (None, 10)

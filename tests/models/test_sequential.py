@@ -79,3 +79,13 @@ def test_layers_that_cannot_be_traced_run_one_by_one():
     model(X)  # Said once.
     size = 2 * np.abs(X) @ np.abs(model.layers[0].kernel)
     assert_same_sums(outputs, model.layers[0](X) * 2, terms=3, size=size)
+
+
+@pytest.mark.parametrize("first", [[], [tfkit.Input((3,))]], ids=["deferred", "built"])
+def test_a_layer_that_needs_two_tensors_is_refused(first):
+    class Two(tfkit.layers.Layer):
+        def call(self, a, b):
+            return a + b
+
+    with pytest.raises(ValueError, match=r"can only have a single required.*needs \['a', 'b'\]"):
+        tfkit.Sequential([*first, Two()])(np.ones((2, 3)))

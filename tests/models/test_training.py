@@ -255,6 +255,21 @@ def test_several_inputs_and_outputs():
     }
 
 
+@pytest.mark.parametrize("loss", ["mse", {"b": "mse", "a": "mae"}, {"c": "mse", "a": "mae"}])
+def test_results_of_several_losses_are_listed_as_in_keras(loss):
+    """In the order of the losses, or of the outputs: that of `evaluate`'s list."""
+    names = []
+    for framework in (tfkit, keras):
+        x = framework.Input((4,))
+        outputs = {name: framework.layers.Dense(1)(x) for name in ("c", "a", "b")}
+        model = framework.Model(x, outputs)
+        model.compile("sgd", loss)
+        values = model.evaluate(X, dict.fromkeys("abc", Y), verbose=0)
+        assert len(values) == len(model.metrics_names)
+        names.append(model.metrics_names)
+    assert names[0] == names[1]
+
+
 def test_evaluate_predict_and_single_batches():
     ours, theirs = classification(tfkit), classification(keras)
     np.testing.assert_allclose(

@@ -259,3 +259,47 @@ def test_a_layer_that_copies_the_one_it_is_given(tmp_path):
     x = np.ones((2, 5, 4), "float32")
     loaded = tfkit.models.load_model(tmp_path / "model.h5")
     np.testing.assert_array_equal(loaded(x), model(x))
+
+
+def test_arguments_of_save_that_keras_has(tmp_path):
+    model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(1)])
+    with pytest.warns(UserWarning, match="`save_format` argument is deprecated"):
+        model.save(tmp_path / "model.keras", save_format="keras")
+    model.save(tmp_path / "model.h5", zipped=True)
+    for name in ("model.keras", "model.h5"):
+        loaded = tfkit.saving.load_model(tmp_path / name)
+        np.testing.assert_array_equal(loaded.get_weights()[0], model.get_weights()[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("model", {"save_format": "tf"}, "`save_format` argument is deprecated"),
+        ("model", {"zipped": False}, "`zipped=False` is not supported"),
+        ("model.h5", {"format": "h5"}, r"argument\(s\) are not supported: \['format'\]"),
+        ("model.keras", {"format": "h5"}, r"argument\(s\) are not supported: \['format'\]"),
+        ("model.png", {}, r"Invalid filepath extension for saving: '.png'"),
+    ],
+)
+def test_arguments_of_save_that_are_refused(tmp_path, name, arguments, message):
+    model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(1)])
+    with pytest.raises(ValueError, match=message):
+        model.save(tmp_path / name, **arguments)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("model.keras", "File not found: there is no model file at"),
+        ("model.pkl", "File format not supported: there is no model file at"),
+        ("", r"is a folder.*TFSMLayer"),
+    ],
+)
+def test_a_path_without_a_model_file(tmp_path, name, message):
+    model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(1)])
+    for load in (tfkit.saving.load_model, model.load_weights):
+        with pytest.raises(ValueError, match=message):
+            load(tmp_path / name)
+    with pytest.raises(ValueError, match=r"Invalid keyword arguments: \{'bad': 1\}"):
+        model.load_weights(tmp_path / name, bad=1)

@@ -13,6 +13,7 @@ import weakref
 import numpy as np
 import pandas
 import pytest
+import scipy.sparse
 import tensorflow as tf
 
 import tfkit as keras
@@ -186,6 +187,48 @@ def test_sparse_and_ragged_rows(expected):
         model.fit(x, Y, batch_size=7, verbose=0)
     np.testing.assert_allclose(losses[1], losses[0], rtol=1e-5)
     np.testing.assert_allclose(losses[2], losses[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [tf.ragged.constant([[1.0], [2.0, 3.0], []]), tf.sparse.from_dense([[1.0, 0.0], [0.0, 3.0]])],
+    ids=["ragged", "sparse"],
+)
+@pytest.mark.parametrize("run_eagerly", [False, True])
+def test_ragged_and_sparse_outputs_stay_what_they_are(rows, run_eagerly):
+    class Doubled(keras.Model):
+        def call(self, inputs):
+            return inputs.with_values(2 * inputs.values)
+
+    model = Doubled()
+    model.compile("sgd", lambda y, y_pred: tf.reduce_sum(y_pred.values), run_eagerly=run_eagerly)
+    results = model.fit(rows, rows, shuffle=False, verbose=0).history["loss"]
+    np.testing.assert_allclose(results, [2 * float(tf.reduce_sum(rows.values))])
+    for batch_size in (1, 32):
+        outputs = model.predict(rows, batch_size=batch_size, verbose=0)
+        assert type(outputs) is type(rows)
+        np.testing.assert_array_equal(outputs.values, 2 * rows.values)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "form", [scipy.sparse.csr_matrix, scipy.sparse.coo_matrix, tf.sparse.from_dense]
+)
+def test_the_width_of_sparse_rows_is_known(form, dtype):
+    """A layer makes its weights from it; rows by themselves, and batches of a generator."""
+    x = np.where(X > 0.5, X, 0).astype(dtype)
+
+    def batches(form):
+        return ((form(x[i : i + 20]), Y[i : i + 20]) for i in range(0, 50, 20))
+
+    def train(data, **options):
+        model = keras.Sequential([keras.layers.Dense(1, kernel_initializer="ones")])
+        model.compile("sgd", "mse")
+        return model.fit(*data, shuffle=False, verbose=0, **options).history["loss"]
+
+    expected = train((x, Y), batch_size=20)
+    np.testing.assert_allclose(train((batches(form),)), expected, rtol=1e-5)
+    np.testing.assert_allclose(train((form(x), Y), batch_size=20), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -138,14 +138,22 @@ def check_inputs(layer: Any, inputs: Any) -> None:
     values = tf.nest.flatten(inputs, expand_composites=False)
     if len(values) != len(specs):
         names = [spec.name for spec in specs if spec is not None and spec.name]
+        expected = f"{len(specs)} input(s){f' {names}' if names else ''}"
+        if isinstance(layer.input_spec, Mapping) and names:
+            expected = f"{len(specs)} named input(s) with keys {names}"
         raise ValueError(
-            f'Layer "{layer.path}" expects {len(specs)} input(s){f" {names}" if names else ""}, but it '
+            f'Layer "{layer.path}" expects {expected}, but it '
             f"received {len(values)} input tensors. Shapes received: "
             f"{[getattr(value, 'shape', value) for value in values]}"
         )
     for index, (value, spec) in enumerate(zip(values, specs, strict=True)):
         if spec is None or (value is None and spec.optional):
             continue
+        if value is None and spec.name:
+            raise ValueError(
+                f"The input '{spec.name}' of layer '{layer.path}' is not optional, but None was passed. Pass "
+                "a tensor, or make the input with `Input(..., optional=True)`."
+            )
         if not hasattr(value, "shape"):
             raise ValueError(
                 f"Inputs to a layer should be tensors. Layer '{layer.path}' received {value!r} (of type "

@@ -219,7 +219,7 @@ class ExportArchive:
             FileExistsError: where `filepath` is something else than a SavedModel.
         """
         if not self.endpoints:
-            raise ValueError("There is no endpoint to write. Call `add_endpoint()` first.")
+            raise ValueError("No endpoints have been set. Call `add_endpoint()` first.")
         with export_folder(filepath) as folder:
             self.write_into(folder, options)
         if verbose:

@@ -183,8 +183,8 @@ def function_endpoint(
         return _called_endpoint(name, function)
     else:
         raise ValueError(
-            f"Cannot tell the inputs of endpoint '{name}'. Pass `input_signature=[tf.TensorSpec(...)]` "
-            "with a spec for each argument, or a `tf.function` that was called once. "
+            f"Cannot tell the inputs of endpoint '{name}': you must provide an `input_signature`, such as "
+            "`[tf.TensorSpec(...)]` with a spec for each argument, or a `tf.function` that was called once. "
             f"Received: fn={function!r}, input_signature=None"
         )
     call = _in_frame(function, owner) if hasattr(owner, "_tfkit") else _converted(function)
@@ -196,8 +196,8 @@ def _called_endpoint(name: str, function: Any) -> Endpoint:
     traces = function._list_all_concrete_functions()
     if not traces:
         raise ValueError(
-            f"Cannot tell the inputs of endpoint '{name}': its `tf.function` has never been called. "
-            "Call it once, or pass `input_signature=[tf.TensorSpec(...)]`."
+            f"Cannot tell the inputs of endpoint '{name}': you must either provide a function that has been "
+            "called, and call this `tf.function` once, or pass `input_signature=[tf.TensorSpec(...)]`."
         )
     args, kwargs = traces[0].structured_input_signature
     specs = dict(zip(traces[0].function_type.parameters, args, strict=False)) | kwargs

@@ -96,7 +96,7 @@ class TFSMLayer(Layer):
             endpoint = DEFAULT  # A SavedModel that neither tfkit nor Keras has written.
         if endpoint not in signatures:
             raise ValueError(
-                f"SavedModel {self.filepath!r} has no endpoint {endpoint!r}. Its endpoints: "
+                f"The endpoint {endpoint!r} is not in the SavedModel {self.filepath!r}. Its endpoints: "
                 f"{list(signatures)}"
             )
         return signatures[endpoint], signatures[endpoint]

@@ -34,8 +34,12 @@ def main() -> None:
     folder, file, opset = sys.argv[1:]
     loaded = tf.saved_model.load(folder)
     signature = loaded.signatures["serve"]
-    specs = list(signature.structured_input_signature[1].values())
-    names = [spec.name for spec in specs]
+    by_name = {spec.name: spec for spec in signature.structured_input_signature[1].values()}
+    # Signatures are sorted by name; the inputs of the file come in the order of the call's.
+    args, kwargs = loaded.serve.concrete_functions[0].structured_input_signature
+    in_order = [spec.name for spec in tf.nest.flatten((args, kwargs))]
+    names = in_order if sorted(in_order) == sorted(by_name) else list(by_name)
+    specs = [by_name[name] for name in names]
     function = tf.function(
         lambda *tensors: signature(**dict(zip(names, tensors, strict=True))), input_signature=specs
     )

@@ -38,8 +38,9 @@ def call_specs(layer: Any) -> dict[str, Any]:
         return {"inputs": tf.nest.pack_sequence_as(graph.inputs, specs)}
     if given is None:
         raise ValueError(
-            f"Cannot export '{layer.name}': it has never been called, so its inputs are not known. Call it "
-            "on some data first, or pass `input_signature=[tf.TensorSpec(...)]`."
+            f"Cannot export '{layer.name}': its inputs are not known. It must be "
+            f"{'called' if layer.built else 'built'}: call it on some data first, or pass "
+            "`input_signature=[tf.TensorSpec(...)]`."
         )
     return given
 

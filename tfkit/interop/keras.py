@@ -140,11 +140,7 @@ def load_weights(
             "For files of Keras `rename` is a dict: {path in the file: path in the model}. Received: "
             f"rename={rename!r}"
         )
-    if not model.built:
-        raise ValueError(
-            f"Model '{model.name}' has no weights yet to load into. Call it on some data, or build it, "
-            "before `load_weights()`."
-        )
+    weights.check_built(model, "loading weights into")
     with open_file(Path(filepath)) as reader:
         skipped = state.Skipped(model, objects_to_skip)
         checked = _matched(reader, model, rename, same_order, skip_mismatch, skipped)

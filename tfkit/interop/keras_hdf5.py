@@ -97,8 +97,10 @@ class KerasReader:
             prefix, group, depth = pending.pop()
             for name in group:
                 path = f"{prefix}{name}"
-                if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-                    self._refuse(path, "is a link, which could lead to another file")
+                link = group.get(name, getlink=True)
+                if not isinstance(link, h5py.HardLink):
+                    kind = type(link).__name__
+                    self._refuse(path, f"is a link ({kind}), which could lead to another file")
                 item = group[name]
                 address = h5py.h5o.get_info(item.id).addr
                 if address in seen:

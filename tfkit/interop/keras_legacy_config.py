@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfkit import registry
-from tfkit.interop import keras_ops
+from tfkit.interop import keras_config, keras_ops
 from tfkit.saving.errors import LoadError
 
 _ANY = object()
@@ -35,6 +35,19 @@ def model_from_keras(document: dict[str, Any], old: bool) -> dict[str, Any]:
         LoadError: for an argument that has no counterpart.
     """
     return _layer(document, old)
+
+
+def is_of_keras2(config: dict[str, Any]) -> bool:
+    """Whether the configuration of a functional model has its calls in the form of Keras 2, as lists."""
+    nodes = [node for entry in config["layers"] for node in entry.get("inbound_nodes", ())]
+    return bool(nodes) and all(isinstance(node, list) for node in nodes)
+
+
+def graph_from_keras2(config: dict[str, Any]) -> dict[str, Any]:
+    """The configuration of a functional model that `get_config()` of Keras 2 returned, in tfkit's form."""
+    document = model_from_keras({"class_name": "Functional", "config": config}, old=True)
+    converted: dict[str, Any] = keras_config.from_keras(document)["config"]
+    return converted
 
 
 def _layer(entry: dict[str, Any], old: bool) -> dict[str, Any]:

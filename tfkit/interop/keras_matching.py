@@ -375,6 +375,7 @@ def check(
             result.unused[path] = "not in the model"
     if lines and not skip_mismatch:
         raise LoadError(
-            f"File {reader.path} does not fit the model; nothing was loaded:\n" + "\n".join(lines)
+            f"File {reader.path} does not fit the model, whose paths and shapes must match; nothing was "
+            "loaded:\n" + "\n".join(lines)
         )
     return result

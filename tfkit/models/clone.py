@@ -37,8 +37,8 @@ def clone_model(
             one with the same configuration.
         call_function: function `(layer, *args, **kwargs)` that makes each call of a functional
             model and returns the output; `None` for a call of the layer.
-        recursive: whether `clone_function` is applied to the layers of nested models, too. Default:
-            `False`.
+        recursive: whether `clone_function` and `call_function` are applied to the layers of nested
+            models, too. Default: `False`.
 
     Returns:
         A model of the kind of `model`.
@@ -62,7 +62,10 @@ def clone_model(
 
     def clone(layer: Any) -> Any:
         if recursive and isinstance(layer, (Functional, Sequential)):
-            return clone_model(layer, clone_function=clone_function, recursive=True)
+            calls = None if isinstance(layer, Sequential) else call_function
+            return clone_model(
+                layer, clone_function=clone_function, call_function=calls, recursive=True
+            )
         if clone_function is not None and not isinstance(layer, InputLayer):
             return clone_function(layer)
         return serialization.made_again(layer)

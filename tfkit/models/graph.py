@@ -12,7 +12,12 @@ from tfkit import settings
 from tfkit.brief import brief
 from tfkit.core.input_layer import Input, InputLayer
 from tfkit.core.layer import Layer
+from tfkit.models.input_forms import path_of
 from tfkit.symbolic import KerasTensor, Node, symbolic_leaves
+
+
+class NotConnectedError(ValueError):
+    """An output depends on an input that is not among those of the model."""
 
 
 class Graph:
@@ -40,14 +45,28 @@ class Graph:
                     f"All `{kind}` values must be KerasTensors, from `Input(...)` and calls on it. "
                     f"Received: {kind}={brief(given)}"
                 )
-        self.nodes = _in_order(self.flat_inputs, self.flat_outputs)
+        try:
+            self.nodes = _in_order(self.flat_inputs, self.flat_outputs)
+        except NotConnectedError as error:
+            raise ValueError(self._why_not_connected(error)) from None
         floats = [
             tensor.dtype for tensor in self.flat_inputs if tf.as_dtype(tensor.dtype).is_floating
         ]
         # Whether an input asks for floats of another width than the default.
         self.other_floats = any(dtype != settings.floatx() for dtype in floats)
-        self.layers = _unique(n.operation for n in self.nodes if isinstance(n.operation, Layer))
+        self.operations = _unique(node.operation for node in self.nodes)
+        self.layers = [it for it in self.operations if isinstance(it, Layer)]
         _check_names(self.layers)
+
+    def _why_not_connected(self, error: NotConnectedError) -> str:
+        """The error for outputs that need another input, with the first such output."""
+        for tensor in self.flat_outputs:
+            try:
+                _in_order(self.flat_inputs, [tensor])
+            except NotConnectedError:
+                path = path_of(tensor, self.outputs)
+                return f"Output with path `{path}` is not connected to `inputs`: {error}"
+        return str(error)
 
     def run(self, inputs: Any) -> Any:
         """Returns the outputs for these inputs, which have the form of `self.inputs`."""
@@ -185,7 +204,7 @@ def _origin(tensor: KerasTensor, given: set[int]) -> Node:
     if tensor.node is None:
         raise ValueError(f"{tensor!r} was not made by `Input()` or by a call on symbolic tensors.")
     if isinstance(tensor.node.operation, InputLayer) and id(tensor) not in given:
-        raise ValueError(
+        raise NotConnectedError(
             f"`outputs` of the model depend on the input '{tensor.node.operation.name}', which is not "
             "among `inputs`. Add it to `inputs=`."
         )

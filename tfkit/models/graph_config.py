@@ -124,12 +124,13 @@ def graph_from_config(
         if not entry["inbound_nodes"]:
             pending.append((name, 0, {"args": [], "kwargs": {}}))
     while pending:
-        waiting = []
+        waiting, missing = [], []
         for name, index, call in pending:
             try:
                 args = [_restore(arg, outputs) for arg in call["args"]]
                 kwargs = {key: _restore(value, outputs) for key, value in call["kwargs"].items()}
-            except KeyError:
+            except KeyError as error:
+                missing.append(error.args[0])
                 waiting.append((name, index, call))
                 continue
             result = _result(operations[name], args, kwargs)
@@ -137,9 +138,16 @@ def graph_from_config(
                 t for t in tf.nest.flatten(result) if isinstance(t, KerasTensor)
             ]
         if len(waiting) == len(pending):
+            names = sorted({name for name, _, _ in waiting})
+            for wanted in missing:
+                if wanted[0] not in operations:
+                    raise ValueError(
+                        f"Missing node: {wanted[0]}. The configuration of a functional model has no such "
+                        f"layer, whose output is an input of one of {names}."
+                    )
             raise ValueError(
-                "A configuration of a functional model has calls whose inputs are never computed: "
-                f"{sorted({name for name, _, _ in waiting})}."
+                "The configuration of a functional model has a loop, or takes an output of a call that is "
+                f"not there: the inputs of {names} are never computed."
             )
         pending = waiting
 

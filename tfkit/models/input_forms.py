@@ -93,3 +93,13 @@ def _described(structure: Any) -> Any:
         return nests.mapped(_described, structure)
     shape = getattr(structure, "shape", None)
     return structure if shape is None else f"shape {tuple(shape)}"
+
+
+def path_of(tensor: KerasTensor, inputs: Any) -> str:
+    """Where an input is in a nest: `0.image`; empty for one alone."""
+    if inputs is tensor or not nests.is_nested(inputs):
+        return ""
+    for key, item in nests.items(inputs):
+        if any(leaf is tensor for leaf in tf.nest.flatten(item)):
+            return f"{key}.{path_of(tensor, item)}".rstrip(".")
+    return ""

@@ -18,10 +18,11 @@ from tfkit.core.layer import Layer
 from tfkit.core.typing import open_signature
 from tfkit.export.formats import export
 from tfkit.export.saved_model import default_signature
+from tfkit.interop import keras_legacy_config
 from tfkit.models import state_tree as state_trees
 from tfkit.models.graph import Graph, graph_between
 from tfkit.models.graph_config import graph_from_config, graph_to_config, operation_names
-from tfkit.models.input_forms import match_form
+from tfkit.models.input_forms import match_form, path_of
 from tfkit.models.naming import local_names
 from tfkit.models.summary import html_summary, print_summary
 from tfkit.names import did_you_mean
@@ -141,7 +142,8 @@ class Model(Trainer, Layer):
         assert self._graph is not None
         given = match_form(inputs, self._graph.inputs, self.name)
         expected, keep = self._graph.flat_inputs, not self._graph.other_floats
-        return [_fit(value, tensor, keep) for value, tensor in zip(given, expected, strict=True)]
+        pairs = zip(given, expected, strict=True)
+        return [_fit(value, tensor, self._graph.inputs, keep) for value, tensor in pairs]
 
     def _entries(self) -> list[KerasTensor]:
         """The symbolic inputs; none where the model is no graph."""
@@ -178,6 +180,11 @@ class Model(Trainer, Layer):
         return tf.nest.map_structure(lambda tensor: tensor.shape, self.output)
 
     # --- Layers -------------------------------------------------------------------------------------
+
+    @property
+    def operations(self) -> list[Any]:
+        """The layers and functions that a functional model calls, in order, its inputs among them."""
+        return self.layers if self._graph is None else self._graph.operations
 
     def _graph_layers(self) -> list[Layer]:
         return [] if self._graph is None else self._graph.layers
@@ -277,7 +284,8 @@ class Model(Trainer, Layer):
         Args:
             filepath: path that ends in `.h5`, or in `.keras` for a file that Keras loads.
             overwrite: whether an existing file is replaced. Default: `True`.
-            **kwargs: `include_optimizer=False` leaves out the optimizer's state.
+            **kwargs: `include_optimizer=False` leaves out the optimizer's state; arguments that
+                Keras has, as described in `tfkit.saving.save_model`.
         """
         save_model(self, filepath, overwrite, **kwargs)
 
@@ -311,6 +319,7 @@ class Model(Trainer, Layer):
         rename: Rename | None = None,
         *,
         objects_to_skip: Iterable[Any] | None = None,
+        **kwargs: Any,
     ) -> LoadReport:
         """Reads weights by attribute path: all of them, or an error that lists what does not fit.
 
@@ -323,10 +332,13 @@ class Model(Trainer, Layer):
                 of a path, for what has another path in the file; `None` for equal paths.
             objects_to_skip: layers, with all that is inside them, and weights that are left as they
                 are; `None` for none.
+            **kwargs: none; others are refused.
 
         Returns:
             A `LoadReport`: what was done with each weight.
         """
+        if kwargs:
+            raise ValueError(f"Invalid keyword arguments: {kwargs}")
         return load_weights(
             self, filepath, skip_mismatch, by_name, rename, objects_to_skip=objects_to_skip
         )
@@ -435,6 +447,8 @@ class Model(Trainer, Layer):
                 return cls.from_config(config)
         if "input_layers" not in config:
             return super().from_config(config)
+        if keras_legacy_config.is_of_keras2(config):
+            config = keras_legacy_config.graph_from_keras2(config)
         inputs, outputs = graph_from_config(config)
         model = (Functional if cls is Model else cls)(inputs, outputs, name=config.get("name"))
         if config.get("trainable") is False:
@@ -513,12 +527,13 @@ def _input_spec(tensor: Any, name: str | None = None) -> InputSpec:
     )
 
 
-def _fit(value: Any, expected: Any, keep_floats: bool) -> Any:
+def _fit(value: Any, expected: Any, inputs: Any, keep_floats: bool) -> Any:
     """`value` in the dtype of an input, with a last axis of size 1 added or taken away as needed.
 
     Args:
         value: the value.
-        expected: the symbolic input.
+        expected: the symbolic input,
+        inputs: and the nest that it is in.
         keep_floats: whether floats have the right dtype already, the compute dtype of the model.
     """
     if not isinstance(value, tf.Tensor):
@@ -530,11 +545,12 @@ def _fit(value: Any, expected: Any, keep_floats: bool) -> Any:
         result = tf.expand_dims(result, -1)
     elif rank is not None and rank == wanted + 1 and value.shape[-1] == 1:
         result = tf.squeeze(result, -1)
-    elif rank is not None and rank != wanted:
+    elif rank not in (wanted, None):
         raise ValueError(
-            f"Invalid input shape for input '{expected.name}' of a model. Expected shape {expected.shape}. "
-            f"Received: a tensor of shape {tuple(value.shape)}. The first axis is that of the batch, which "
-            "`Input(shape=...)` does not name."
+            f"Invalid input shape for the input with name '{expected.name}' and path "
+            f"'{path_of(expected, inputs)}'. Expected shape {expected.shape}. Received: a tensor of shape "
+            f"{tuple(value.shape)}. The first axis is that of the batch, which `Input(shape=...)` does not "
+            "name."
         )
     if (result.dtype == tf.string) != (expected.dtype == "string"):
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import tensorflow as tf
@@ -17,6 +18,8 @@ from tfkit.models.graph import Graph
 from tfkit.models.model import Model
 from tfkit.symbolic import KerasTensor
 from tfkit.tracebacks import shortened
+
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class Sequential(Model):
@@ -146,6 +149,7 @@ class Sequential(Model):
         except Exception as error:
             if not self._stack:
                 raise
+            _check_arguments(self._stack)
             self._why_untraced = " ".join([str(error), *getattr(error, "__notes__", ())])
 
     def pop(self, rebuild: bool = True) -> Layer:
@@ -175,7 +179,9 @@ class Sequential(Model):
         first = self._stack[0].output
         kept = self._graph is not None and before == self._stack[: len(before)]
         output = self._graph.outputs if kept and self._graph is not None else first
-        for layer in self._stack[len(before) if kept else 1 :]:
+        new = self._stack[len(before) if kept else 1 :]
+        _check_arguments(new)
+        for layer in new:
             output = layer(output)
         self._set_graph(Graph(first, output))
         self.input_spec = None  # The layers check: some take inputs of other sizes.
@@ -273,6 +279,11 @@ class Sequential(Model):
             )
         model = cls(name=config.get("name"))
         for entry in config["layers"]:
+            if not isinstance(entry, dict) or "config" not in entry:
+                raise ValueError(
+                    "The configuration of a Sequential model holds something that is no layer. Expected a "
+                    f"dictionary containing a 'config' key. Received: {entry!r}"
+                )
             layer = serialization.deserialize_keras_object(entry)
             if not isinstance(layer, Layer):
                 raise ValueError(
@@ -283,3 +294,18 @@ class Sequential(Model):
         if config.get("trainable") is False:
             model._trainable = False  # The layers have flags of their own.
         return model
+
+
+def _check_arguments(layers: list[Layer]) -> None:
+    """Refuses layers that cannot be called with one tensor alone."""
+    for layer in layers:
+        parameters = layer._tfkit.signature.signature.parameters.values()
+        needed = [
+            it.name for it in parameters if it.default is it.empty and it.kind in _BY_POSITION
+        ]
+        if len(needed) > 1:
+            raise ValueError(
+                "Layers of a Sequential model can only have a single required positional argument, the "
+                f"input tensor. The `call` of layer '{layer.name}' (of type {type(layer).__name__}) needs "
+                f"{needed}. Give the others defaults, or use `Model(inputs, outputs)`."
+            )

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+_SUFFIXES = (".h5", ".hdf5", ".keras", ".json")
+
 
 class LoadError(ValueError):
     """A model file cannot be loaded: it is damaged, not of this format, or does not fit the model."""
@@ -21,18 +23,18 @@ def check_exists(path: Path) -> None:
     Raises:
         MissingFileError: that says so.
     """
+    if path.is_file():
+        return
     if path.is_dir():
-        saved = (path / "saved_model.pb").is_file()
         raise MissingFileError(
-            f"{path} is a folder, and not a model file."
-            + (
-                " It holds a SavedModel: `tf.saved_model.load(path)` gives its functions."
-                if saved
-                else ""
-            )
+            f"File format not supported: {path} is a folder. A SavedModel that `model.export()` wrote is "
+            "called with `tfkit.layers.TFSMLayer(path)`."
         )
-    if not path.is_file():
-        raise MissingFileError(f"There is no model file at {path}.")
+    what = "File not found" if path.suffix in _SUFFIXES else "File format not supported"
+    raise MissingFileError(
+        f"{what}: there is no model file at {path}. Please ensure the file is an accessible `.h5` or "
+        "`.keras` file."
+    )
 
 
 class ConfigurationError(LoadError, TypeError):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfkit import forks
+from tfkit.frames import warn
 from tfkit.interop import keras
 from tfkit.saving import model_file, weights
 from tfkit.saving.matching import LoadReport, Rename
@@ -28,11 +29,12 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any)
         filepath: path that ends in `.h5` or `.hdf5` for tfkit's own format, in `.keras` for
             Keras's.
         overwrite: whether an existing file is replaced. Default: `True`.
-        **kwargs: `include_optimizer=False` leaves out the optimizer's state.
+        **kwargs: `include_optimizer=False` leaves out the optimizer's state. Of Keras's arguments,
+            `zipped=True` changes nothing, and `save_format` warns that the ending says the format.
 
     Raises:
-        ValueError: if the path has another ending, or if the model is not built although layers in it
-            are.
+        ValueError: if the path has another ending, if an argument is not known, or if the model is
+            not built although layers in it are.
         TypeError: if the model's configuration cannot be made. The old file stays as it was.
 
     Example:
@@ -43,13 +45,39 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any)
         ...     os.listdir(folder)
         ['model.h5']
     """
-    if Path(filepath).suffix == ".keras":
-        include_optimizer = kwargs.pop("include_optimizer", True)
-        if kwargs:
-            raise ValueError(f"Arguments not recognized: {kwargs}")
-        keras.save_model(model, filepath, overwrite, include_optimizer)
-    else:
-        model_file.save_model(model, filepath, overwrite, **kwargs)
+    suffix = Path(filepath).suffix
+    include_optimizer = kwargs.pop("include_optimizer", True)
+    _check_arguments(filepath, suffix, kwargs)
+    save = keras.save_model if suffix == ".keras" else model_file.save_model
+    save(model, filepath, overwrite, include_optimizer)
+
+
+def _check_arguments(filepath: Any, suffix: str, kwargs: dict[str, Any]) -> None:
+    """Refuses endings and arguments that `save_model` does not have; some of Keras's say nothing new."""
+    known = suffix in (".h5", ".hdf5", ".keras")
+    if "save_format" in kwargs:
+        why = (
+            "The `save_format` argument is deprecated: the ending of the path says the format, `.h5` for "
+            f"tfkit's own, `.keras` for Keras's. Received: save_format={kwargs.pop('save_format')!r}"
+        )
+        if not known:
+            raise ValueError(f"{why}, filepath={filepath}")
+        warn(why)
+    if kwargs.pop("zipped", None) is False:
+        raise ValueError(
+            "`zipped=False` is not supported: a model is always one file, and never a folder, whose path "
+            f"should not end in `.keras`. Received: filepath={filepath}"
+        )
+    if kwargs:
+        raise ValueError(
+            f"The following argument(s) are not supported: {list(kwargs)}. Expected: include_optimizer"
+        )
+    if not known:
+        raise ValueError(
+            f"Invalid filepath extension for saving: '{suffix}'. Expected a name that ends in `.h5`, or in "
+            "`.keras` for a file that Keras loads. To serve the model, use `model.export()`. "
+            f"Received: filepath={filepath}"
+        )
 
 
 @shortened

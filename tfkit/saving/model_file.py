@@ -20,28 +20,22 @@ CONFIG = "config"
 COMPILE = "compile"
 
 
-def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
+def save_model(
+    model: Any, filepath: Any, overwrite: bool = True, include_optimizer: bool = True
+) -> None:
     """Writes a whole model to one file.
 
     Args:
         model: a model; of one that is not built the configuration and the arguments of `compile` are kept.
         filepath: a name that ends in `.h5` or `.hdf5`.
         overwrite: whether an existing file is replaced.
-        **kwargs: `include_optimizer=False` leaves the optimizer's state out.
+        include_optimizer: whether the optimizer's state is kept.
 
     Raises:
-        ValueError: for another ending, and for a model that is not built although layers in it are.
+        ValueError: for a model that is not built although layers in it are.
         TypeError: for a model whose configuration cannot be made. The old file stays as it was.
     """
-    include_optimizer = kwargs.pop("include_optimizer", True)
-    if kwargs:
-        raise ValueError(f"Arguments not recognized: {kwargs}")
     path = Path(filepath)
-    if path.suffix not in (".h5", ".hdf5"):
-        raise ValueError(
-            f"Cannot save a model as '{path.name}'. Expected a name that ends in `.h5`. To serve the "
-            f"model, use `model.export()`. Received: filepath={filepath}"
-        )
     weights.check_writable(path, overwrite)
     weights.check_whole(model)
     _check_no_assets(model)

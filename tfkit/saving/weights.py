@@ -79,11 +79,12 @@ def check_writable(path: Path, overwrite: bool) -> None:
         raise FileNotFoundError(f"There is no folder {path.parent} to save {path.name} in.")
 
 
-def check_built(model: Any, purpose: str) -> None:
+def check_built(model: Any, doing: str) -> None:
     """Refuses a model that has no weights yet."""
     if not model.built:
         raise ValueError(
-            f"Model '{model.name}' has no weights yet. Call it on some data, or build it, before {purpose}."
+            f"You are {doing} a model that has not yet been built. Model '{model.name}' has no weights yet. "
+            "Call it on some data, or build it, first."
         )
 
 
@@ -133,7 +134,7 @@ def load_weights(
         model.load_weights("old.weights.h5", rename={"body": "encoder/blocks/0"})
         ```
     """
-    check_built(model, "`load_weights()`")
+    check_built(model, "loading weights into")
     if by_name and rename:
         raise ValueError(
             "`by_name=True` and `rename` cannot both be used: each says what goes where."

@@ -85,6 +85,11 @@ def _copied(array: np.ndarray, dtype: np.dtype) -> tf.Tensor:
 
 def _from_scipy(matrix: Any) -> tf.SparseTensor:
     entries = matrix.tocoo()
-    indices = np.stack([entries.row, entries.col], axis=1).astype("int64")
-    values = entries.data.astype(settings.floatx() if entries.data.dtype == np.float64 else None)
-    return tf.sparse.reorder(tf.SparseTensor(indices, values, matrix.shape))
+    order = np.lexsort(
+        (entries.col, entries.row)
+    )  # `tf.sparse.reorder` would lose the static shape.
+    indices = np.stack([entries.row[order], entries.col[order]], axis=1).astype("int64")
+    values = entries.data[order]
+    if values.dtype == np.float64:
+        values = values.astype(settings.floatx())
+    return tf.SparseTensor(indices, values, matrix.shape)

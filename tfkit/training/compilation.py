@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorflow.python.framework.config import is_op_determinism_enabled  # Private, seen in 2.21.
+
 from tfkit import forks, optimizers
 from tfkit.core.building import check_initialized
 from tfkit.metrics import Mean
@@ -28,7 +30,9 @@ class Compiled:
     _compiled_parts = ("_compiled_loss", "_tfkit_metrics", "_tfkit_loss_tracker")
 
     compiled = False
-    stop_training: bool
+    stop_training: bool  # What callbacks set to `True` to end a `fit`,
+    stop_evaluating: bool  # an `evaluate`,
+    stop_predicting: bool  # or a `predict` after the step that is under way.
     output_names: list[str] | None = None
     _programs: Programs
     _tfkit_settings: CompileSettings
@@ -63,11 +67,13 @@ class Compiled:
             weighted_metrics: the same, for metrics that take sample weights into account.
             run_eagerly: whether steps and direct calls run as plain Python, to debug them. Default:
                 `False`.
-            steps_per_execution: greatest number of steps that one program runs; `None` where tfkit
-                chooses.
+            steps_per_execution: number of steps that one program runs, and after which callbacks
+                for batches are called; fewer where an epoch ends, or where a callback such as
+                `ModelCheckpoint(save_freq=10)` has to be called. `None` where tfkit chooses.
             jit_compile: whether XLA compiles programs: `True` for programs that XLA compiles or an
-                error, `False` for none, and `"auto"` for those that it makes faster; `model.plan`
-                says what was chosen, and why. Default: `"auto"`.
+                error, `False` for none, and `"auto"` for those that it makes faster, or for none
+                after `tf.config.experimental.enable_op_determinism()`; `model.plan` says what was
+                chosen, and why. Default: `"auto"`.
             auto_scale_loss: whether the optimizer of a model with the policy `"mixed_float16"` is
                 wrapped in a `LossScaleOptimizer`. Default: `True`.
 
@@ -107,6 +113,8 @@ class Compiled:
         auto_scale_loss: bool,
     ) -> None:
         """`compile`, which a user's class may override."""
+        if jit_compile == "auto" and is_op_determinism_enabled():
+            jit_compile = False  # As in Keras: XLA does not promise equal results.
         settings = self._tfkit_settings.changed(
             loss=loss,
             loss_weights=loss_weights,

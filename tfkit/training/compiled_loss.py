@@ -50,18 +50,29 @@ class CompiledLoss:
         self._entries: list[LossEntry] | None = None
         self._outputs: Outputs | None = None
         self._wanted: list[bool] = []
+        self._means: list[Metric] = []
 
     @property
     def metrics(self) -> list[Metric]:
         """A mean for each loss, where there are several."""
-        return [entry.mean for entry in self._entries or [] if entry.mean is not None]
+        return self._means
 
     def build(self, y: Any, y_pred: Any) -> None:
         """Matches losses to outputs."""
         self._outputs = outputs = Outputs(y_pred, self._output_names)
         if group_losses.has_groups(self._loss, outputs.numbered()):
-            self._build_groups(y, y_pred)
-            return
+            listed = self._entries = self._build_groups(y, y_pred)
+        else:
+            self._entries = self._build_single(y, y_pred)
+            # Results are listed as the losses are, or as the outputs are.
+            ordered_by = self._loss if isinstance(self._loss, Mapping) else y_pred
+            listed = sorted(self._entries, key=lambda entry: outputs.rank(entry.output, ordered_by))
+        self._means = [entry.mean for entry in listed if entry.mean is not None]
+
+    def _build_single(self, y: Any, y_pred: Any) -> list[LossEntry]:
+        """Matches losses to outputs where each is for one output."""
+        outputs = self._outputs
+        assert outputs is not None
         given = outputs.split(self._loss, "loss")
         self._wanted = [identifier is not None for identifier in given]
         targets = outputs.split_tensors(y, "y", self._wanted)
@@ -74,7 +85,7 @@ class CompiledLoss:
             for index, identifiers in enumerate(given)
             for one, weight in _weighed(identifiers, weights[index])
         ]
-        self._entries = [
+        return [
             LossEntry(
                 index,
                 loss,
@@ -84,7 +95,7 @@ class CompiledLoss:
             for index, loss, weight in found
         ]
 
-    def _build_groups(self, y: Any, y_pred: Any) -> None:
+    def _build_groups(self, y: Any, y_pred: Any) -> list[LossEntry]:
         """Matches losses to outputs where some are for several of them at once."""
         outputs = self._outputs
         assert outputs is not None
@@ -93,7 +104,7 @@ class CompiledLoss:
         self._wanted = [number in wanted for number in range(len(outputs.names))]
         targets = outputs.split_tensors(y, "y", self._wanted)
         predictions = outputs.split_tensors(y_pred, "y_pred")
-        self._entries = []
+        entries = []
         for one in found:
             loss = _loss_for(
                 one.loss, _packed(one.structure, targets), _packed(one.structure, predictions)
@@ -104,7 +115,8 @@ class CompiledLoss:
                 label = outputs.group_label(one.path, one.outputs, loss.name)
             mean = Mean(name=f"{label}_loss") if len(found) > 1 else None
             weight = 1.0 if one.weight is None else one.weight
-            self._entries.append(LossEntry(one.structure, loss, weight, mean))
+            entries.append(LossEntry(one.structure, loss, weight, mean))
+        return entries
 
     def __call__(self, y: Any, y_pred: Any, sample_weight: Any = None) -> tf.Tensor | None:
         """The weighted sum of the losses, `None` where no output has one."""

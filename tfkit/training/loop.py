@@ -51,31 +51,32 @@ class Steps:
         self.done = 0
         self.logs: Logs = {}
         self._pace = Pace(model.steps_per_execution)
+        self._stopped_by = "stop_training" if mode == "train" else "stop_evaluating"
 
     def run(self, callbacks: CallbackList) -> Logs:
-        """Runs all steps that are left, or until a callback stops the training; the results."""
+        """Runs all steps that are left, or until a callback says to stop; the results."""
         if not self.done:
             self.feed.begin()
         while (self.num_steps is None or self.done < self.num_steps) and self.feed.left != 0:
-            if not self._run_program(callbacks):
-                break
-            if self.mode == "train" and self.model.stop_training:
+            if not self._run_program(callbacks) or getattr(self.model, self._stopped_by):
                 break
         self.logs = to_floats(self.logs)
         self.feed.end()
         return self.logs
 
     def _run_program(self, callbacks: CallbackList) -> bool:
-        """Runs a program and calls the callbacks; returns whether there was a batch to run it on."""
+        """Runs a program and calls the callbacks; returns whether there were batches for all its steps."""
         training, first = self.mode == "train", self.done
         dense = callbacks.needs_train_batches if training else callbacks.needs_test_batches
-        limit = 1 if dense else callbacks.chunk_limit(first) if training else None
+        size = self.model.steps_per_execution or 1
+        limit = size if dense else callbacks.chunk_limit(first) if training else None
         left = None if self.num_steps is None else self.num_steps - first
         if dense:
             getattr(callbacks, f"on_{self.mode}_batch_begin")(first)
         started = time.perf_counter()
         try:
-            steps, logs = self.feed.run(self.model, self.mode, self._pace.steps(left, limit))
+            wanted = self._pace.steps(left, limit)
+            steps, logs = self.feed.run(self.model, self.mode, wanted)
         except tf.errors.OpError as error:
             raise self._located(error) from None
         if steps == 0:
@@ -83,10 +84,13 @@ class Steps:
         self._pace.learn(steps, time.perf_counter() - started)
         self.done, self.logs = first + steps, logs
         if dense:
-            getattr(callbacks, f"on_{self.mode}_batch_end")(self.done - 1, to_floats(logs))
+            if size > 1:
+                callbacks.note_steps(self.done - 1, steps)
+            # As in Keras, the last program of an epoch is counted as if it were full.
+            getattr(callbacks, f"on_{self.mode}_batch_end")(first + size - 1, to_floats(logs))
         else:
             callbacks.on_steps_end(self.done - 1, steps, functools.partial(to_floats, logs))
-        return True
+        return steps == wanted
 
     def _located(self, error: tf.errors.OpError) -> tf.errors.OpError:
         """The error with the place in the epoch that the program's step has."""
@@ -306,6 +310,7 @@ def evaluate(
 
 def run_test(steps: Steps, callbacks: CallbackList) -> Logs:
     """An evaluation, by itself or in a `fit`."""
+    steps.model.stop_evaluating = False
     callbacks.on_test_begin()
     steps.reset()
     logs = steps.run(callbacks)

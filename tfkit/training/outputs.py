@@ -9,6 +9,11 @@ import tensorflow as tf
 
 Path = tuple[Any, ...]
 
+_RULES = {
+    "y": "y_true and y_pred have different structures. ",
+    "loss_weights": "`loss_weights` must match the number of losses. ",
+}
+
 
 class Outputs:
     """The tensors in the nest of a model's outputs, in one order, with a name for each.
@@ -43,6 +48,12 @@ class Outputs:
         """The nest of the outputs with a number for each, in order."""
         return tf.nest.pack_sequence_as(self._structure, list(range(len(self.names))))
 
+    def rank(self, index: int, given: Any) -> int:
+        """The place of an output among the keys of a dict, which are keys or names of outputs; else 0."""
+        keys = list(given) if isinstance(given, Mapping) else []
+        names = (*self._paths[index][:1], self.names[index])
+        return next((keys.index(name) for name in names if name in keys), 0)
+
     def group_label(self, path: Path, outputs: list[int], otherwise: str) -> str:
         """What the loss of several outputs is called: its keys, or the names of the outputs."""
         if path and isinstance(path[-1], int):
@@ -71,8 +82,9 @@ class Outputs:
                 return [next(rest) if is_wanted else None for is_wanted in wanted]
         if not self.single and value is not None and not tf.nest.is_nested(value):
             raise ValueError(
-                f"The model has {len(self.names)} outputs{self._listed()}, but `{what}` is one tensor. Pass "
-                "a list or a dict with one for each output."
+                f"y_true and y_pred have different structures. The model has {len(self.names)} outputs"
+                f"{self._listed()}, but `{what}` is one tensor. Pass a list or a dict with one for each "
+                "output."
             )
         return self.split(value, what)
 
@@ -101,8 +113,9 @@ class Outputs:
                 # As Keras has it: a path that is not in the nest of losses, or a wrong argument.
                 kind = KeyError if what == "loss" and isinstance(structure, Mapping) else ValueError
                 raise kind(
-                    f"`{what}` has the keys {unknown}, which are no outputs of the model. Expected keys "
-                    f"from: {names if None not in names else keys}"
+                    f"Invalid `{what}`: the keys {unknown}, in the `{what}` argument, can't be found in "
+                    "either the model's outputs or their names. Expected keys from: "
+                    f"{names if None not in names else keys}"
                 )
             values = [
                 value.get(key, value.get(name)) for key, name in zip(keys, names, strict=True)
@@ -110,8 +123,8 @@ class Outputs:
         elif isinstance(value, (list, tuple)):
             if len(value) != len(keys):
                 raise ValueError(
-                    f"`{what}` has {len(value)} entries, but the model has {len(keys)} "
-                    f"outputs{self._listed()}. Give one for each."
+                    f"{_RULES.get(what, '')}`{what}` has {len(value)} entries, but the model has "
+                    f"{len(keys)} outputs{self._listed()}. Give one for each."
                 )
             values = list(value)
         else:

@@ -27,11 +27,12 @@ def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: A
     callbacks = make_callback_list(
         model, callbacks, verbose, add_history=False, epochs=1, steps=num_steps
     )
+    model.stop_predicting = False
     callbacks.on_predict_begin()
     if in_order:
         result = _predict_arrays(model, program, data, num_steps, callbacks)
     else:
-        result = _predict_batches(program, data, num_steps, callbacks)
+        result = _predict_batches(model, program, data, num_steps, callbacks)
     callbacks.on_predict_end()
     return result
 
@@ -50,9 +51,9 @@ def _predict_arrays(
     num_steps = min(num_steps, -(-data.num_rows // data.batch_size))
     num_rows = min(num_steps * data.batch_size, data.num_rows)
     gathered, pace, done = Gathered(num_rows), Pace(model.steps_per_execution), 0
-    dense = callbacks.needs_predict_batches
-    while done < num_steps:
-        steps = 1 if dense else pace.steps(num_steps - done, None)
+    dense, size = callbacks.needs_predict_batches, model.steps_per_execution or 1
+    while done < num_steps and not model.stop_predicting:
+        steps = pace.steps(num_steps - done, size if dense else None)
         if dense:
             callbacks.on_predict_batch_begin(done)
         started = time.perf_counter()
@@ -62,28 +63,44 @@ def _predict_arrays(
         pace.learn(steps, time.perf_counter() - started)
         done += steps
         if dense:
-            callbacks.on_predict_batch_end(done - 1, {"outputs": outputs})
+            if size > 1:
+                callbacks.note_steps(done - 1, steps)
+            callbacks.on_predict_batch_end(done - steps + size - 1, {"outputs": outputs})
         else:
             callbacks.on_steps_end(done - 1, steps, dict)
     return gathered.result()
 
 
 def _predict_batches(
-    program: Any, data: ArrayData | DatasetData, num_steps: int | None, callbacks: CallbackList
+    model: Any,
+    program: Any,
+    data: ArrayData | DatasetData,
+    num_steps: int | None,
+    callbacks: CallbackList,
 ) -> Any:
     """Predicts for batches one by one."""
     gathered = Gathered(None)
-    dense = callbacks.needs_predict_batches
-    for index, batch in enumerate(itertools.islice(data.batches(), num_steps)):
+    dense, size = callbacks.needs_predict_batches, model.steps_per_execution or 1
+    batches, done = itertools.islice(data.batches(), num_steps), 0
+    while group := list(itertools.islice(batches, size if dense else 1)):
         if dense:
-            callbacks.on_predict_batch_begin(index)
-        tensors = tf.nest.flatten(batch)
-        outputs = program.run_batch(tensors)
-        gathered.add(outputs, 0)
-        if dense:
-            callbacks.on_predict_batch_end(index, {"outputs": outputs})
-        else:
-            callbacks.on_steps_end(index, 1, dict)
+            callbacks.on_predict_batch_begin(done)
+        together = Gathered(None)
+        for batch in group:
+            outputs = program.run_batch(tf.nest.flatten(batch))
+            gathered.add(outputs, 0)
+            if dense:
+                together.add(outputs, 0)
+        done += len(group)
+        if not dense:
+            callbacks.on_steps_end(done - 1, 1, dict)
+            continue
+        if size > 1:
+            callbacks.note_steps(done - 1, len(group))
+            outputs = together.result()
+        callbacks.on_predict_batch_end(done - len(group) + size - 1, {"outputs": outputs})
+        if model.stop_predicting:
+            break
     return gathered.result()
 
 

@@ -173,7 +173,7 @@ def _join(parts: Sequence[Any]) -> Any:
     if isinstance(parts[0], tf.RaggedTensor):
         return tf.concat(parts, axis=0)
     if isinstance(parts[0], tf.SparseTensor):
-        return tf.sparse.concat(0, parts)
+        return tf.sparse.concat(0, list(parts))  # Of a tuple TensorFlow 2.21 makes a generator.
     return np.concatenate(parts)
 
 

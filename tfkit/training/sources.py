@@ -52,11 +52,13 @@ def make_data(
     """
     if x is None:
         raise ValueError("`x` is None. Expected arrays, a dataset or a generator of batches.")
-    if isinstance(x, (str, bytes, os.PathLike)) or inspect.isroutine(x):
-        raise ValueError(
-            f"Unrecognized data type: x={brief(x)} (of type {type(x).__name__}). Expected arrays or tensors, "
-            f"a `tf.data.Dataset`, a `PyDataset` or a generator of batches.{_advice(x)}"
-        )
+    for name, value in (("x", x), ("y", y), ("sample_weight", sample_weight)):
+        if isinstance(value, (str, bytes, os.PathLike)) or inspect.isroutine(value):
+            batches = ", a `tf.data.Dataset`, a `PyDataset` or a generator of batches"
+            raise ValueError(
+                f"Unrecognized data type: {name}={brief(value)} (of type {type(value).__name__}). Expected "
+                f"arrays or tensors{batches if name == 'x' else ''}.{_advice(value)}"
+            )
     if class_weight is not None:
         check_class_weight(class_weight)
     if is_batches(x):

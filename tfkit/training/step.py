@@ -42,7 +42,7 @@ class StepTrace:
                 tensors = tuple(_with_size(tensor, known_size) for tensor in tensors)
             with self.watch:
                 results = step(tf.nest.pack_sequence_as(batch, tensors))
-            return tf.nest.map_structure(tf.convert_to_tensor, results)
+            return tf.nest.map_structure(_as_tensor, results)
 
         self._flat_step = flat_step
         self.function = trace_once(flat_step, self.specs)
@@ -132,7 +132,16 @@ def free_batch(tensor: Any) -> Any:
     spec = tensor if isinstance(tensor, tf.TypeSpec) else tf.type_spec_from_value(tensor)
     if isinstance(spec, tf.TensorSpec) and spec.shape.rank:
         return tf.TensorSpec([None, *spec.shape[1:]], spec.dtype)
+    if isinstance(spec, tf.SparseTensorSpec) and spec.shape.rank:
+        return tf.SparseTensorSpec([None, *spec.shape[1:]], spec.dtype)
     return spec
+
+
+def _as_tensor(value: Any) -> Any:
+    """A result of a step as a tensor; ragged and sparse outputs of a model stay what they are."""
+    if isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
+        return value
+    return tf.convert_to_tensor(value)
 
 
 def _with_size(tensor: Any, size: int) -> Any:

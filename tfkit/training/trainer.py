@@ -28,7 +28,8 @@ class Trainer(ModelSteps, OlderNames):
     """Training, evaluation and prediction, mixed into `Model`."""
 
     _not_read_in_calls = frozenset(
-        ("stop_training", "history", "train_function", "test_function", "predict_function")
+        ("stop_training", "stop_evaluating", "stop_predicting", "history")
+        + ("train_function", "test_function", "predict_function")
     )
     _in_turn: Lock  # What uses the metrics: threads that train or evaluate one model take turns.
 

@@ -12,7 +12,10 @@ class Callback:
 
     `fit`, `evaluate` and `predict` run many steps in one compiled program. A hook that is called
     for each batch makes them return to Python after every step, which is slower for small models;
-    `SparseCallback` has hooks that are called between programs.
+    `SparseCallback` has hooks that are called between programs. With `compile(steps_per_execution=n)`
+    the hooks for batches are called once for each program of `n` steps: before it with the index of its
+    first batch, after it with that of its last. The last program of an epoch, which may be shorter, is
+    counted as if it were full.
 
     The attribute `model` is the model that is trained, evaluated or used for predictions; `params`
     is a dict with `"verbose"`, `"epochs"` and `"steps"`, the number of steps of an epoch, or `None`

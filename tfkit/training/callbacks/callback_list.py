@@ -24,7 +24,8 @@ class CallbackList(Callback):
     """Several callbacks as one.
 
     A loop that runs many steps in one program asks `needs_train_batches` first. If a callback needs
-    every batch, the loop calls `on_train_batch_begin` and `on_train_batch_end` around single steps.
+    every batch, the loop calls `on_train_batch_begin` and `on_train_batch_end` around single steps,
+    or around as many as `steps_per_execution` says, with `note_steps` in between.
     If none does, it runs at most `chunk_limit(next_batch_index)` steps and then calls
     `on_steps_end`. It must not call both for one step.
 
@@ -78,6 +79,8 @@ class CallbackList(Callback):
         self.callbacks.sort(key=lambda callback: isinstance(callback, BackupAndRestore))
         # Validation runs inside `fit`: the innermost of the running modes is the one that steps.
         self._modes: list[str] = []
+        for callback in self._sparse():
+            callback.latest_steps = None
         self.set_model(model)
         self.set_params(params)
 
@@ -129,6 +132,16 @@ class CallbackList(Callback):
         """
         limits = [callback.chunk_limit(next_batch_index) for callback in self._sparse()]
         return min((limit for limit in limits if limit is not None), default=None)
+
+    def note_steps(self, last_batch_index: int, num_steps: int) -> None:
+        """Says what the call of `on_train_batch_end`, or its like, that comes next stands for.
+
+        Args:
+            last_batch_index: index of the last batch that was run.
+            num_steps: how many steps there were since `on_train_batch_begin`.
+        """
+        for callback in self._sparse():
+            callback.latest_steps = last_batch_index, num_steps
 
     def _sparse(self) -> list[SparseCallback]:
         return [callback for callback in self.callbacks if isinstance(callback, SparseCallback)]

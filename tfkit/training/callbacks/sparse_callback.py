@@ -24,6 +24,10 @@ class SparseCallback(Callback):
         ```
     """
 
+    latest_steps: tuple[int, int] | None = (
+        None  # The last batch and their number; `None`: one step.
+    )
+
     def chunk_limit(self, next_batch_index: int) -> int | None:
         """Returns how many training steps may run before this callback must be told; `None` for any number.
 
@@ -62,14 +66,14 @@ class SparseCallback(Callback):
         """Called by `predict` after a chunk of steps."""
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Takes the batch as a chunk of one step."""
-        self.on_train_steps_end(batch, 1, logs)
+        """Takes the batch, or those of a program of `steps_per_execution` steps, as a chunk."""
+        self.on_train_steps_end(*(self.latest_steps or (batch, 1)), logs)
         self.on_batch_end(batch, logs)
 
     def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Takes the batch as a chunk of one step."""
-        self.on_test_steps_end(batch, 1, logs)
+        """Takes the batch, or those of a program of `steps_per_execution` steps, as a chunk."""
+        self.on_test_steps_end(*(self.latest_steps or (batch, 1)), logs)
 
     def on_predict_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Takes the batch as a chunk of one step."""
-        self.on_predict_steps_end(batch, 1, logs)
+        """Takes the batch, or those of a program of `steps_per_execution` steps, as a chunk."""
+        self.on_predict_steps_end(*(self.latest_steps or (batch, 1)), logs)
