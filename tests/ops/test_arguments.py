@@ -149,6 +149,8 @@ MISTAKES = {
     "an element that is not there": (lambda: ops.argpartition(X, 3), "`kth` must be in the range"),
     "one axis twice": (lambda: ops.diagonal(X, axis1=0, axis2=0), "each axis once"),
     "no axis to join along": (lambda: ops.concatenate([X, X], axis=None), "must be an integer"),
+    "no axis to run along": (lambda: ops.cumsum(X, ()), "one integer. Received: axis="),
+    "two axes to run along": (lambda: ops.argmax(X, (0, 1)), "one integer. Received: axis="),
     "several elements": (lambda: ops.argpartition(X, (1, 2)), "`kth` must be an integer"),
     "edges in two axes": (lambda: ops.digitize(X, X), "1D array of edges"),
     "symbolic edges in two axes": (

@@ -75,3 +75,15 @@ def positive_axes(axes: Iterable[int], ndim: int, name: str = "axis") -> list[in
             )
         places.append(operator.index(axis) % ndim)
     return places
+
+
+def one_axis(axis: Any, ndim: int) -> int:
+    """The only axis in `axis`, an integer or a sequence of one, counted from the start.
+
+    Raises:
+        ValueError: for none or several axes, and for one outside `[-ndim, ndim)`.
+    """
+    places = positive_axes(as_axes(axis), ndim)
+    if len(places) != 1:
+        raise ValueError(f"`axis` must be one integer. Received: axis={axis!r}")
+    return places[0]

@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.ops import sparse
-from tfkit.ops.arguments import as_axes, positive_axes
+from tfkit.ops.arguments import as_axes, one_axis, positive_axes
 from tfkit.ops.promotion import (
     as_tensor,
     cast,
@@ -202,7 +202,7 @@ def _arg_extreme(x: Any, axis: int | None, keepdims: bool, find: Any) -> tf.Tens
     if axis is None:
         result = find(tf.reshape(x, [-1]), 0, output_type=tf.int32)
         return tf.reshape(result, [1] * x.shape.rank) if keepdims else result
-    (axis,) = positive_axes(as_axes(axis), x.shape.rank)
+    axis = one_axis(axis, x.shape.rank)
     result = find(x, axis, output_type=tf.int32)
     return tf.expand_dims(result, axis) if keepdims else result
 
@@ -227,8 +227,7 @@ def _running(x: Any, axis: int | None, dtype: Any, function: Any) -> tf.Tensor:
     x = without_bool(as_tensor(x) if dtype is None else tf.cast(x, dtype))
     if axis is None:
         return function(tf.reshape(x, [-1]), 0)
-    (axis,) = positive_axes(as_axes(axis), x.shape.rank)
-    return function(x, axis)
+    return function(x, one_axis(axis, x.shape.rank))
 
 
 @symbolic_op

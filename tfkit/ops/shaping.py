@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfkit.dtypes import standardize_dtype
 from tfkit.ops import sparse
-from tfkit.ops.arguments import as_axes, positive_axes
+from tfkit.ops.arguments import as_axes, one_axis, positive_axes
 from tfkit.ops.promotion import as_tensor, promote_tensors
 from tfkit.symbolic import symbolic_op
 
@@ -176,7 +176,7 @@ def concatenate(xs: Sequence[Any], axis: int = 0) -> tf.Tensor:
         ValueError: for an axis that they have not.
     """
     xs = promote_tensors(*xs)
-    (axis,) = positive_axes(as_axes(axis), xs[0].shape.rank)
+    axis = one_axis(axis, xs[0].shape.rank)
     if any(map(sparse.is_sparse, xs)):
         return sparse.concatenated(xs, axis)
     return tf.concat(xs, axis)
