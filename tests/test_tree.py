@@ -15,7 +15,10 @@ NESTS = {
     "namedtuple": [Point(1, (2, 3))],
     "default": collections.defaultdict(int, {"b": 1, "a": 2}),
     "empty": [[], (), {}],
-    "deque": collections.deque([1, [2]]),
+    "deque": collections.deque([1, [2]], maxlen=4),
+    "ordered": collections.OrderedDict([("b", 1), ("a", [2])]),
+    "keys of two types": {"a": 1, 2: 3},
+    "range": [range(3), {1: 2}.keys(), {1: 2}.values(), {3}, b"bytes"],
 }
 
 
@@ -36,6 +39,7 @@ def test_nests_are_seen_as_keras_sees_them(nest):
     assert results[0] == results[1]
     for ours, theirs in zip(results[0][3:], results[1][3:], strict=True):
         assert type(ours) is type(theirs)
+        assert getattr(ours, "maxlen", None) == getattr(theirs, "maxlen", None)
 
 
 @pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS)
@@ -74,13 +78,25 @@ def test_shapes_are_leaves(shapes):
     assert got == keras.tree.map_shape_structure(describe, shapes)
 
 
-def test_ordered_dicts_go_by_sorted_key_too():
-    # Keras takes them in their own order; `tf.function`, `tf.data` and this do not.
-    nest = collections.OrderedDict([("b", 1), ("a", 2)])
-    assert tree.flatten(nest) == [2, 1]
-    assert [path for path, _ in tree.flatten_with_path(nest)] == [("a",), ("b",)]
-    changed = tree.map_structure_up_to(nest, str, nest)
+def test_equal_keys_of_mappings_meet_whatever_their_order():
+    ordered, plain = collections.OrderedDict([("b", 1), ("a", 2)]), {"a": 3, "b": 4}
+    for one, other in ((ordered, plain), (plain, ordered), (ordered, ordered)):
+        got, expected = (
+            library.tree.map_structure(lambda x, y: (x, y), one, other)
+            for library in (tfkit, keras)
+        )
+        assert got == expected
+        assert list(got) == list(expected)
+    changed = tree.map_structure_up_to(ordered, str, ordered)
     assert changed == collections.OrderedDict([("b", "1"), ("a", "2")])
+
+
+@pytest.mark.parametrize(("leaves", "message"), [([1], "Too few"), ([1, 2, 3], "Too many")])
+def test_as_many_leaves_as_the_structure_holds(leaves, message):
+    with pytest.raises(ValueError, match=f"{message} leaves for the structure, which holds 2"):
+        tree.pack_sequence_as({"a": 0, "b": 0}, leaves)
+    with pytest.raises(TypeError, match="must be a list of leaves"):
+        tree.pack_sequence_as({"a": 0, "b": 0}, "ab")
 
 
 def test_map_structure_up_to_stops_at_the_shallow_leaves():

@@ -1,12 +1,13 @@
 """What a nest is: the table that all who walk through one share.
 
-Items keep their own order here; `tf.nest`, and so `tfkit.tree`, sorts the keys of mappings.
+Items keep their own order here; `tf.nest` sorts the keys of mappings, and `tfkit.tree` those of all
+mappings but `OrderedDict`s.
 """
 
 from __future__ import annotations
 
 import copy
-from collections import UserDict, defaultdict
+from collections import UserDict, defaultdict, deque
 from collections.abc import Callable, Mapping, MappingView, MutableMapping
 from typing import Any, NamedTuple
 
@@ -123,6 +124,8 @@ def opened(structure: Any) -> tuple[Form, list[Any]]:
     if fields is not None and not isinstance(structure, tuple):
         return Form(kind, fields), [getattr(structure, name) for name in fields]
     extra = _Prototype(structure) if getattr(structure, "__dict__", None) else None
+    if kind is deque:
+        extra = structure.maxlen
     return Form(kind, len(structure) if fields is None else fields, extra), list(structure)
 
 
@@ -141,6 +144,8 @@ def closed(form: Form, children: list[Any]) -> Any:
         return kind(dict(zip(keys, children, strict=True)))
     if hasattr(kind, "__tf_unflatten__"):
         return kind.__tf_unflatten__(extra, tuple(children))
+    if kind is deque:
+        return deque(children, extra)
     return kind(*children) if isinstance(keys, tuple) else kind(children)
 
 

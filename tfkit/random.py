@@ -53,7 +53,7 @@ class SeedGenerator(tf.Module):
         if seed is None:
             seed = make_default_seed()
         if not isinstance(seed, int):
-            raise ValueError(f"`seed` must be an integer or None. Received: seed={seed!r}")
+            raise ValueError(f"Argument `seed` must be an integer or None. Received: seed={seed!r}")
         self.state = make_variable(
             f"the state of seed generator '{self.name}'",
             (2,),
@@ -174,7 +174,7 @@ def draw_seed(seed: Seed) -> tf.Tensor:
     if seed is None:
         return global_seed_generator().next(ordered=False)
     raise ValueError(
-        "`seed` must be an integer, a `tfkit.random.SeedGenerator` or None. "
+        "Argument `seed` must be either an integer, a `tfkit.random.SeedGenerator` or None. "
         f"Received: seed={seed!r} (of type {type(seed).__name__})"
     )
 

@@ -22,6 +22,18 @@ from tfkit.dtypes import standardize_dtype
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def _immutable(name: str) -> Any:
+    """A property that is set once, when its object is made."""
+
+    def refuse(self: Any, value: Any) -> None:
+        raise AttributeError(
+            f"The `{name}` attribute of KerasTensor is immutable. Make another tensor, such as "
+            f"`ops.reshape`, `ops.cast` or `KerasTensor(...)` gives. Received: {name}={value!r}"
+        )
+
+    return property(lambda self: getattr(self, f"_{name}"), refuse)
+
+
 class KerasTensor:
     """Stands for a tensor while a functional model is being described.
 
@@ -46,12 +58,17 @@ class KerasTensor:
         if sparse and ragged:
             raise ValueError("A KerasTensor cannot have `sparse=True` and `ragged=True` at once.")
         shape = (shape,) if isinstance(shape, int) else shape
-        self.shape: Any = None if shape is None else tuple(shape)
-        self.dtype = standardize_dtype(dtype)
-        self.sparse = bool(sparse)
-        self.ragged = bool(ragged)
+        self._shape = None if shape is None else tuple(shape)
+        self._dtype = standardize_dtype(dtype)
+        self._sparse = bool(sparse)
+        self._ragged = bool(ragged)
         self.name = name or "keras_tensor"
         self.node: Node | None = None
+
+    shape = _immutable("shape")
+    dtype = _immutable("dtype")
+    sparse = _immutable("sparse")
+    ragged = _immutable("ragged")
 
     @property
     def ndim(self) -> int:
@@ -74,14 +91,14 @@ class KerasTensor:
     @tracebacks.shortened
     def __bool__(self) -> bool:
         raise TypeError(
-            f"{self!r} has no values yet and cannot decide an `if` or a `while`. "
+            f"{self!r} has no values yet and cannot be used as a boolean, as in an `if` or a `while`. "
             "Use `ops.where` or `ops.cond`, or put the branch into a Layer's `call()`."
         )
 
     @tracebacks.shortened
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise ValueError(
-            f"{self!r} has no values yet and cannot become a NumPy array. "
+            f"{self!r} doesn't have any actual numerical value yet and cannot become a NumPy array. "
             "Use functions of `tfkit.ops` or of TensorFlow on it, or put the code into a Layer's `call()`."
         )
 

@@ -1,8 +1,12 @@
-"""Nests of lists, tuples and dicts: visiting, flattening, rebuilding. Dicts go by sorted key."""
+"""Nests of lists, tuples and dicts: visiting, flattening, rebuilding.
+
+Dicts go by sorted key, an `OrderedDict` goes in its own order.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, MappingView, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -17,12 +21,20 @@ class MAP_TO_NONE:
 
 def is_nested(structure: Any) -> bool:
     """Whether `structure` is a list, tuple, mapping or the like (and not a leaf)."""
-    return nests.is_nested(structure)
+    return nests.is_nested(structure) and not isinstance(structure, (range, MappingView))
 
 
 def flatten(structure: Any) -> list[Any]:
     """The leaves of `structure`, in order; dicts in the order of their sorted keys."""
-    return tf.nest.flatten(structure)
+    return list(_leaves(structure))
+
+
+def _leaves(structure: Any) -> Iterator[Any]:
+    if is_nested(structure):
+        for _, child in _children(structure):
+            yield from _leaves(child)
+    else:
+        yield structure
 
 
 def flatten_with_path(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
@@ -56,11 +68,18 @@ def map_structure(func: Callable[..., Any], *structures: Any, none_is_leaf: bool
         raise ValueError("Give at least one structure. Received: none")
     for other in structures[1:]:
         assert_same_structure(structures[0], other)
-    if none_is_leaf:
-        return tf.nest.map_structure(func, *structures)
-    return tf.nest.map_structure(
-        lambda *leaves: None if leaves[0] is None else func(*leaves), *structures
-    )
+    return _mapped(func, structures, none_is_leaf)
+
+
+def _mapped(func: Callable[..., Any], structures: Any, none_is_leaf: bool) -> Any:
+    first = structures[0]
+    if not is_nested(first):
+        return None if first is None and not none_is_leaf else func(*structures)
+    if isinstance(first, Mapping):  # Equal keys, in orders of their own.
+        columns = [[structure[key] for structure in structures] for key in _keys(first)]
+    else:
+        columns = [list(column) for column in zip(*map(nests.children, structures), strict=True)]
+    return _with_children(first, [_mapped(func, column, none_is_leaf) for column in columns])
 
 
 def map_structure_up_to(shallow_structure: Any, func: Callable[..., Any], *structures: Any) -> Any:
@@ -91,13 +110,24 @@ def map_structure_up_to(shallow_structure: Any, func: Callable[..., Any], *struc
 
 def pack_sequence_as(structure: Any, flat_sequence: list[Any]) -> Any:
     """The leaves of `flat_sequence` in the form of `structure`: the inverse of `flatten`."""
-    return tf.nest.pack_sequence_as(structure, flat_sequence)
+    if not isinstance(flat_sequence, Sequence) or isinstance(flat_sequence, (str, bytes)):
+        raise TypeError(f"`flat_sequence` must be a list of leaves. Received: {flat_sequence!r}")
+    count = len(flatten(structure))
+    if len(flat_sequence) != count:
+        few = "few" if len(flat_sequence) < count else "many"
+        raise ValueError(
+            f"Too {few} leaves for the structure, which holds {count}. "
+            f"Received: {len(flat_sequence)} leaves, structure={structure}"
+        )
+    leaves = iter(flat_sequence)
+    return _mapped(lambda _: next(leaves), [structure], none_is_leaf=True)
 
 
 def assert_same_structure(a: Any, b: Any) -> None:
     """Raises `ValueError` unless both nests have one form, lists and tuples told apart."""
+    forms = [_mapped(lambda _: ".", [structure], none_is_leaf=True) for structure in (a, b)]
     try:
-        tf.nest.assert_same_structure(a, b)
+        tf.nest.assert_same_structure(*forms)
     except (TypeError, ValueError):
         raise ValueError(f"The two structures differ. {_difference(a, b)}") from None
 
@@ -128,7 +158,7 @@ def assert_same_paths(a: Any, b: Any) -> None:
     a_paths, b_paths = ({path for path, _ in flatten_with_path(nest)} for nest in (a, b))
     if a_paths != b_paths:
         raise ValueError(
-            "The leaves have different paths. "
+            "`a` and `b` don't have the same paths. "
             f"Only in the first: {sorted(a_paths - b_paths, key=str)}. "
             f"Only in the second: {sorted(b_paths - a_paths, key=str)}"
         )
@@ -180,18 +210,28 @@ def map_shape_structure(func: Callable[[Any], Any], structure: Any) -> Any:
     return traverse(visit, structure)
 
 
+def _keys(mapping: Mapping[Any, Any]) -> list[Any]:
+    """The keys in the order in which a nest is walked through."""
+    if isinstance(mapping, OrderedDict):
+        return list(mapping)
+    try:
+        return sorted(mapping)
+    except TypeError:  # Keys of several types: one type after the other.
+        return sorted(mapping, key=lambda key: (type(key).__qualname__, key))
+
+
 def _children(structure: Any) -> list[tuple[Any, Any]]:
     """The items of a nest, each with its key or index."""
     if isinstance(structure, Mapping):
-        return [(key, structure[key]) for key in sorted(structure)]
-    return list(enumerate(nests.opened(structure)[1]))
+        return [(key, structure[key]) for key in _keys(structure)]
+    return list(enumerate(nests.children(structure)))
 
 
 def _with_children(structure: Any, children: list[Any]) -> Any:
     """A nest of the same form with other items, in the order of `_children`."""
     form, _ = nests.opened(structure)
     if isinstance(structure, Mapping):
-        by_key = dict(zip(sorted(structure), children, strict=True))
+        by_key = dict(zip(_keys(structure), children, strict=True))
         children = [by_key[key] for key in form.keys]
     return nests.closed(form, children)
 

@@ -35,6 +35,9 @@ OUT_OF_BOUNDS = {
     "stack": lambda x: ops.stack([x, x], axis=5),
     "swapaxes": lambda x: ops.swapaxes(x, 0, 5),
     "take": lambda x: ops.take(x, [0], axis=5),
+    "take_along_axis": lambda x: ops.take_along_axis(x, [[0]], axis=5),
+    "argmax": lambda x: ops.argmax(x, axis=5),
+    "argpartition": lambda x: ops.argpartition(x, 1, axis=5),
     "trace": lambda x: ops.trace(x, axis1=0, axis2=5),
     "transpose": lambda x: ops.transpose(x, (0, 5)),
     "trapezoid": lambda x: ops.trapezoid(x, axis=5),
@@ -47,6 +50,48 @@ OUT_OF_BOUNDS = {
 def test_axis_out_of_bounds(name, x):
     with pytest.raises(ValueError, match="axis 5 is out of bounds"):
         OUT_OF_BOUNDS[name](x)
+
+
+ONE_AXIS = {
+    "argmax": ops.argmax,
+    "cumsum": ops.cumsum,
+    "concatenate": lambda x, axis: ops.concatenate([x, x], axis=axis),
+    "diff": lambda x, axis: ops.diff(x, axis=axis),
+    "expand_dims": ops.expand_dims,
+    "flip": ops.flip,
+    "layer_normalization": lambda x, axis: ops.layer_normalization(x, axis=axis),
+    "log_softmax": ops.log_softmax,
+    "max": ops.max,
+    "median": ops.median,
+    "nanquantile": lambda x, axis: ops.nanquantile(x, 0.5, axis=axis),
+    "norm": lambda x, axis: ops.norm(x, axis=axis),
+    "normalize": ops.normalize,
+    "rms_normalization": lambda x, axis: ops.rms_normalization(x, axis=axis),
+    "softmax": ops.softmax,
+    "stack": lambda x, axis: ops.stack([x, x], axis=axis),
+}
+
+
+@pytest.mark.parametrize("name", ONE_AXIS)
+def test_an_axis_is_an_integer_of_any_type(name):
+    x = np.arange(6.0, dtype="float32").reshape(2, 3)
+    expected = ONE_AXIS[name](x, axis=1)
+    for axis in (np.int64(1), np.array(1), tf.constant(1)):
+        np.testing.assert_array_equal(ONE_AXIS[name](x, axis=axis), expected)
+
+
+@pytest.mark.parametrize("axis", [1.0, "a"])
+@pytest.mark.parametrize("name", sorted(ONE_AXIS.keys() - {"max", "norm", "rms_normalization"}))
+def test_an_axis_is_no_float(name, axis):
+    with pytest.raises(ValueError, match=r"`axis` must be an integer\. Received: axis="):
+        ONE_AXIS[name](X, axis=axis)
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "nancumsum", "nancumprod"])
+def test_running_results_take_a_tuple_of_one_axis(name):
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(getattr(ops, name)(x, (1,)), getattr(ops, name)(x, 1))
+    assert getattr(ops, name)(KerasTensor((None, 3)), axis=(1,)).shape == (None, 3)
 
 
 @pytest.mark.parametrize("x", [X, KerasTensor((2, 3))], ids=["eager", "symbolic"])
@@ -91,8 +136,8 @@ MISTAKES = {
         lambda: ops.batch_normalization(X, np.ones(2), np.ones(3), -1),
         "`mean` must be a vector of length",
     ),
-    "two free sizes": (lambda: ops.reshape(X, (-1, -1)), "save one -1"),
-    "a negative size": (lambda: ops.reshape(X, (-2, 3)), "save one -1"),
+    "two free sizes": (lambda: ops.reshape(X, (-1, -1)), "at most one unknown"),
+    "a negative size": (lambda: ops.reshape(X, (-2, 3)), "non-negative integer"),
     "size of an image": (lambda: ops.image.resize(np.ones((4, 4, 3)), (0, 3)), "positive height"),
     "channels of colours": (
         lambda: ops.image.rgb_to_hsv(np.ones((4, 4, 4), "float32")),
@@ -103,6 +148,32 @@ MISTAKES = {
     "rank of a slice": (lambda: ops.slice(X, (0, 0), (2, 3, 1)), "number of dimensions"),
     "an element that is not there": (lambda: ops.argpartition(X, 3), "`kth` must be in the range"),
     "one axis twice": (lambda: ops.diagonal(X, axis1=0, axis2=0), "each axis once"),
+    "no axis to join along": (lambda: ops.concatenate([X, X], axis=None), "must be an integer"),
+    "no axis to run along": (lambda: ops.cumsum(X, ()), "one integer. Received: axis="),
+    "two axes to run along": (lambda: ops.argmax(X, (0, 1)), "one integer. Received: axis="),
+    "several elements": (lambda: ops.argpartition(X, (1, 2)), "`kth` must be an integer"),
+    "edges in two axes": (lambda: ops.digitize(X, X), "1D array of edges"),
+    "symbolic edges in two axes": (
+        lambda: ops.digitize(X, KerasTensor((2, 3))),
+        "1D array of edges",
+    ),
+    "last axes of an inner product": (lambda: ops.inner(X, np.ones(4)), "last dimension"),
+    "points of a perspective": (
+        lambda: ops.image.perspective_transform(np.ones((4, 4, 3)), X, X),
+        "Invalid start_points shape: expected",
+    ),
+    "points of two shapes": (
+        lambda: ops.image.perspective_transform(
+            np.ones((4, 4, 3)), np.ones((4, 2)), np.ones((2, 4, 2))
+        ),
+        "must have the same shape",
+    ),
+    "an image without channels": (
+        lambda: ops.image.perspective_transform(X, X, X),
+        "Invalid images rank",
+    ),
+    "a scalar to transform": (lambda: ops.fft((np.array(1), np.array(1))), "rank >= 1"),
+    "indices of another rank": (lambda: ops.take_along_axis(X, [0], axis=0), "rank of `x`"),
     "sizes of a scan": (
         lambda: ops.associative_scan(lambda a, b: a, (np.ones(2), np.ones(3))),
         "same size along axis 0",
@@ -124,8 +195,17 @@ def test_branches_of_a_symbolic_condition_agree():
 
 
 def test_rows_and_columns_are_integers():
-    with pytest.raises(TypeError, match="must be integers"):
-        ops.eye(3.0)
+    for call in (
+        lambda: ops.eye(3.0),
+        lambda: ops.eye(3, 2.0),
+        lambda: ops.eye(np.float32(3)),
+        lambda: ops.eye(tf.constant(3.0, tf.bfloat16)),
+        lambda: ops.tri(3, 2.0),
+        lambda: ops.identity(3.0),
+    ):
+        with pytest.raises(TypeError, match="must be an integer"):
+            call()
+    assert ops.eye(np.int64(2), tf.constant(3), k=1.0).numpy().tolist() == [[0, 1, 0], [0, 0, 1]]
 
 
 def test_a_tensor_is_not_sparse_and_ragged_at_once():
@@ -166,6 +246,16 @@ SHAPES = {
     "softmax": (lambda: ops.softmax(KerasTensor((2, None, 3)), axis=(0, 1)), (2, None, 3)),
     "jvp": (lambda: ops.jvp(lambda x: x * x, (KerasTensor((2,)),), (KerasTensor((2,)),))[1], (2,)),
     "digitize": (lambda: ops.digitize(KerasTensor((2, 3)), KerasTensor((4,))), (2, 3)),
+    "irfft": (lambda: ops.irfft((KerasTensor((4, None)), KerasTensor((4, None)))), (4, None)),
+    "rfft": (lambda: ops.rfft(KerasTensor((4, None)))[0], (4, None)),
+    "istft": (
+        lambda: ops.istft((KerasTensor((4, 5, None)), KerasTensor((4, 5, None))), 8, 2, 8),
+        (4, 8),
+    ),
+    "istft of an unknown length": (
+        lambda: ops.istft((KerasTensor((4, None, 5)), KerasTensor((4, None, 5))), 8, 2, 8),
+        (4, None),
+    ),
     "associative_scan": (lambda: ops.associative_scan(tf.add, KerasTensor((None, 2))), (None, 2)),
 }
 

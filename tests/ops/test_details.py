@@ -227,7 +227,7 @@ def test_soft_cap_bounds_the_logits():
 
 BAD_CALLS = [
     (lambda: ops.squeeze(F(2, 1), 0), "not 1"),
-    (lambda: ops.transpose(F(2, 1), (0, 0)), "each axis once"),
+    (lambda: ops.transpose(F(2, 1), (0, 0)), "valid permutation"),
     (lambda: ops.split(F(3), 2), "equal parts"),
     (lambda: ops.pad(F(3), 1, "reflect", 2.0), "constant_values"),
     (lambda: ops.where([True], 1.0), "both"),
@@ -239,7 +239,7 @@ BAD_CALLS = [
     (lambda: ops.conv(F(1, 4, 3), F(2, 2, 4)), "groups"),
     (lambda: ops.conv(F(1, 2, 3), F(3, 3, 4)), "would be empty: its window"),
     (lambda: ops.conv(F(1, 4, 3), F(2, 3, 4), padding="full"), "padding"),
-    (lambda: ops.depthwise_conv(F(1, 4, 3), F(2, 2, 4)), "as many channels"),
+    (lambda: ops.depthwise_conv(F(1, 4, 3), F(2, 2, 4)), "must match the kernel"),
     (lambda: ops.max_pool(F(2, 3), 2), "axes"),
     (lambda: ops.normalize(F(2), order=0), "order"),
     (lambda: ops.norm(F(2), axis=3), "range"),
@@ -274,3 +274,46 @@ def test_type_errors():
         ops.ldexp(1.0, 2.0)
     with pytest.raises(TypeError, match="callable"):
         ops.scan(None, 0, length=1)
+
+
+@pytest.mark.parametrize("padding", ["same", "valid"])
+@pytest.mark.parametrize("num_axes", [1, 2, 3])
+def test_convolution_with_strides_and_dilation(num_axes, padding):
+    x, kernel = F(2, *(9, 8, 7)[:num_axes], 2), F(*(2, 3, 2)[:num_axes], 2, 3)
+    spread = np.zeros([*(2 * size - 1 for size in kernel.shape[:-2]), 2, 3], "float32")
+    spread[(slice(None, None, 2),) * num_axes] = kernel
+    got = ops.conv(x, kernel, 2, padding, dilation_rate=2)
+    np.testing.assert_allclose(got, ops.conv(x, spread, 2, padding), rtol=1e-5, atol=1e-5)
+    symbolic = ops.conv(KerasTensor((None, *x.shape[1:])), kernel, 2, padding, dilation_rate=2)
+    assert symbolic.shape == (None, *got.shape[1:])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32"])
+def test_complex_numbers_have_parts_of_32_bits_or_more(dtype):
+    parts = ops.cast([[1.0, 2.0]], dtype)
+    expected = "complex128" if dtype == "float64" else "complex64"
+    assert ops.view_as_complex(parts).dtype == expected
+    assert ops.polar(parts, parts).dtype == expected
+    np.testing.assert_array_equal(ops.view_as_complex(parts), [1.0 + 2.0j])
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_places_multiplied_twice_have_gradients(compiled):
+    signature = [
+        tf.TensorSpec([4, 3]),
+        tf.TensorSpec([None, 1], tf.int32),
+        tf.TensorSpec([None, 3]),
+    ]
+
+    @tf.function(jit_compile=compiled, input_signature=signature)
+    def gradients(x, indices, updates):
+        with tf.GradientTape() as tape:
+            tape.watch([x, updates])
+            total = tf.reduce_sum(ops.scatter_update(x, indices, updates, "mul"))
+        return tape.gradient(total, [x, updates])
+
+    of_x, of_updates = gradients(tf.fill((4, 3), 2.0), [[0], [1], [0]], tf.fill((3, 3), 3.0))
+    np.testing.assert_allclose(of_x[:, 0], [9.0, 3.0, 1.0, 1.0])
+    np.testing.assert_allclose(of_updates[:, 0], [6.0, 2.0, 6.0])
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        ops.scatter_update(F(4), [[4]], [1.0], "mul")

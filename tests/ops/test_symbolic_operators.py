@@ -128,3 +128,22 @@ def test_symbolic_tensors_are_no_numbers():
 def test_methods_are_those_of_keras():
     assert KerasTensor((1, 2, 3)).reshape((3, 2)).shape == (3, 2)
     assert KerasTensor((1, 2, 3)).squeeze(0).shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("shape", (2,)), ("dtype", "int32"), ("sparse", True), ("ragged", True)]
+)
+def test_what_a_symbolic_tensor_stands_for_is_not_changed(name, value):
+    x = KerasTensor((None, 3))
+    before = getattr(x, name)
+    with pytest.raises(AttributeError, match=f"`{name}` attribute of KerasTensor is immutable"):
+        setattr(x, name, value)
+    assert getattr(x, name) == before
+
+
+def test_what_is_no_value_says_so():
+    x = KerasTensor((None, 3))
+    with pytest.raises(TypeError, match="cannot be used as a boolean, as in an `if`"):
+        bool(x)
+    with pytest.raises(ValueError, match="doesn't have any actual numerical value yet"):
+        np.array(x)

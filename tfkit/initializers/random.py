@@ -221,14 +221,16 @@ class VarianceScaling(RandomInitializer):
             raise ValueError(f"`scale` must be positive. Received: scale={scale}")
         if mode not in ("fan_in", "fan_out", "fan_avg"):
             raise ValueError(
-                f'`mode` must be "fan_in", "fan_out" or "fan_avg". Received: mode={mode!r}'
+                'Invalid `mode` argument: it must be "fan_in", "fan_out" or "fan_avg". '
+                f"Received: mode={mode!r}"
             )
         distribution = distribution.lower()
         if distribution == "normal":
             distribution = "truncated_normal"
         if distribution not in ("uniform", "truncated_normal", "untruncated_normal"):
             raise ValueError(
-                '`distribution` must be "uniform", "truncated_normal" or "untruncated_normal". '
+                'Invalid `distribution` argument: it must be "uniform", "truncated_normal" or '
+                '"untruncated_normal". '
                 f"Received: distribution={distribution!r}"
             )
         self.scale = scale

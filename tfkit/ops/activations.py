@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.frames import warn
-from tfkit.ops.arguments import positive_axes
+from tfkit.ops.arguments import as_axes, positive_axes
 from tfkit.ops.promotion import as_tensor, to_dtype
 from tfkit.ops.shaping import moveaxis, static_or_dynamic_shape
 from tfkit.ops.sparse import made_dense, zeros_stay
@@ -59,7 +59,7 @@ def softmax(x: Any, axis: int | Sequence[int] | None = -1) -> tf.Tensor:
         ValueError: for an axis that `x` has not.
     """
     x = as_tensor(x)
-    if isinstance(axis, int) and 1 in x.shape:
+    if not isinstance(axis, Sequence) and axis is not None and 1 in x.shape:
         _warn_of_size_one(x, axis)
     output = _over_axes(tf.nn.softmax, x, axis)
     output._keras_logits = x
@@ -79,9 +79,10 @@ def _over_axes(function: Callable[..., Any], x: Any, axis: Any) -> tf.Tensor:
     if axis is None:
         return tf.reshape(function(tf.reshape(x, [-1])), static_or_dynamic_shape(x))
     ndim = x.shape.rank
-    if isinstance(axis, int):
-        return function(x, axis if ndim is None else positive_axes([axis], ndim)[0])
-    axes = positive_axes(axis, ndim)
+    axes = as_axes(axis)
+    if len(axes) == 1:
+        return function(x, axes[0] if ndim is None else positive_axes(axes, ndim)[0])
+    axes = positive_axes(axes, ndim)
     last = range(-len(axes), 0)
     moved = moveaxis(x, axes, last)
     shape = static_or_dynamic_shape(moved)

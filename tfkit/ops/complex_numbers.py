@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.ops.promotion import as_tensor, promote, to_float
+from tfkit.ops.promotion import as_tensor, promote, to_float, to_float32
 from tfkit.ops.sparse import zeros_stay
 from tfkit.symbolic import symbolic_op
 
@@ -44,7 +44,7 @@ def angle(x: Any) -> tf.Tensor:
 @symbolic_op
 def polar(abs_: Any, angle: Any) -> tf.Tensor:
     """The complex number of this length and this angle in radians."""
-    length, angle = promote(to_float(abs_), to_float(angle))
+    length, angle = promote(to_float32(to_float(abs_)), to_float32(to_float(angle)))
     return tf.complex(length * tf.cos(angle), length * tf.sin(angle))
 
 
@@ -57,8 +57,9 @@ def view_as_complex(x: Any) -> tf.Tensor:
     """
     x = as_tensor(x)
     if x.shape.rank == 0 or x.shape[-1] != 2:
-        raise ValueError(f"The last axis must have size 2. Received: x.shape={x.shape}")
-    return tf.complex(to_float(x[..., 0]), to_float(x[..., 1]))
+        raise ValueError(f"Last dimension of input must be size 2. Received: x.shape={x.shape}")
+    x = to_float32(to_float(x))  # No complex number has parts of 16 bits.
+    return tf.complex(x[..., 0], x[..., 1])
 
 
 @symbolic_op

@@ -136,7 +136,8 @@ def convolve(
         channels % kernel_channels or kernel.shape[-1] % (channels // kernel_channels)
     ):
         raise ValueError(
-            "The channels of the inputs and the filters must divide into groups of the kernel. "
+            "The number of input channels must match the kernel's, or both these and the filters must "
+            "divide into groups of the kernel's. "
             f"Received: inputs.shape={images.shape}, kernel.shape={kernel.shape}"
         )
     padding = _check_padding(padding)
@@ -160,6 +161,11 @@ def _convolve(x: Any, kernel: Any, strides: Any, padding: str, dilations: Any) -
     """A convolution of images with channels last."""
     if convolution_gradients.applies(x, kernel, strides, dilations):
         return convolution_gradients.convolve(x, kernel, padding)
+    num_axes = x.shape.rank - 2
+    steps, rates = per_axis(strides, num_axes), per_axis(dilations, num_axes)
+    if max(steps) > 1 and max(rates) > 1:
+        x = _padded(x, kernel, steps, rates) if padding == "SAME" else x
+        return _picked(tf.nn.convolution(x, kernel, 1, "VALID", layout(x), rates), steps)
     return tf.nn.convolution(x, kernel, strides, padding, layout(x), dilations)
 
 
@@ -172,7 +178,9 @@ def _depthwise(
         outputs = _depthwise(x[:, None], kernel[None], strides * 2, padding, [1, *dilations])
         return tf.squeeze(outputs, [1])
     if max(dilations) > 1 and max(strides) > 1:
-        return _strided_and_dilated(x, kernel, strides, padding, dilations)
+        x = _padded(x, kernel, strides, dilations) if padding == "SAME" else x
+        outputs = tf.nn.depthwise_conv2d(x, kernel, [1, 1, 1, 1], "VALID", dilations=dilations)
+        return _picked(outputs, strides)
     if strides[0] != strides[1]:
         outputs = tf.nn.depthwise_conv2d(
             _padded(x, kernel, strides, dilations) if padding == "SAME" else x,
@@ -180,28 +188,23 @@ def _depthwise(
             [1, 1, 1, 1],
             "VALID",
         )
-        return outputs[:, :: strides[0], :: strides[1]]
+        return _picked(outputs, strides)
     return tf.nn.depthwise_conv2d(x, kernel, [1, *strides, 1], padding, dilations=dilations)
 
 
 def _padded(x: Any, kernel: Any, strides: list[int], dilations: list[int]) -> tf.Tensor:
     """`x` with the border that padding "same" would give it."""
     borders: list[Any] = [[0, 0]]
-    sizes = static_or_dynamic_shape(x)[1:3]
-    for size, k, s, d in zip(sizes, kernel.shape[:2], strides, dilations, strict=True):
+    sizes = static_or_dynamic_shape(x)[1:-1]
+    for size, k, s, d in zip(sizes, kernel.shape[:-2], strides, dilations, strict=True):
         needed = tf.maximum((-(-size // s) - 1) * s + (k - 1) * d + 1 - size, 0)
         borders.append([needed // 2, needed - needed // 2])
     return tf.pad(x, [*borders, [0, 0]])
 
 
-def _strided_and_dilated(
-    x: Any, kernel: Any, strides: list[int], padding: str, dilations: list[int]
-) -> tf.Tensor:
-    """TensorFlow refuses both at once: every point is computed, and the strides pick some."""
-    if padding == "SAME":
-        x = _padded(x, kernel, strides, dilations)
-    outputs = tf.nn.depthwise_conv2d(x, kernel, [1, 1, 1, 1], "VALID", dilations=dilations)
-    return outputs[:, :: strides[0], :: strides[1]]
+def _picked(outputs: Any, strides: list[int]) -> tf.Tensor:
+    """What the strides pick of outputs at every point: TensorFlow refuses some strides."""
+    return outputs[(slice(None), *(slice(None, None, step) for step in strides))]
 
 
 def _check_spatial_axes(inputs: Any, kernel: Any, data_format: str | None) -> int:
@@ -213,7 +216,7 @@ def _check_spatial_axes(inputs: Any, kernel: Any, data_format: str | None) -> in
     axis = -1 if standardize_data_format(data_format) == "channels_last" else 1
     if inputs.shape[axis] is not None and inputs.shape[axis] != kernel.shape[-2]:
         raise ValueError(
-            "The kernel must have as many channels as the inputs. "
+            "The number of input channels must match the kernel's last axis but one. "
             f"Received: inputs.shape={inputs.shape}, kernel.shape={kernel.shape}"
         )
     return num_axes
@@ -329,7 +332,7 @@ def conv_transpose(
     axis = -1 if standardize_data_format(data_format) == "channels_last" else 1
     if inputs.shape[axis] is not None and inputs.shape[axis] != kernel.shape[-1]:
         raise ValueError(
-            "The last axis of the kernel must have as many channels as the inputs. "
+            "The number of input channels must match the kernel's last axis. "
             f"Received: inputs.shape={inputs.shape}, kernel.shape={kernel.shape}"
         )
     strides, dilations = per_axis(strides, num_axes), per_axis(dilation_rate, num_axes)

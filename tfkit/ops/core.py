@@ -158,13 +158,12 @@ def scatter_update(
     inputs, indices = as_tensor(inputs), as_indices(indices)
     updates = tf.cast(updates, inputs.dtype)
     if reduction == "mul":
-        # One row after the other: TensorFlow has no scatter that multiplies.
-        def multiply_row(i: Any, result: Any) -> Any:
-            row = tf.gather_nd(result, indices[i : i + 1]) * updates[i : i + 1]
-            return i + 1, tf.tensor_scatter_nd_update(result, indices[i : i + 1], row)
-
-        count = tf.shape(indices)[0]
-        return tf.while_loop(lambda i, _: i < count, multiply_row, (0, inputs))[1]
+        # TensorFlow has no scatter that multiplies: what falls on one place is multiplied first.
+        places = tf.shape(inputs)[: static_or_dynamic_shape(indices)[-1]]
+        count = tf.reduce_prod(places)
+        numbers = tf.gather_nd(tf.reshape(tf.range(count), places), indices)
+        factors = tf.math.unsorted_segment_prod(updates, numbers, count)
+        return inputs * tf.reshape(factors, tf.shape(inputs))
     functions = {
         None: tf.tensor_scatter_nd_update,
         "add": tf.tensor_scatter_nd_add,
@@ -187,11 +186,12 @@ def slice(inputs: Any, start_indices: Any, shape: Any) -> tf.Tensor:
         ValueError: when the three have not the same number of axes.
     """
     inputs = as_tensor(inputs)
-    for name, given in (("start_indices", start_indices), ("shape", shape)):
+    for name, given in (("shape", shape), ("start_indices", start_indices)):
         if isinstance(given, (tuple, list)) and len(given) != inputs.shape.rank:
+            one, other = ("inputs", name) if name == "shape" else (name, "inputs")
             raise ValueError(
-                f"The number of dimensions in `inputs` must match the number of dimensions in "
-                f"`{name}`. Received: inputs.shape={inputs.shape}, {name}={given}"
+                f"The number of dimensions in `{one}` must match the number of dimensions in "
+                f"`{other}`. Received: inputs.shape={inputs.shape}, {name}={given}"
             )
     return tf.slice(inputs, start_indices, shape)
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfkit import config
 from tfkit.dtypes import standardize_dtype
-from tfkit.ops.arguments import positive_axes
+from tfkit.ops.arguments import positive_axes, require_integers
 from tfkit.ops.promotion import as_tensor, common_dtype, to_dtype
 from tfkit.symbolic import symbolic_op
 
@@ -196,26 +196,28 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> tf.Tenso
         TypeError: for a number of rows or columns that is a float.
     """
     M = N if M is None else M
-    if isinstance(N, float) or isinstance(M, float):
-        raise TypeError(f"`N` and `M` must be integers. Received: N={N}, M={M}")
+    require_integers(N=N, M=M)
     dtype = standardize_dtype(dtype)
     if isinstance(k, int) and k == 0:
         return tf.eye(N, M, dtype=dtype)
-    rows, columns = tf.range(N)[:, None], tf.range(M)[None, :]
-    return tf.cast(tf.equal(columns - rows, k), dtype)
+    rows, columns = tf.cast(tf.range(N), tf.int32)[:, None], tf.cast(tf.range(M), tf.int32)[None, :]
+    return tf.cast(tf.equal(columns - rows, tf.cast(k, rows.dtype)), dtype)
 
 
 @symbolic_op
 def identity(n: int, dtype: Any = None) -> tf.Tensor:
     """The `n` by `n` identity matrix."""
+    require_integers(n=n)
     return tf.eye(n, dtype=standardize_dtype(dtype))
 
 
 @symbolic_op
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> tf.Tensor:
     """A matrix with ones on and below the diagonal `k`; the arguments are those of `eye`."""
-    rows, columns = tf.range(N)[:, None], tf.range(N if M is None else M)[None, :]
-    return tf.cast(columns - rows <= k, standardize_dtype(dtype))
+    M = N if M is None else M
+    require_integers(N=N, M=M)
+    rows, columns = tf.cast(tf.range(N), tf.int32)[:, None], tf.cast(tf.range(M), tf.int32)[None, :]
+    return tf.cast(columns - rows <= tf.cast(k, rows.dtype), standardize_dtype(dtype))
 
 
 @symbolic_op

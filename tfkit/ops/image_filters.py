@@ -47,7 +47,8 @@ def _convert_colours(
     axis = -1 if standardize_data_format(data_format) == "channels_last" else -3
     if images.shape[axis] not in (3, None):
         raise ValueError(
-            f"Input images must have 3 channels. Received: images.shape={images.shape}"
+            f"Input images must have 3 channels, but received images with {images.shape[axis]} "
+            f"channels. Received: images.shape={images.shape}"
         )
     if not images.dtype.is_floating:
         raise ValueError(

@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.ops.arguments import positive_axes
-from tfkit.ops.image_geometry import as_batch, check_choice
+from tfkit.ops.image_geometry import as_batch, check_choice, check_images
 from tfkit.ops.promotion import as_tensor, promote_tensors, to_float32
 from tfkit.ops.shaping import static_or_dynamic_shape
 from tfkit.symbolic import symbolic_op
@@ -97,10 +97,17 @@ def perspective_transform(
     Raises:
         ValueError: for points of another shape.
     """
+    images = check_images(images)
     start, end = tf.cast(start_points, tf.float32), tf.cast(end_points, tf.float32)
-    if start.shape.rank not in (2, 3) or start.shape[-2:] != (4, 2) or start.shape != end.shape:
+    for name, points in (("start_points", start), ("end_points", end)):
+        if points.shape.rank not in (2, 3) or not points.shape[-2:].is_compatible_with((4, 2)):
+            raise ValueError(
+                f"Invalid {name} shape: expected (4, 2) for all images or (N, 4, 2) for a batch. "
+                f"Received: {name}.shape={points.shape}"
+            )
+    if not start.shape.is_compatible_with(end.shape):
         raise ValueError(
-            "`start_points` and `end_points` must have the shape (4, 2), or (N, 4, 2) for a batch. "
+            "`start_points` and `end_points` must have the same shape. "
             f"Received: start_points.shape={start.shape}, end_points.shape={end.shape}"
         )
     # Each pair of points gives two linear equations in the eight numbers of the transform.
@@ -151,9 +158,15 @@ def map_coordinates(
     """
     check_choice("fill_mode", fill_mode, (*_FILL_MODES, "mirror"))
     inputs, coordinates = as_tensor(inputs), as_tensor(coordinates)
-    if coordinates.shape[0] != inputs.shape.rank or coordinates.shape.rank < 2:
+    if coordinates.shape.rank < 2:
         raise ValueError(
-            "`coordinates` must hold one tensor of indices for each axis of `inputs`. "
+            "Invalid coordinates rank: expected at least rank 2, one tensor of indices for each "
+            f"axis of `inputs`. Received: coordinates.shape={coordinates.shape}"
+        )
+    if coordinates.shape[0] != inputs.shape.rank:
+        raise ValueError(
+            "The first size of `coordinates` must be the same as the rank of `inputs`: one tensor "
+            "of indices for each axis. "
             f"Received: inputs.shape={inputs.shape}, coordinates.shape={coordinates.shape}"
         )
     if order not in (0, 1):

@@ -96,10 +96,11 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = None) -> tf.Tensor:
             )
         return take_along_axis(tf.reshape(x, [-1]), indices, 0)
     rank = x.shape.rank
-    if indices.shape.rank != rank or not -rank <= axis < rank:
+    (axis,) = positive_axes([axis], rank)
+    if indices.shape.rank != rank:
         raise ValueError(
-            "`indices` must have the rank of `x`, and `axis` must be an axis of it. Received: "
-            f"x.shape={x.shape}, indices.shape={indices.shape}, axis={axis}"
+            "`indices` must have the rank of `x`. "
+            f"Received: x.shape={x.shape}, indices.shape={indices.shape}"
         )
     x, indices = swapaxes(x, axis, -1), swapaxes(indices, axis, -1)
     indices = _from_start(indices, static_or_dynamic_shape(x)[-1])
@@ -153,7 +154,12 @@ def argpartition(x: Any, kth: int, axis: int | None = -1) -> tf.Tensor:
         ValueError: when there is no such element.
     """
     x = as_tensor(x)
-    size = x.shape.num_elements() if axis is None else x.shape[axis]
+    if not hasattr(kth, "__index__"):
+        raise ValueError(f"`kth` must be an integer. Received: kth={kth!r}")
+    if axis is None:
+        size = x.shape.num_elements()
+    else:
+        size = x.shape[positive_axes([axis], x.shape.rank)[0]]
     if size is not None and not -size <= kth < size:
         raise ValueError(f"`kth` must be in the range [-{size}, {size}). Received: kth={kth}")
     return argsort(x, axis)
@@ -207,6 +213,9 @@ def _bins_of(x: Any, bins: Any) -> tf.Tensor:
 def digitize(x: Any, bins: Any) -> tf.Tensor:
     """The number of the bin that each element falls in; `bins` are its ascending left edges."""
     x = as_tensor(x)
+    shape = bins.shape if tf.is_tensor(bins) else np.shape(bins)
+    if tf.TensorShape(shape).rank not in (1, None):
+        raise ValueError(f"`bins` must be a 1D array of edges. Received: bins.shape={tuple(shape)}")
     if isinstance(bins, tf.Tensor) and not tf.executing_eagerly():
         return _bins_of(x, bins)
     edges = [float(edge) for edge in np.asarray(bins)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.ops.arguments import require_rank, require_square
+from tfkit.ops.arguments import as_axes, require_rank, require_square
 from tfkit.ops.promotion import as_tensor, to_dtype, to_float
 from tfkit.ops.shaping import moveaxis
 from tfkit.symbolic import any_symbolic, record, symbolic_op
@@ -30,8 +30,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> t
     """
     x = to_float(x)
     ndim = x.shape.rank
-    axes = range(ndim) if axis is None else [axis] if isinstance(axis, int) else axis
-    if not all(-ndim <= a < ndim for a in axes):
+    axes = range(ndim) if axis is None else as_axes(axis)
+    if not all(hasattr(a, "__index__") and -ndim <= a < ndim for a in axes):
         raise ValueError(
             "All `axis` values must be in the range [-ndim, ndim). "
             f"Received inputs with ndim={ndim}, while axis={axis}"

@@ -302,7 +302,7 @@ def ctc_decode(
         )
     else:
         raise ValueError(
-            f"`strategy` must be 'greedy' or 'beam_search'. Received: strategy={strategy!r}"
+            f"Invalid strategy: expected 'greedy' or 'beam_search'. Received: strategy={strategy!r}"
         )
     dense = [
         tf.sparse.to_dense(tf.SparseTensor(path.indices, path.values, shape), -1) for path in paths

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit import config
 from tfkit.frames import warn
-from tfkit.ops.arguments import positive_axes
+from tfkit.ops.arguments import as_axes, positive_axes
 from tfkit.ops.linalg import norm
 from tfkit.ops.promotion import as_tensor, promote, to_dtype, to_float32
 from tfkit.symbolic import symbolic_op
@@ -130,7 +130,7 @@ def layer_normalization(
         raise TypeError(f"`layer_normalization` got unexpected arguments. Received: {kwargs}")
     x = as_tensor(x)
     dtype, x = x.dtype, to_float32(x)
-    axes = sorted(positive_axes([axis] if isinstance(axis, int) else axis, x.shape.rank))
+    axes = sorted(positive_axes(as_axes(axis), x.shape.rank))
     shape = [x.shape[a] if a in axes else 1 for a in range(x.shape.rank)]
 
     def aligned(weight: Any) -> Any:
@@ -145,8 +145,8 @@ def layer_normalization(
         scale *= aligned(gamma)
     if rms_scaling:
         warn(
-            "`rms_scaling=True` is deprecated: it divides by the standard deviation, not by the root "
-            "of the mean square. Use `ops.rms_normalization`.",
+            "You passed `rms_scaling=True`, which is deprecated: it divides by the standard deviation, "
+            "not by the root of the mean square. Use `ops.rms_normalization`.",
         )
         return tf.cast(x * scale, dtype)
     offset = -mean * scale
@@ -174,8 +174,9 @@ def rms_normalization(
     dtype, x = x.dtype, to_float32(x)
     epsilon = config.epsilon() if epsilon is None else epsilon
     x = tf.reshape(x, [1]) if x.shape.rank == 0 else x
-    axis = axis if isinstance(axis, int) else list(axis)
-    outputs = x * tf.math.rsqrt(tf.reduce_mean(tf.square(x), axis, keepdims=True) + epsilon)
+    outputs = x * tf.math.rsqrt(
+        tf.reduce_mean(tf.square(x), as_axes(axis), keepdims=True) + epsilon
+    )
     return tf.cast(outputs if scale is None else outputs * tf.cast(scale, x.dtype), dtype)
 
 
@@ -195,12 +196,12 @@ def normalize(
         ValueError: when `order` is not a whole number above 0, and for an axis that `x` has not.
     """
     if not isinstance(order, int) or order < 1:
-        raise ValueError(f"`order` must be an int >= 1. Received: order={order}")
+        raise ValueError(f"Argument `order` must be an int >= 1. Received: order={order}")
     x = as_tensor(x)
     x = tf.reshape(x, [1]) if x.shape.rank == 0 else x
     epsilon = config.epsilon() if epsilon is None else epsilon
     if axis is not None:
-        axis = positive_axes([axis] if isinstance(axis, int) else axis, x.shape.rank)
+        axis = positive_axes(as_axes(axis), x.shape.rank)
     if order == 2:
         inverse = tf.math.rsqrt(tf.reduce_sum(tf.square(x), axis, keepdims=True))
         return x * tf.minimum(inverse, to_dtype(1.0 / epsilon, x.dtype))

@@ -71,9 +71,11 @@ def fold(
     """
     x = as_tensor(x)
     sizes, kernel = per_axis(output_size, 2), per_axis(kernel_size, 2)
-    if x.shape.rank != 3 or x.shape[1] % (kernel[0] * kernel[1]):
+    if x.shape.rank != 3:
+        raise ValueError(f"`x` must be a 3D tensor. Received: x.shape={x.shape}")
+    if x.shape[1] % (kernel[0] * kernel[1]):
         raise ValueError(
-            "`x` must have 3 axes, the second of them divisible by the size of the kernel, "
+            "The second axis of `x` must be divisible by the size of the kernel, "
             f"{kernel[0] * kernel[1]}. Received: x.shape={x.shape}, kernel_size={kernel_size}"
         )
     options = {"dilation": dilation, "padding": padding, "stride": stride}

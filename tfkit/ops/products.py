@@ -62,6 +62,11 @@ def inner(x1: Any, x2: Any) -> tf.Tensor:
     x1, x2, dtype = _promote_for_product(x1, x2)
     if x1.shape.rank == 0 or x2.shape.rank == 0:
         return tf.cast(x1 * x2, dtype)
+    if not x1.shape[-1:].is_compatible_with(x2.shape[-1:]):
+        raise ValueError(
+            "The last dimension of `x1` and of `x2` must be equal. "
+            f"Received: x1.shape={x1.shape}, x2.shape={x2.shape}"
+        )
     return tf.cast(tf.tensordot(x1, x2, [[-1], [-1]]), dtype)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.ops import sparse
-from tfkit.ops.arguments import positive_axes
+from tfkit.ops.arguments import as_axes, one_axis, positive_axes
 from tfkit.ops.promotion import (
     as_tensor,
     cast,
@@ -99,7 +99,7 @@ def average(x: Any, axis: Axis = None, weights: Any = None) -> tf.Tensor:
 
 
 def _refuse_empty(x: Any, axis: Axis, name: str) -> None:
-    axes = range(x.shape.rank) if axis is None else [axis] if isinstance(axis, int) else axis
+    axes = range(x.shape.rank) if axis is None else as_axes(axis)
     if tf.executing_eagerly() and 0 in [x.shape[i] for i in positive_axes(axes, x.shape.rank)]:
         raise ValueError(
             f"`{name}` of an empty tensor is not defined; pass `initial`. Received: shape={x.shape}"
@@ -202,6 +202,7 @@ def _arg_extreme(x: Any, axis: int | None, keepdims: bool, find: Any) -> tf.Tens
     if axis is None:
         result = find(tf.reshape(x, [-1]), 0, output_type=tf.int32)
         return tf.reshape(result, [1] * x.shape.rank) if keepdims else result
+    axis = one_axis(axis, x.shape.rank)
     result = find(x, axis, output_type=tf.int32)
     return tf.expand_dims(result, axis) if keepdims else result
 
@@ -226,7 +227,7 @@ def _running(x: Any, axis: int | None, dtype: Any, function: Any) -> tf.Tensor:
     x = without_bool(as_tensor(x) if dtype is None else tf.cast(x, dtype))
     if axis is None:
         return function(tf.reshape(x, [-1]), 0)
-    return function(x, positive_axes([axis], x.shape.rank)[0])
+    return function(x, one_axis(axis, x.shape.rank))
 
 
 @symbolic_op

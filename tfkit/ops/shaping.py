@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfkit.dtypes import standardize_dtype
 from tfkit.ops import sparse
-from tfkit.ops.arguments import positive_axes
+from tfkit.ops.arguments import as_axes, one_axis, positive_axes
 from tfkit.ops.promotion import as_tensor, promote_tensors
 from tfkit.symbolic import symbolic_op
 
@@ -34,10 +34,15 @@ def reshape(x: Any, newshape: Any) -> tf.Tensor:
     if isinstance(newshape, (tuple, list)):
         newshape = [-1 if size is None else size for size in newshape]
         known = [size for size in newshape if isinstance(size, int)]
-        if known.count(-1) > 1 or any(size < -1 for size in known):
+        if known.count(-1) > 1:
             raise ValueError(
-                "The sizes in `newshape` must not be negative, save one -1 that is worked out. "
+                "`newshape` can have at most one unknown dimension, -1. "
                 f"Received: newshape={tuple(newshape)}"
+            )
+        if any(size < -1 for size in known):
+            raise ValueError(
+                "Each size in `newshape` must be a non-negative integer, or -1 for one that is "
+                f"worked out. Received: newshape={tuple(newshape)}"
             )
     if isinstance(x, tf.SparseTensor):
         return sparse.reshaped(x, newshape)
@@ -59,9 +64,8 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> tf.Tensor:
     """
     x = as_tensor(x)
     insert = sparse.expanded if isinstance(x, tf.SparseTensor) else tf.expand_dims
-    if isinstance(axis, int):
-        return insert(x, positive_axes([axis], x.shape.rank + 1)[0])
-    for place in sorted(positive_axes(axis, x.shape.rank + len(axis))):
+    axes = as_axes(axis)
+    for place in sorted(positive_axes(axes, x.shape.rank + len(axes))):
         x = insert(x, place)
     return x
 
@@ -74,8 +78,7 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> tf.Tensor:
         ValueError: when an axis in `axis` has another size than 1, or does not exist.
     """
     x = as_tensor(x)
-    axes = [] if axis is None else [axis] if isinstance(axis, int) else list(axis)
-    axes = positive_axes(axes, x.shape.rank)
+    axes = positive_axes([] if axis is None else as_axes(axis), x.shape.rank)
     for a in axes:
         if x.shape[a] not in (1, None):
             raise ValueError(
@@ -104,7 +107,8 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> tf.Tensor:
         order = positive_axes(axes, x.shape.rank, "axes")
         if sorted(order) != list(range(x.shape.rank)):
             raise ValueError(
-                f"`axes` must name each axis once. Received: axes={tuple(axes)}, x.shape={x.shape}"
+                "`axes` must be a valid permutation of the axes: each of them once. "
+                f"Received: axes={axes}, x.shape={x.shape}"
             )
         axes = order
     if isinstance(x, tf.SparseTensor):
@@ -172,7 +176,7 @@ def concatenate(xs: Sequence[Any], axis: int = 0) -> tf.Tensor:
         ValueError: for an axis that they have not.
     """
     xs = promote_tensors(*xs)
-    (axis,) = positive_axes([axis], xs[0].shape.rank)
+    axis = one_axis(axis, xs[0].shape.rank)
     if any(map(sparse.is_sparse, xs)):
         return sparse.concatenated(xs, axis)
     return tf.concat(xs, axis)
@@ -354,7 +358,8 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
     x = as_tensor(x)
     if mode != "constant" and constant_values is not None:
         raise ValueError(
-            f"`constant_values` applies to mode='constant' only. Received: mode={mode!r}"
+            "Argument `constant_values` can only be provided when `mode == 'constant'`. "
+            f"Received: mode={mode!r}"
         )
     if isinstance(pad_width, int):
         pad_width = (pad_width, pad_width)
@@ -390,7 +395,7 @@ def flip(x: Any, axis: int | Sequence[int] | None = None) -> tf.Tensor:
     x = as_tensor(x)
     if axis is None:
         axis = range(x.shape.rank)
-    return tf.reverse(x, positive_axes([axis] if isinstance(axis, int) else axis, x.shape.rank))
+    return tf.reverse(x, positive_axes(as_axes(axis), x.shape.rank))
 
 
 @symbolic_op

@@ -17,29 +17,24 @@ from tfkit.tensorflow_faults import with_some_row
 Pair = tuple[tf.Tensor, tf.Tensor]
 
 
-def _complex(x: Any) -> tf.Tensor:
+def _complex(x: Any, least_rank: int) -> tf.Tensor:
     if not isinstance(x, (tuple, list)) or len(x) != 2:
         raise ValueError(
-            f"`x` must be a pair of tensors: real and imaginary part. Received: x={x!r}"
+            f"Input `x` should be a tuple of two tensors: real and imaginary part. Received: x={x!r}"
         )
     real, imag = map(as_tensor, x)
     if not real.shape.is_compatible_with(imag.shape):
         raise ValueError(
-            "Real and imaginary part must have the same shape. "
+            "Both the real and imaginary parts should have the same shape. "
             f"Received: x[0].shape={real.shape}, x[1].shape={imag.shape}"
         )
+    require_rank("x", real, least_rank)
     if not (real.dtype.is_floating and imag.dtype.is_floating):
         raise ValueError(
             "Real and imaginary part must be floats. "
             f"Received: dtypes {real.dtype.name} and {imag.dtype.name}"
         )
     return tf.complex(real, imag)
-
-
-def _complex_of_rank(x: Any, least: int) -> tf.Tensor:
-    x = _complex(x)
-    require_rank("x", x, least)
-    return x
 
 
 def _require_positive(**sizes: Any) -> None:
@@ -66,19 +61,19 @@ def _pair(x: Any) -> Pair:
 @symbolic_op
 def fft(x: Any) -> Pair:
     """The Fourier transform along the last axis of a pair: real and imaginary part."""
-    return _pair(tf.signal.fft(_complex_of_rank(x, 1)))
+    return _pair(tf.signal.fft(_complex(x, 1)))
 
 
 @symbolic_op
 def fft2(x: Any) -> Pair:
     """The Fourier transform along the last two axes of a pair."""
-    return _pair(tf.signal.fft2d(_complex_of_rank(x, 2)))
+    return _pair(tf.signal.fft2d(_complex(x, 2)))
 
 
 @symbolic_op
 def ifft2(x: Any) -> Pair:
     """The inverse of `fft2`."""
-    return _pair(tf.signal.ifft2d(_complex_of_rank(x, 2)))
+    return _pair(tf.signal.ifft2d(_complex(x, 2)))
 
 
 @symbolic_op
@@ -98,16 +93,21 @@ def rfft(x: Any, fft_length: int | None = None) -> Pair:
         x = tf.cast(x, config.floatx())
     if fft_length is not None:
         _require_positive(fft_length=fft_length)
-    return _pair(tf.signal.rfft(x, None if fft_length is None else [fft_length]))
+    spectrum = tf.signal.rfft(x, None if fft_length is None else [fft_length])
+    size = x.shape[-1] if fft_length is None else fft_length
+    spectrum.set_shape([*x.shape[:-1], None if size is None else size // 2 + 1])
+    return _pair(spectrum)
 
 
 @symbolic_op
 def irfft(x: Any, fft_length: int | None = None) -> tf.Tensor:
     """The inverse of `rfft`; `fft_length` is the size of the result, an even one unless given."""
-    x = _complex_of_rank(x, 1)
+    x = _complex(x, 1)
     if fft_length is not None:
         _require_positive(fft_length=fft_length)
-    return tf.signal.irfft(x, None if fft_length is None else [fft_length])
+    signal = tf.signal.irfft(x, None if fft_length is None else [fft_length])
+    signal.set_shape([*x.shape[:-1], fft_length])
+    return signal
 
 
 def _window(window: Any, length: int, fft_length: int, dtype: Any) -> Callable[..., Any] | None:
@@ -118,14 +118,16 @@ def _window(window: Any, length: int, fft_length: int, dtype: Any) -> Callable[.
         windows = {"hann": tf.signal.hann_window, "hamming": tf.signal.hamming_window}
         if window not in windows:
             raise ValueError(
-                f"`window` must be 'hann', 'hamming' or a tensor. Received: window={window!r}"
+                "If a string is passed to `window`, it must be 'hann' or 'hamming'. "
+                f"Received: window={window!r}"
             )
         values = windows[window](length, periodic=True, dtype=dtype)
     else:
         values = tf.cast(window, dtype)
     if values.shape.rank != 1 or values.shape[0] != length:
         raise ValueError(
-            f"`window` must have the shape [sequence_length]. Received: shape={values.shape}"
+            "The shape of `window` must be equal to [sequence_length]. "
+            f"Received: window.shape={values.shape}, sequence_length={length}"
         )
     before = (fft_length - length) // 2
     values = tf.pad(values, [[before, fft_length - length - before]])
@@ -157,7 +159,7 @@ def stft(
     """
     x = as_tensor(x)
     if x.dtype not in (tf.float32, tf.float64):
-        raise TypeError(f"`x` must be float32 or float64. Received: x.dtype={x.dtype.name}")
+        raise TypeError(f"`x` must be `float32` or `float64`. Received: x.dtype={x.dtype.name}")
     require_rank("x", x, 1)
     _check_lengths(sequence_length, sequence_stride, fft_length)
     if center:
@@ -191,12 +193,15 @@ def istft(
     Raises:
         ValueError: for a window or length that does not fit.
     """
-    x = _complex_of_rank(x, 2)
+    x = _complex(x, 2)
     _check_lengths(sequence_length, sequence_stride, fft_length)
     values = _window(window, sequence_length, fft_length, x.dtype.real_dtype)
     if values is not None:
         values = tf.signal.inverse_stft_window_fn(sequence_stride, values)
     signal = tf.signal.inverse_stft(x, fft_length, sequence_stride, fft_length, values)
+    frames = x.shape[-2]
+    reach = None if frames is None else (frames - 1) * sequence_stride + fft_length
+    signal.set_shape([*x.shape[:-2], reach])  # TensorFlow forgets it where frequencies are unknown.
     start = fft_length // 2 if center else 0
     if length is None:
         return signal[..., start : -start or None]

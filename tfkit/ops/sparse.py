@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import tensorflow as tf
 
+from tfkit.ops.arguments import as_axes
 from tfkit.ops.promotion import as_tensor, promote
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -244,7 +245,7 @@ def transposed(x: tf.SparseTensor, axes: Sequence[int] | None) -> tf.SparseTenso
 
 def folded_axes(axis: Any, ndim: int) -> list[int]:
     """The axes to fold, counted from the start; all of them for `None`."""
-    axes = range(ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+    axes = range(ndim) if axis is None else as_axes(axis)
     return [a % ndim for a in axes]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.ops.arguments import positive_axes
+from tfkit.ops.arguments import as_axes, positive_axes
 from tfkit.ops.promotion import to_dtype, to_float
 from tfkit.ops.reductions import Axis
 from tfkit.ops.shaping import moveaxis, static_or_dynamic_shape
@@ -18,7 +18,7 @@ _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 def _folded_axes_last(x: Any, axis: Axis) -> tuple[tf.Tensor, list[int]]:
     """`x` with the axes to fold as one last axis, and their numbers."""
     rank = x.shape.rank
-    axes = list(range(rank)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
+    axes = list(range(rank)) if axis is None else as_axes(axis)
     axes = sorted(positive_axes(axes, rank))
     x = moveaxis(x, axes, range(rank - len(axes), rank))
     return tf.reshape(x, (*static_or_dynamic_shape(x)[: rank - len(axes)], -1)), axes
