@@ -101,17 +101,38 @@ def functions_run_eagerly() -> bool:
 
 
 def enable_interactive_logging() -> None:
-    """Sends progress and messages to standard output, as it is unless switched off."""
+    """Sends progress and messages to standard output, which is the default.
+
+    Example:
+        >>> enable_interactive_logging()
+        >>> is_interactive_logging_enabled()
+        True
+    """
     _settings.interactive_logging = True
 
 
 def disable_interactive_logging() -> None:
-    """Sends progress and messages to `absl.logging`, for jobs on a server."""
+    """Sends progress and messages to `absl.logging`, for jobs on a server.
+
+    Example:
+        >>> disable_interactive_logging()
+        >>> is_interactive_logging_enabled()
+        False
+        >>> enable_interactive_logging()
+    """
     _settings.interactive_logging = False
 
 
 def is_interactive_logging_enabled() -> bool:
-    """Whether progress and messages go to standard output."""
+    """Returns whether progress and messages go to standard output.
+
+    Returns:
+        A Python bool, `True` by default.
+
+    Example:
+        >>> is_interactive_logging_enabled()
+        True
+    """
     return _settings.interactive_logging
 
 

@@ -100,8 +100,8 @@ def polar(abs_: Any, angle: Any) -> tf.Tensor:
         A tensor of complex64, or of complex128 for float64.
 
     Example:
-        >>> ops.polar([1.0, 2.0], [0.0, np.pi / 2]).numpy().round(4).tolist()
-        [(1+0j), (-0+2j)]
+        >>> ops.polar([1.0, 2.0], [0.0, np.pi / 3]).numpy().round(4)
+        array([1.+0.j    , 1.+1.7321j], dtype=complex64)
     """
     length, angle = promote(to_float(abs_), to_float(angle))
     return tf.complex(length * tf.cos(angle), length * tf.sin(angle))

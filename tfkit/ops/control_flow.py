@@ -95,7 +95,7 @@ def while_loop(
     loop_vars: Any,
     maximum_iterations: int | None = None,
 ) -> Any:
-    """Returns loop variables after `body` has been applied to them as long as `cond` of them is true.
+    """Returns loop variables to which `body` has been applied as long as `cond` of them is true.
 
     Args:
         cond: a function of the loop variables that returns a bool scalar.
@@ -169,15 +169,9 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
     Example:
         >>> ops.map(lambda x: x * x, tf.constant([1, 2, 3])).numpy().tolist()
         [1, 4, 9]
-        >>> sums = ops.map(lambda x: x["a"] + x["b"], {"a": [1, 2], "b": [10, 20]})
-        Traceback (most recent call last):
-            ...
-        InvalidArgumentError: Attempting to slice scalar input.
-        Raised by the operation StridedSlice.
-        >>> sums.numpy().tolist()
-        Traceback (most recent call last):
-            ...
-        NameError: name 'sums' is not defined
+        >>> xs = {"a": tf.constant([1, 2]), "b": tf.constant([10, 20])}
+        >>> ops.map(lambda x: x["a"] + x["b"], xs).numpy().tolist()
+        [11, 22]
     """
     xs = tf.nest.map_structure(tf.convert_to_tensor, xs)
     first = f(tf.nest.map_structure(lambda x: x[0], xs))
@@ -215,7 +209,7 @@ def scan(
     reverse: bool = False,
     unroll: int | bool = 1,
 ) -> tuple[Any, Any]:
-    """Returns a value carried through slices, and an output at each of them: `carry, y = f(carry, x)`.
+    """Returns a value carried through slices, and an output at each: `carry, y = f(carry, x)`.
 
     Args:
         f: one step, a function of the carry and a slice that returns the next carry and an output

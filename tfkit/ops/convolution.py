@@ -121,7 +121,7 @@ def conv(
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of
             `config.image_data_format()`.
         dilation_rate: distance between the points of the kernel, one number or one for each
-            spatial axis. TensorFlow allows it with `strides=1` only. Default: `1`.
+            spatial axis. Default: `1`.
 
     Returns:
         A tensor of shape `(batch, *new sizes, filters)`, or with channels second, of the dtype of
@@ -378,7 +378,7 @@ def conv_transpose(
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of
             `config.image_data_format()`.
         dilation_rate: distance between the points of the kernel, one number or one for each
-            spatial axis. TensorFlow allows it with `strides=1` only. Default: `1`.
+            spatial axis. Default: `1`.
 
     Returns:
         A tensor of shape `(batch, *new sizes, filters)`, or with channels second, of the dtype of

@@ -78,7 +78,7 @@ def batch_normalization(
     scale: Any = None,
     epsilon: float = 1e-3,
 ) -> tf.Tensor:
-    """Returns `(x - mean) / sqrt(variance + epsilon) * scale + offset`, with vectors along one axis.
+    """Returns `(x - mean) / sqrt(variance + epsilon) * scale + offset`, channel by channel.
 
     It computes no moments: those of the batch come from `moments`.
 
@@ -101,7 +101,7 @@ def batch_normalization(
         Ioffe & Szegedy, "Batch normalization", 2015.
 
     Example:
-        >>> x, mean, variance = tf.constant([[1.0, 2.0], [3.0, 6.0]]), [2.0, 4.0], [1.0, 4.0]
+        >>> x = tf.constant([[1.0, 2.0], [3.0, 6.0]])
         >>> mean, variance = ops.moments(x, axes=0)
         >>> ops.batch_normalization(x, mean, variance, axis=-1, epsilon=0.0).numpy().tolist()
         [[-1.0, -1.0], [1.0, 1.0]]
@@ -131,7 +131,7 @@ def layer_normalization(
     epsilon: float | None = None,
     **kwargs: Any,
 ) -> tf.Tensor:
-    """Returns `(x - mean) / sqrt(variance + epsilon) * gamma + beta`, with moments over axes of `x`.
+    """Returns `(x - mean) / sqrt(variance + epsilon) * gamma + beta`, with moments over `axis`.
 
     Moments are formed in float32 at least.
 

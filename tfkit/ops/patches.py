@@ -66,7 +66,7 @@ def fold(
     padding: Any = 0,
     stride: Any = 1,
 ) -> tf.Tensor:
-    """Returns the images whose patches are the columns of `x`; where patches overlap, they are added.
+    """Returns the images whose patches are the columns of `x`, added up where patches overlap.
 
     It is the transpose of `unfold`, and its inverse where patches do not overlap.
 

@@ -23,7 +23,9 @@ def _promote_for_product(x1: Any, x2: Any) -> Any:
 
 @symbolic_op
 def matmul(x1: Any, x2: Any) -> tf.Tensor:
-    """Returns the matrix product over the last two axes: `sum(x1[..., i, k] * x2[..., k, j])` over `k`.
+    """Returns the matrix product over the last two axes.
+
+    It is `sum(x1[..., i, k] * x2[..., k, j])` over `k`.
 
     Args:
         x1: a tensor of shape `(..., n, k)`, or a vector of `k` elements, which counts as a row.
@@ -258,7 +260,9 @@ def cross(
 
 @symbolic_op
 def correlate(x1: Any, x2: Any, mode: str = "valid") -> tf.Tensor:
-    """Returns the correlation of two vectors: `sum(x1[n + i] * x2[i])` over `i`, for every shift `n`.
+    """Returns the correlation of two vectors: their sums of products at every shift of one of them.
+
+    For the shift `n` that is `sum(x1[n + i] * x2[i])` over `i`.
 
     Args:
         x1: a vector.
@@ -326,7 +330,7 @@ def corrcoef(x: Any) -> tf.Tensor:
 
 @symbolic_op
 def kron(x1: Any, x2: Any) -> tf.Tensor:
-    """Returns the Kronecker product: the blocks `x1[i, j] * x2`, side by side as `x1` has its elements.
+    """Returns the Kronecker product: each element of `x1` replaced by its product with all of `x2`.
 
     Args:
         x1: a tensor of any shape.

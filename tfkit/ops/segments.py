@@ -44,7 +44,7 @@ def segment_sum(
     Args:
         data: a tensor with at least one axis.
         segment_ids: number of the segment of each row, a vector of integers as long as `data`.
-            Rows with a negative number are left out.
+            Unless `sorted`, rows with a negative number are left out.
         num_segments: number of segments; `None` for `max(segment_ids) + 1`, a size that a
             compiler does not know.
         sorted: whether `segment_ids` are in ascending order, which is faster. Then `num_segments`
@@ -83,7 +83,7 @@ def segment_prod(
     Args:
         data: a tensor with at least one axis.
         segment_ids: number of the segment of each row, a vector of integers as long as `data`.
-            Rows with a negative number are left out.
+            Unless `sorted`, rows with a negative number are left out.
         num_segments: number of segments; `None` for `max(segment_ids) + 1`, a size that a
             compiler does not know.
         sorted: whether `segment_ids` are in ascending order, which is faster. Then `num_segments`
@@ -120,7 +120,7 @@ def segment_max(
     Args:
         data: a tensor with at least one axis.
         segment_ids: number of the segment of each row, a vector of integers as long as `data`.
-            Rows with a negative number are left out.
+            Unless `sorted`, rows with a negative number are left out.
         num_segments: number of segments; `None` for `max(segment_ids) + 1`, a size that a
             compiler does not know.
         sorted: whether `segment_ids` are in ascending order, which is faster. Then `num_segments`
@@ -157,7 +157,7 @@ def segment_min(
     Args:
         data: a tensor with at least one axis.
         segment_ids: number of the segment of each row, a vector of integers as long as `data`.
-            Rows with a negative number are left out.
+            Unless `sorted`, rows with a negative number are left out.
         num_segments: number of segments; `None` for `max(segment_ids) + 1`, a size that a
             compiler does not know.
         sorted: whether `segment_ids` are in ascending order, which is faster. Then `num_segments`
