@@ -11,7 +11,14 @@ from tfkit import nests
 
 
 class MAP_TO_NONE:
-    """What a function given to `traverse` returns to put `None` into the result."""
+    """A mark that a function given to `traverse` returns to put `None` into the result.
+
+    `None` itself means to `traverse` that the item stays as it is.
+
+    Example:
+        >>> traverse(lambda x: MAP_TO_NONE if x == 1 else None, [1, 2])
+        [None, 2]
+    """
 
 
 def is_nested(structure: Any) -> bool:
