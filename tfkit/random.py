@@ -251,8 +251,8 @@ def normal(
     Args:
         shape: shape of the result, a tuple or tensor of sizes.
         mean: mean, a number or a tensor that broadcasts to `shape`. Default: `0.0`.
-        stddev: standard deviation, a number or a tensor that broadcasts to `shape`. Default:
-            `1.0`.
+        stddev: standard deviation, a number or a tensor that broadcasts to `shape`.
+            Default: `1.0`.
         dtype: a float dtype; `None` for the default one.
         seed: an integer (equal draws each time), a `SeedGenerator` (new ones each time) or `None`
             (new ones from the global generator).
@@ -383,8 +383,8 @@ def categorical(
     """Returns class numbers drawn with the probabilities `softmax(logits)`.
 
     Args:
-        logits: logarithms of probabilities, up to a constant, a float tensor of shape `(batch,
-            classes)`.
+        logits: logarithms of probabilities, up to a constant, a float tensor of shape
+            `(batch, classes)`.
         num_samples: number of draws for each row.
         dtype: an integer dtype. Default: `"int32"`.
         seed: an integer (equal draws each time), a `SeedGenerator` (new ones each time) or `None`

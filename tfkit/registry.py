@@ -73,8 +73,8 @@ def register_keras_serializable(
     """Returns a decorator that enters a class or function under a name that files can use.
 
     Args:
-        package: name of the family of your objects; the entry is `package>name`. Default:
-            `"Custom"`.
+        package: name of the family of your objects; the entry is `package>name`.
+            Default: `"Custom"`.
         name: name in the file; `None` for that of the class or function.
 
     Returns:

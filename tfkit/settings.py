@@ -236,7 +236,7 @@ def enable_traceback_filtering() -> None:
 
 
 def disable_traceback_filtering() -> None:
-    """Shows all frames of tfkit and TensorFlow in tracebacks, to look for a fault below one's own code.
+    """Shows all frames of tfkit and TensorFlow in tracebacks, to find faults below one's own code.
 
     Example:
         >>> disable_traceback_filtering()

@@ -96,8 +96,8 @@ def map_structure(func: Callable[..., Any], *structures: Any, none_is_leaf: bool
     Args:
         func: a function of one leaf of each nest.
         *structures: nests of one form.
-        none_is_leaf: whether `func` is called for `None`, too; if not, it stays `None`. Default:
-            `True`.
+        none_is_leaf: whether `func` is called for `None`, too; if not, it stays `None`.
+            Default: `True`.
 
     Returns:
         A nest of the form of the first one.

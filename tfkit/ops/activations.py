@@ -324,8 +324,9 @@ def gelu(x: Any, approximate: bool = True) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape, of a real float dtype.
-        approximate: whether to compute `x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) /
-            2`, and not the exact `x * (1 + erf(x / sqrt(2))) / 2`. Default: `True`.
+        approximate: whether to compute
+            `x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2`, and not the exact
+            `x * (1 + erf(x / sqrt(2))) / 2`. Default: `True`.
 
     Returns:
         A tensor of the shape and dtype of `x`; a `tf.SparseTensor` stays sparse.

@@ -29,16 +29,16 @@ def dot_product_attention(
         key: a tensor of shape `(batch, sources, key heads, size)`. Where there are fewer key
             heads, groups of heads share one.
         value: a tensor of shape `(batch, sources, key heads, size)`.
-        bias: what to add to the logits, a tensor that broadcasts to `(batch, heads, targets,
-            sources)`; `None` for nothing.
+        bias: what to add to the logits, a tensor that broadcasts to
+            `(batch, heads, targets, sources)`; `None` for nothing.
         mask: true where attention is allowed, a bool tensor that broadcasts to that shape; `None`
             for everywhere.
         scale: factor of the logits; `None` for `1 / sqrt(size)`.
         is_causal: whether a target attends to no later source. Default: `False`.
         flash_attention: not supported: TensorFlow has no such kernel. `None` and `False` are
             accepted.
-        attn_logits_soft_cap: limit of the absolute value of the logits, kept by `cap *
-            tanh(logits / cap)`; `None` for no limit.
+        attn_logits_soft_cap: limit of the absolute value of the logits, kept by
+            `cap * tanh(logits / cap)`; `None` for no limit.
 
     Returns:
         A tensor of shape `(batch, targets, heads, size)` and of the common dtype of the three;

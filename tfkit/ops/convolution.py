@@ -107,12 +107,12 @@ def conv(
 ) -> tf.Tensor:
     """Returns a convolution in one, two or three dimensions, without a bias.
 
-    Each output is the sum of products of the kernel and the window of the inputs under it; as in
-    all of deep learning the kernel is not reversed.
+    Each output is the sum of products of the kernel and the window of the inputs under it; the
+    kernel is not reversed.
 
     Args:
-        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`.
-            Integers work as well.
+        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`. Their
+            dtype is a float one or int32.
         kernel: a tensor of shape `(*sizes, channels / groups, filters)`. Fewer channels than
             those of the inputs make groups, each with its share of the filters.
         strides: step of the window, one number or one for each spatial axis. Default: `1`.
@@ -300,8 +300,8 @@ def separable_conv(
 ) -> tf.Tensor:
     """Returns a depthwise convolution followed by one across the channels of each point.
 
-    It has fewer weights than a full convolution: `sizes * channels * multiplier + channels *
-    multiplier * filters`.
+    It has fewer weights than a full convolution:
+    `sizes * channels * multiplier + channels * multiplier * filters`.
 
     Args:
         inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`. One

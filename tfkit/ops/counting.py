@@ -164,8 +164,8 @@ def unique(
         x: a tensor of any shape.
         sorted: whether they come in ascending order (slices by their first element, then their
             second, ...), and not in order of appearance. Default: `True`.
-        return_index: whether to return the index of the first appearance of each, too. Default:
-            `False`.
+        return_index: whether to return the index of the first appearance of each, too.
+            Default: `False`.
         return_inverse: whether to return the number of each element of `x` among the different
             ones, too. Default: `False`.
         return_counts: whether to return the number of appearances of each, too. Default: `False`.

@@ -351,8 +351,8 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> tf.Tenso
     Args:
         N: number of rows.
         M: number of columns; `None` for `N`.
-        k: number of the diagonal: 0 for the main one, positive above it, negative below. Default:
-            `0`.
+        k: number of the diagonal: 0 for the main one, positive above it, negative below.
+            Default: `0`.
         dtype: dtype of the result; `None` for the default float dtype.
 
     Returns:
@@ -402,8 +402,8 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> tf.Tenso
     Args:
         N: number of rows.
         M: number of columns; `None` for `N`.
-        k: number of the diagonal: 0 for the main one, positive above it, negative below. Default:
-            `0`.
+        k: number of the diagonal: 0 for the main one, positive above it, negative below.
+            Default: `0`.
         dtype: dtype of the result; `None` for the default float dtype.
 
     Returns:
@@ -491,8 +491,8 @@ def bartlett(x: Any) -> tf.Tensor:
 def blackman(x: Any) -> tf.Tensor:
     """Returns Blackman's window, a sum of two cosines that vanishes at both ends.
 
-    With `t = 2 * pi * n / (x - 1)` and `n` from 0 to `x - 1` it is `0.42 - 0.5 * cos(t) + 0.08 *
-    cos(2 * t)`.
+    With `t = 2 * pi * n / (x - 1)` and `n` from 0 to `x - 1` it is
+    `0.42 - 0.5 * cos(t) + 0.08 * cos(2 * t)`.
 
     Args:
         x: number of points, a scalar.

@@ -17,8 +17,8 @@ def diag(x: Any, k: int = 0) -> tf.Tensor:
 
     Args:
         x: a vector of `n` elements, or a matrix.
-        k: number of the diagonal: 0 for the main one, positive above it, negative below. Default:
-            `0`.
+        k: number of the diagonal: 0 for the main one, positive above it, negative below.
+            Default: `0`.
 
     Returns:
         For a vector a matrix of size `n + abs(k)` with `x` on its diagonal `k` and zeros
@@ -45,8 +45,8 @@ def diagflat(x: Any, k: int = 0) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape with `n` elements.
-        k: number of the diagonal: 0 for the main one, positive above it, negative below. Default:
-            `0`.
+        k: number of the diagonal: 0 for the main one, positive above it, negative below.
+            Default: `0`.
 
     Returns:
         A tensor of shape `(n + abs(k), n + abs(k))` and of the dtype of `x`.
@@ -118,8 +118,8 @@ def tril(x: Any, k: int = 0) -> tf.Tensor:
 
     Args:
         x: a tensor of shape `(..., rows, columns)`.
-        k: number of the diagonal: 0 for the main one, positive above it, negative below. Default:
-            `0`.
+        k: number of the diagonal: 0 for the main one, positive above it, negative below.
+            Default: `0`.
 
     Returns:
         A tensor of the shape and dtype of `x`.
@@ -142,8 +142,8 @@ def triu(x: Any, k: int = 0) -> tf.Tensor:
 
     Args:
         x: a tensor of shape `(..., rows, columns)`.
-        k: number of the diagonal: 0 for the main one, positive above it, negative below. Default:
-            `0`.
+        k: number of the diagonal: 0 for the main one, positive above it, negative below.
+            Default: `0`.
 
     Returns:
         A tensor of the shape and dtype of `x`.

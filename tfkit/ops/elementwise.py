@@ -102,8 +102,8 @@ def reciprocal(x: Any) -> tf.Tensor:
     """Returns `1 / x`, plus or minus infinity at plus or minus 0.
 
     Args:
-        x: a tensor of any shape, of a float or complex dtype. For integers use `ops.divide(1,
-            x)`.
+        x: a tensor of any shape, of a float or complex dtype. For integers use
+            `ops.divide(1, x)`.
 
     Returns:
         A dense tensor of the shape and dtype of `x`.

@@ -19,9 +19,9 @@ def rgb_to_grayscale(images: Any, data_format: str | None = None) -> tf.Tensor:
     """Returns the brightness of colour images: `0.2989 * red + 0.587 * green + 0.114 * blue`.
 
     Args:
-        images: one image of shape `(height, width, channels)` or a batch of shape `(batch,
-            height, width, channels)`; channels before height for `"channels_first"`. 3 channels,
-            or 1, which is returned unchanged.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`. 3
+            channels, or 1, which is returned unchanged.
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of
             `config.image_data_format()`.
 
@@ -72,9 +72,9 @@ def rgb_to_hsv(images: Any, data_format: str | None = None) -> tf.Tensor:
     """Returns images of red, green and blue as images of hue, saturation and value.
 
     Args:
-        images: one image of shape `(height, width, channels)` or a batch of shape `(batch,
-            height, width, channels)`; channels before height for `"channels_first"`. 3 channels
-            of floats from 0 to 1.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`. 3
+            channels of floats from 0 to 1.
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of
             `config.image_data_format()`.
 
@@ -98,9 +98,9 @@ def hsv_to_rgb(images: Any, data_format: str | None = None) -> tf.Tensor:
     """Returns images of hue, saturation and value as images of red, green and blue.
 
     Args:
-        images: one image of shape `(height, width, channels)` or a batch of shape `(batch,
-            height, width, channels)`; channels before height for `"channels_first"`. 3 channels
-            of floats from 0 to 1; a hue of 0 is red, 1/3 green, 2/3 blue.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`. 3
+            channels of floats from 0 to 1; a hue of 0 is red, 1/3 green, 2/3 blue.
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of
             `config.image_data_format()`.
 
@@ -146,9 +146,9 @@ def gaussian_blur(
     Pixels outside of the image count as 0, which darkens its border.
 
     Args:
-        images: one image of shape `(height, width, channels)` or a batch of shape `(batch,
-            height, width, channels)`; channels before height for `"channels_first"`. They must be
-            floats.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
+            They must be floats.
         kernel_size: height and width at which the bell is cut off, in pixels. Default: `(3, 3)`.
         sigma: standard deviations of the bell from left to right, and from top to bottom, in
             pixels. Default: `(1.0, 1.0)`.
@@ -177,9 +177,9 @@ def sobel_edges(images: Any, data_format: str | None = None) -> tf.Tensor:
     """Returns the slopes of images downwards and to the right, by Sobel's filters.
 
     Args:
-        images: one image of shape `(height, width, channels)` or a batch of shape `(batch,
-            height, width, channels)`; channels before height for `"channels_first"`. They must be
-            floats.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
+            They must be floats.
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of
             `config.image_data_format()`.
 
@@ -212,9 +212,9 @@ def ssim(
     Means, variances and the covariance of all windows are compared, and the results averaged.
 
     Args:
-        image1: one image of shape `(height, width, channels)` or a batch of shape `(batch,
-            height, width, channels)`; channels before height for `"channels_first"`. Height and
-            width must be `filter_size` or more.
+        image1: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
+            Height and width must be `filter_size` or more.
         image2: as many images, of the same shape.
         max_val: greatest value that a pixel can have: 1.0 or 255 for most images. Default: `1.0`.
         filter_size: height and width of the windows, in pixels. Default: `11`.
@@ -279,9 +279,9 @@ def extract_patches(
     """Returns the patches of images, the elements of each along the channels.
 
     Args:
-        images: one image of shape `(height, width, channels)` or a batch of shape `(batch,
-            height, width, channels)`; channels before height for `"channels_first"`. Volumes have
-            one axis more.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
+            Volumes have one axis more.
         size: height and width of a patch, or one number for both; three numbers for volumes.
         strides: distance between patches, one number or one for each axis; `None` for `size`.
         dilation_rate: distance between the points of a patch. Default: `1`.

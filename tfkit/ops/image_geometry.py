@@ -65,8 +65,8 @@ def resize(
     """Returns images in another size.
 
     Args:
-        images: one image of shape `(height, width, channels)` or a batch of shape `(batch,
-            height, width, channels)`; channels before height for `"channels_first"`.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
         size: new height and width, in pixels.
         interpolation: `"bilinear"`, `"nearest"`, `"bicubic"`, `"lanczos3"`, `"lanczos5"` or
             `"area"`. Default: `"bilinear"`.
@@ -176,8 +176,8 @@ def pad_images(
     For each direction two of three numbers are given: the two borders and the new size.
 
     Args:
-        images: one image of shape `(height, width, channels)` or a batch of shape `(batch,
-            height, width, channels)`; channels before height for `"channels_first"`.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
         top_padding: number of rows above.
         left_padding: number of columns on the left.
         bottom_padding: number of rows below.
@@ -239,8 +239,8 @@ def crop_images(
     For each direction two of three numbers are given: the two borders and the new size.
 
     Args:
-        images: one image of shape `(height, width, channels)` or a batch of shape `(batch,
-            height, width, channels)`; channels before height for `"channels_first"`.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
         top_cropping: number of rows to cut off above.
         left_cropping: number of columns to cut off on the left.
         bottom_cropping: number of rows to cut off below.

@@ -60,12 +60,12 @@ def affine_transform(
 ) -> tf.Tensor:
     """Returns images warped by affine or projective maps.
 
-    With `k = g * x + h * y + 1` the pixel at `(x, y)` of the result is that at `((a * x + b * y +
-    c) / k, (d * x + e * y + f) / k)` of the image.
+    With `k = g * x + h * y + 1` the pixel at `(x, y)` of the result is that at
+    `((a * x + b * y + c) / k, (d * x + e * y + f) / k)` of the image.
 
     Args:
-        images: one image of shape `(height, width, channels)` or a batch of shape `(batch,
-            height, width, channels)`; channels before height for `"channels_first"`.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
         transform: the numbers `[a, b, c, d, e, f, g, h]`, of shape `(8,)`, or `(batch, 8)` for a
             map for each image. Affine maps have `g = h = 0`.
         interpolation: `"bilinear"` or `"nearest"`. Default: `"bilinear"`.
@@ -101,8 +101,8 @@ def perspective_transform(
     """Returns images warped so that four points come to lie on four others.
 
     Args:
-        images: one image of shape `(height, width, channels)` or a batch of shape `(batch,
-            height, width, channels)`; channels before height for `"channels_first"`.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
         start_points: four points `(x, y)` of the images, of shape `(4, 2)`, or `(batch, 4, 2)`
             for points of each image.
         end_points: the places at which they lie in the result, of the same shape.
@@ -170,8 +170,8 @@ def map_coordinates(
             not. It has at least two axes.
         order: 0 for the nearest element, 1 for linear interpolation.
         fill_mode: what lies outside of `abcd`: `"constant"`, `"nearest"` (`aaabcddd`), `"wrap"`
-            (`bcdabcdabc`), `"mirror"` (`dcbabcdcba`) or `"reflect"` (`dcbaabcddcba`). Default:
-            `"constant"`.
+            (`bcdabcdabc`), `"mirror"` (`dcbabcdcba`) or `"reflect"` (`dcbaabcddcba`).
+            Default: `"constant"`.
         fill_value: the constant. Default: `0`.
 
     Returns:

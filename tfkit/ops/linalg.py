@@ -154,12 +154,12 @@ def qr(x: Any, mode: str = "reduced") -> tuple[tf.Tensor, tf.Tensor]:
 
     Args:
         x: matrices of shape `(..., m, n)`, of a float or complex dtype.
-        mode: `"reduced"` (`k = min(m, n)` columns) or `"complete"` (`k = m`). Default:
-            `"reduced"`.
+        mode: `"reduced"` (`k = min(m, n)` columns) or `"complete"` (`k = m`).
+            Default: `"reduced"`.
 
     Returns:
-        A pair of `q`, of shape `(..., m, k)` with orthonormal columns, and `r`, of shape `(...,
-        k, n)`, of the dtype of `x`. The signs of columns are not defined.
+        A pair of `q`, of shape `(..., m, k)` with orthonormal columns, and `r`, of shape
+        `(..., k, n)`, of the dtype of `x`. The signs of columns are not defined.
 
     Raises:
         ValueError: for another mode, and for fewer than 2 axes.
@@ -186,8 +186,8 @@ def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
         x: matrices of shape `(..., m, n)`, of a float or complex dtype.
         full_matrices: whether `u` and `v` are square, and not cut to `min(m, n)` columns.
             Default: `True`.
-        compute_uv: whether to return a triple, and not the singular values alone. Default:
-            `True`.
+        compute_uv: whether to return a triple, and not the singular values alone.
+            Default: `True`.
 
     Returns:
         `u` of shape `(..., m, m)`, `s` of shape `(..., min(m, n))` in descending order, and `v^H`
@@ -492,8 +492,8 @@ def slogdet(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
         x: matrices of shape `(..., n, n)`, of a float or complex dtype.
 
     Returns:
-        A pair of tensors of shape `(...)` and of the dtype of `x`: `det(x)` is `sign *
-        exp(logarithm)`. A singular matrix gives 0 and minus infinity.
+        A pair of tensors of shape `(...)` and of the dtype of `x`: `det(x)` is
+        `sign * exp(logarithm)`. A singular matrix gives 0 and minus infinity.
 
     Raises:
         ValueError: when `x` is not square.
@@ -592,8 +592,8 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
         fun: a function of tensors.
         primals: its arguments, a tuple or list.
         tangents: the direction: a tuple or list with one tensor for each argument, of its shape.
-        has_aux: whether `fun` returns a pair, of which the second is returned as it is. Default:
-            `False`.
+        has_aux: whether `fun` returns a pair, of which the second is returned as it is.
+            Default: `False`.
 
     Returns:
         A pair of the value and the derivative, of its shape and dtype; a triple with the second

@@ -287,8 +287,8 @@ def ctc_loss(
         mask_index: number of the class that stands for "no label". Default: `0`.
 
     Returns:
-        A tensor of shape `(batch,)`, of float32 or float64; infinite where there are too few time
-        steps for the labels.
+        A tensor of shape `(batch,)`, of float32 or float64; very large where there are too few
+        time steps for the labels.
 
     Raises:
         ValueError: for another number of axes, and for batches of different sizes.
@@ -345,8 +345,8 @@ def ctc_decode(
         inputs: logits, a tensor of shape `(batch, time, classes)`; those of half precision are
             cast to float32.
         sequence_lengths: number of time steps that count, integers of shape `(batch,)`.
-        strategy: `"greedy"` (the likeliest class of each step) or `"beam_search"`. Default:
-            `"greedy"`.
+        strategy: `"greedy"` (the likeliest class of each step) or `"beam_search"`.
+            Default: `"greedy"`.
         beam_width: number of sequences that the beam search keeps. Default: `100`.
         top_paths: number of sequences that the beam search returns, at most `beam_width`.
             Default: `1`.

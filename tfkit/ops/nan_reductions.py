@@ -121,8 +121,8 @@ def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Ten
     Args:
         x: a real tensor of any shape.
         axis: axis to search along; `None` for the flattened tensor.
-        keepdims: whether the searched axis stays, with size 1 (all axes for `None`). Default:
-            `False`.
+        keepdims: whether the searched axis stays, with size 1 (all axes for `None`).
+            Default: `False`.
 
     Returns:
         A tensor without the axis `axis`, of int32; -1 where all elements are NaN.
@@ -142,8 +142,8 @@ def nanargmin(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Ten
     Args:
         x: a real tensor of any shape.
         axis: axis to search along; `None` for the flattened tensor.
-        keepdims: whether the searched axis stays, with size 1 (all axes for `None`). Default:
-            `False`.
+        keepdims: whether the searched axis stays, with size 1 (all axes for `None`).
+            Default: `False`.
 
     Returns:
         A tensor without the axis `axis`, of int32; -1 where all elements are NaN.

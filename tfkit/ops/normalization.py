@@ -141,8 +141,8 @@ def layer_normalization(
         beta: offset, a tensor of the sizes of the normalized axes; `None` for 0.
         axis: axis or axes to normalize over. Default: `-1`.
         epsilon: number that keeps the division finite; `None` for `config.epsilon()`.
-        **kwargs: `rms_scaling=True`, which is deprecated, leaves out the mean and `beta`: `x /
-            sqrt(variance + epsilon) * gamma`. Use `rms_normalization`.
+        **kwargs: `rms_scaling=True`, which is deprecated, leaves out the mean and `beta`:
+            `x / sqrt(variance + epsilon) * gamma`. Use `rms_normalization`.
 
     Returns:
         A tensor of the shape and dtype of `x`.
@@ -229,8 +229,8 @@ def normalize(
 
     Args:
         x: a tensor of a float dtype.
-        axis: axis or axes of the vectors; `None` to take all elements as one vector. Default:
-            `-1`.
+        axis: axis or axes of the vectors; `None` to take all elements as one vector.
+            Default: `-1`.
         order: order of the norm, an integer from 1 on. Default: `2`.
         epsilon: least number to divide by; `None` for `config.epsilon()`.
 

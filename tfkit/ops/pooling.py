@@ -145,8 +145,8 @@ def adaptive_average_pool(
 ) -> tf.Tensor:
     """Returns the means of windows that divide images into a given number of nearly equal parts.
 
-    Of `n` elements, window `i` of `m` holds those from `floor(i * n / m)` to `ceil((i + 1) * n /
-    m)`; neighbours can overlap.
+    Of `n` elements, window `i` of `m` holds those from `floor(i * n / m)` to
+    `ceil((i + 1) * n / m)`; neighbours can overlap.
 
     Args:
         inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`, with
@@ -174,8 +174,8 @@ def adaptive_average_pool(
 def adaptive_max_pool(inputs: Any, output_size: Sizes, data_format: str | None = None) -> tf.Tensor:
     """Returns the maxima of windows that divide images into a given number of nearly equal parts.
 
-    Of `n` elements, window `i` of `m` holds those from `floor(i * n / m)` to `ceil((i + 1) * n /
-    m)`; neighbours can overlap.
+    Of `n` elements, window `i` of `m` holds those from `floor(i * n / m)` to
+    `ceil((i + 1) * n / m)`; neighbours can overlap.
 
     Args:
         inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`, with

@@ -418,8 +418,8 @@ def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Tensor
     Args:
         x: a real tensor of any shape.
         axis: axis to search along; `None` for the flattened tensor.
-        keepdims: whether the searched axis stays, with size 1 (all axes for `None`). Default:
-            `False`.
+        keepdims: whether the searched axis stays, with size 1 (all axes for `None`).
+            Default: `False`.
 
     Returns:
         A tensor without the axis `axis`, of int32.
@@ -442,8 +442,8 @@ def argmin(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Tensor
     Args:
         x: a real tensor of any shape.
         axis: axis to search along; `None` for the flattened tensor.
-        keepdims: whether the searched axis stays, with size 1 (all axes for `None`). Default:
-            `False`.
+        keepdims: whether the searched axis stays, with size 1 (all axes for `None`).
+            Default: `False`.
 
     Returns:
         A tensor without the axis `axis`, of int32.

@@ -94,8 +94,8 @@ def fft2(x: Any) -> Pair:
     It is `fft` along the last axis, then along the one before.
 
     Args:
-        x: a pair of the real and the imaginary part, tensors of equal shape `(..., height,
-            width)`, of float32 or float64.
+        x: a pair of the real and the imaginary part, tensors of equal shape
+            `(..., height, width)`, of float32 or float64.
 
     Returns:
         A pair of the real and the imaginary part, of the shapes and dtype of those of `x`.
@@ -116,8 +116,8 @@ def ifft2(x: Any) -> Pair:
     """Returns the inverse of the discrete Fourier transform over the last two axes (see `fft2`).
 
     Args:
-        x: a pair of the real and the imaginary part, tensors of equal shape `(..., height,
-            width)`, of float32 or float64.
+        x: a pair of the real and the imaginary part, tensors of equal shape
+            `(..., height, width)`, of float32 or float64.
 
     Returns:
         A pair of the real and the imaginary part, of the shapes and dtype of those of `x`.
@@ -237,8 +237,8 @@ def stft(
             mirrored at its ends for that. Default: `True`.
 
     Returns:
-        A pair of the real and the imaginary part, of shape `(..., stretches, fft_length // 2 +
-        1)` and of the dtype of `x`.
+        A pair of the real and the imaginary part, of shape
+        `(..., stretches, fft_length // 2 + 1)` and of the dtype of `x`.
 
     Raises:
         TypeError: for another dtype.
@@ -278,8 +278,8 @@ def istft(
     Stretches are transformed back, weighted and added up where they overlap.
 
     Args:
-        x: a pair of the real and the imaginary part, tensors of equal shape `(..., stretches,
-            fft_length // 2 + 1)`, of float32 or float64.
+        x: a pair of the real and the imaginary part, tensors of equal shape
+            `(..., stretches, fft_length // 2 + 1)`, of float32 or float64.
         sequence_length: length of a stretch of the signal.
         sequence_stride: distance from the start of one stretch to that of the next.
         fft_length: size of the transform, not below `sequence_length`. Shorter stretches are put

@@ -22,8 +22,8 @@ def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
     """Returns inputs, targets and sample weights of a batch as it is given to a step.
 
     Args:
-        data: inputs alone, or a tuple or list of one to three: `(x,)`, `(x, y)` or `(x, y,
-            sample_weight)`.
+        data: inputs alone, or a tuple or list of one to three: `(x,)`, `(x, y)` or
+            `(x, y, sample_weight)`.
 
     Returns:
         A tuple `(x, y, sample_weight)`, with `None` for what is missing.

@@ -18,9 +18,9 @@ _dataset_of_worker: Any = None
 class PyDataset:
     """A data set of batches that can be asked for by index; subclass it.
 
-    A subclass defines `__getitem__(index)`, which returns a batch `(x, y)` or `(x, y,
-    sample_weight)`, and `__len__`, the number of batches. Batches are made ahead of time while
-    the model trains.
+    A subclass defines `__getitem__(index)`, which returns a batch `(x, y)` or
+    `(x, y, sample_weight)`, and `__len__`, the number of batches. Batches are made ahead of time
+    while the model trains.
 
     Args:
         workers: number of threads or processes that make batches. Default: `1`.

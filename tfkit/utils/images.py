@@ -117,8 +117,8 @@ def save_img(
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of
             `config.image_data_format()`.
         file_format: format of the file, such as `"png"`; `None` to take it from the path.
-        scale: whether to stretch the values so that the least is 0 and the largest 255. Default:
-            `True`.
+        scale: whether to stretch the values so that the least is 0 and the largest 255.
+            Default: `True`.
         **kwargs: options of the format, for Pillow's `Image.save`.
 
     Warns:
