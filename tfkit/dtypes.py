@@ -24,7 +24,7 @@ def standardize_dtype(dtype: Any) -> str:
 
     Args:
         dtype: a name, a Python type, a NumPy or a TensorFlow dtype. `None` and `float` stand for
-            the default float dtype, `int` for int32.
+            the default float dtype.
 
     Returns:
         A string such as `"float32"`.

@@ -615,8 +615,8 @@ def sparse_sigmoid(x: Any) -> tf.Tensor:
 def sparsemax(x: Any, axis: int = -1) -> tf.Tensor:
     """Returns the probabilities along an axis that are nearest to `x`; many of them are exactly 0.
 
-    It is `max(x - t, 0)` with the `t` for which the sum is 1: a `softmax` that gives up small
-    chances.
+    It is `max(x - t, 0)` with the `t` for which the sum is 1. Unlike `softmax` it returns exactly
+    0 for small elements.
 
     Args:
         x: a tensor of any shape, of a real float dtype.
