@@ -199,9 +199,14 @@ register_builtins(
 
 @shortened
 def get(identifier: Any) -> Callable[..., Any]:
-    """Returns the activation that an identifier stands for: a name, a configuration or a callable.
+    """Returns the activation that an identifier stands for.
 
-    `None` is `linear`.
+    Args:
+        identifier: a name, a configuration as `serialize` returns it, a callable, or `None` for
+            `linear`.
+
+    Returns:
+        A function of a tensor.
 
     Raises:
         ValueError: for a name that is not known.
@@ -214,7 +219,21 @@ def get(identifier: Any) -> Callable[..., Any]:
 
 
 def serialize(activation: Callable[..., Any]) -> Any:
-    """Returns the name of one of tfkit's activations; a configuration of any other."""
+    """Returns the name of one of tfkit's activations, or a configuration of another callable.
+
+    Args:
+        activation: a function, or a layer that is used as an activation.
+
+    Returns:
+        A string, or a dict that `deserialize` takes.
+
+    Raises:
+        TypeError: for a lambda and for a callable without `get_config()`.
+
+    Example:
+        >>> serialize(relu)
+        'relu'
+    """
     config = serialize_keras_object(activation)
     if inspect.isfunction(activation) and is_builtin(activation):
         return config["config"]
@@ -223,7 +242,23 @@ def serialize(activation: Callable[..., Any]) -> Any:
 
 @shortened
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """Returns the activation that a name or a configuration stands for: the inverse of `serialize`."""
+    """Returns the activation that a name or a configuration stands for: the inverse of `serialize`.
+
+    Args:
+        config: a string, or a dict as `serialize` returns it.
+        custom_objects: classes and functions by name that the configuration may name besides
+            tfkit's own and registered ones.
+
+    Returns:
+        A function of a tensor, or a layer.
+
+    Raises:
+        ValueError: for a name that is not known.
+
+    Example:
+        >>> deserialize("relu") is relu
+        True
+    """
     if isinstance(config, str):
         return resolve(config, "activations", custom_objects)
     return deserialize_keras_object(config, custom_objects, kind="activations")

@@ -195,19 +195,57 @@ registry.register_builtins("constraints", [Constraint, MaxNorm, MinMaxNorm, NonN
 
 @shortened
 def get(identifier: Any) -> Any:
-    """Returns the constraint that a name, a configuration, a class or a callable stands for.
+    """Returns the constraint that an identifier stands for.
+
+    Args:
+        identifier: a name such as `"non_neg"`, a configuration, a class, a callable of one
+            tensor, or `None`, which is returned.
+
+    Returns:
+        A callable of a weight that returns the weight in its limits.
 
     Raises:
         ValueError: for an unknown name and for anything that is not callable.
+
+    Example:
+        >>> get("non_neg")(tf.constant([-1.0, 2.0])).numpy().tolist()
+        [0.0, 2.0]
     """
     return serialization.resolve(identifier, "constraints")
 
 
 def serialize(constraint: Any) -> Any:
-    """Returns the configuration of a constraint."""
+    """Returns the configuration of a constraint.
+
+    Args:
+        constraint: a constraint, or a function of one tensor.
+
+    Returns:
+        What `deserialize` takes: a dict, in which a function is its name.
+
+    Example:
+        >>> serialize(MaxNorm(2.0))["config"]
+        {'max_value': 2.0, 'axis': 0}
+    """
     return serialization.serialize_keras_object(constraint)
 
 
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """Returns the constraint that a configuration describes."""
+    """Returns the constraint that a configuration describes: the inverse of `serialize`.
+
+    Args:
+        config: a configuration as `serialize` returns it.
+        custom_objects: classes and functions by name that the configuration may name besides
+            tfkit's own and registered ones.
+
+    Returns:
+        A constraint, or a function.
+
+    Raises:
+        ValueError: for a name that is not known or registered.
+
+    Example:
+        >>> deserialize(serialize(MaxNorm(2.0))).max_value
+        2.0
+    """
     return serialization.deserialize_keras_object(config, custom_objects, kind="constraints")

@@ -114,15 +114,36 @@ register_builtins("", [DTypePolicy], {"FloatDTypePolicy": DTypePolicy})
 
 
 def dtype_policy() -> DTypePolicy:
-    """The policy of layers that are given none: the default float type unless set."""
+    """Returns the dtype policy of layers that are given none.
+
+    Returns:
+        A `DTypePolicy`: that of the default float dtype unless it has been set.
+
+    Example:
+        >>> dtype_policy().name
+        'float32'
+    """
     return _global_policy.get() or DTypePolicy(settings.floatx())
 
 
 @shortened
 def set_dtype_policy(policy: str | DTypePolicy) -> None:
-    """Sets the policy of all layers that are made from now on without a `dtype` argument.
+    """Sets the dtype policy of layers that are made from now on without a `dtype` argument.
 
     The main thread sets it for the process, any other thread for the layers that it makes itself.
+
+    Args:
+        policy: a policy, or its name, such as `"mixed_float16"`.
+
+    Raises:
+        ValueError: for an unknown name, and for `None`; `reset_dtype_policy()` goes back to the
+            default.
+
+    Example:
+        >>> set_dtype_policy("mixed_float16")
+        >>> tfkit.layers.Dense(1).compute_dtype
+        'float16'
+        >>> reset_dtype_policy()
     """
     if policy is None:
         raise ValueError(
@@ -133,13 +154,35 @@ def set_dtype_policy(policy: str | DTypePolicy) -> None:
 
 
 def reset_dtype_policy() -> None:
-    """Lets layers without a `dtype` argument follow the default float type again."""
+    """Lets layers without a `dtype` argument follow the default float dtype again.
+
+    Example:
+        >>> set_dtype_policy("float64")
+        >>> reset_dtype_policy()
+        >>> dtype_policy().name
+        'float32'
+    """
     _global_policy.set(None)
 
 
 @shortened
 def get(identifier: Any) -> DTypePolicy:
-    """The policy that a name, a dtype, a configuration or `None` (the global one) stands for."""
+    """Returns the dtype policy that an identifier stands for.
+
+    Args:
+        identifier: a name such as `"mixed_float16"`, a dtype, a configuration, a policy, or
+            `None` for the global one.
+
+    Returns:
+        A `DTypePolicy`.
+
+    Raises:
+        ValueError: for anything else.
+
+    Example:
+        >>> get("mixed_bfloat16").compute_dtype
+        'bfloat16'
+    """
     if identifier is None:
         return dtype_policy()
     if isinstance(identifier, DTypePolicy):
@@ -156,10 +199,37 @@ def get(identifier: Any) -> DTypePolicy:
 
 
 def serialize(dtype_policy: DTypePolicy) -> dict[str, Any]:
-    """The configuration of a policy."""
+    """Returns the configuration of a dtype policy.
+
+    Args:
+        dtype_policy: a policy.
+
+    Returns:
+        A dict of plain data that `deserialize` takes.
+
+    Example:
+        >>> serialize(DTypePolicy("mixed_float16"))["config"]
+        {'name': 'mixed_float16'}
+    """
     return serialize_keras_object(dtype_policy)
 
 
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """The policy that a configuration describes."""
+    """Returns the dtype policy that a configuration describes: the inverse of `serialize`.
+
+    Args:
+        config: a dict as `serialize` returns it.
+        custom_objects: classes and functions by name that the configuration may name besides
+            tfkit's own and registered ones.
+
+    Returns:
+        A `DTypePolicy`.
+
+    Raises:
+        ValueError: for a name that is not known or registered.
+
+    Example:
+        >>> deserialize(serialize(DTypePolicy("mixed_float16"))).name
+        'mixed_float16'
+    """
     return deserialize_keras_object(config, custom_objects, kind="")

@@ -20,12 +20,21 @@ _NAMES = (*NUMBER_DTYPES, "string")
 
 
 def standardize_dtype(dtype: Any) -> str:
-    """The name of a dtype given as a string, a Python type, a NumPy or a TensorFlow dtype.
+    """Returns the name of a dtype.
 
-    `None` and `float` stand for the default float type, `int` for int64.
+    Args:
+        dtype: a name, a Python type, a NumPy or a TensorFlow dtype. `None` and `float` stand for
+            the default float dtype, `int` for int64.
+
+    Returns:
+        A string such as `"float32"`.
 
     Raises:
         ValueError: when `dtype` names no dtype.
+
+    Example:
+        >>> standardize_dtype(tf.int64), standardize_dtype(np.float16), standardize_dtype(None)
+        ('int64', 'float16', 'float32')
     """
     if dtype is None or dtype is float:
         return settings.floatx()

@@ -101,7 +101,15 @@ Seed = int | SeedGenerator | None
 
 
 def global_seed_generator() -> SeedGenerator:
-    """Returns the generator behind draws without a seed; made at the first of them."""
+    """Returns the generator behind draws without a seed, which is made at the first of them.
+
+    Returns:
+        A `SeedGenerator`, the same one until `reset_global_seed_generator()`.
+
+    Example:
+        >>> global_seed_generator() is global_seed_generator()
+        True
+    """
     generators = generators_in_force()
     with generators.lock:
         if generators.seeds is None:
@@ -110,18 +118,47 @@ def global_seed_generator() -> SeedGenerator:
 
 
 def reset_global_seed_generator() -> None:
-    """Forgets the global generator; the next draw without a seed makes a new one."""
+    """Forgets the global generator; the next draw without a seed makes a new one.
+
+    Example:
+        >>> seeds = global_seed_generator()
+        >>> reset_global_seed_generator()
+        >>> global_seed_generator() is seeds
+        False
+    """
     generators_in_force().seeds = None
 
 
 def get_global_seeds() -> list[int] | None:
-    """Where the global generator stands; `None` before the first draw without a seed."""
+    """Returns the position of the global generator in its stream of seeds.
+
+    Returns:
+        A list of two integers for `set_global_seeds`; `None` before the first draw without a
+        seed.
+
+    Example:
+        >>> reset_global_seed_generator()
+        >>> get_global_seeds() is None
+        True
+    """
     seeds = generators_in_force().seeds
     return None if seeds is None else seeds.state.numpy().tolist()
 
 
 def set_global_seeds(state: list[int] | None) -> None:
-    """Goes to where `get_global_seeds` said that the global generator stood."""
+    """Moves the global generator to a position in its stream of seeds.
+
+    Args:
+        state: what `get_global_seeds` returned.
+
+    Example:
+        >>> _ = normal((2,))
+        >>> state = get_global_seeds()
+        >>> first = normal((2,))
+        >>> set_global_seeds(state)
+        >>> bool(tf.reduce_all(first == normal((2,))))
+        True
+    """
     if state is None:
         reset_global_seed_generator()
     else:
@@ -131,15 +168,22 @@ def set_global_seeds(state: list[int] | None) -> None:
 def set_random_seed(seed: int) -> None:
     """Makes a program repeatable: seeds Python, NumPy, TensorFlow and the global generator.
 
-    Python, NumPy and TensorFlow have one generator for all threads. What tfkit itself draws in a thread that
-    calls this, other than the main one, comes from generators of that thread: what others draw meanwhile does
-    not matter.
+    Python, NumPy and TensorFlow have one generator for all threads. What tfkit itself draws in a
+    thread that calls this, other than the main one, comes from generators of that thread: what
+    others draw meanwhile does not matter.
 
     Args:
-        seed: any integer that NumPy takes, 0 to 2**32 - 1.
+        seed: an integer that NumPy takes, from 0 to 2**32 - 1.
 
     Raises:
         ValueError: when `seed` is no integer.
+
+    Example:
+        >>> set_random_seed(7)
+        >>> first = normal((2,))
+        >>> set_random_seed(7)
+        >>> bool(tf.reduce_all(first == normal((2,))))
+        True
     """
     if not isinstance(seed, int):
         raise ValueError(f"`seed` must be an integer. Received: seed={seed!r}")
@@ -153,19 +197,34 @@ def set_random_seed(seed: int) -> None:
 
 
 def make_default_seed() -> int:
-    """Returns a seed for whoever was given none, from Python's `random`."""
+    """Returns a seed for an object that was given none, from Python's `random`.
+
+    Returns:
+        An integer from 1 to 10**9.
+
+    Example:
+        >>> 1 <= make_default_seed() <= 10**9
+        True
+    """
     return int(generators_in_force().python.randint(1, 10**9))
 
 
 def draw_seed(seed: Seed) -> tf.Tensor:
-    """Returns the pair of int64 that a draw with this `seed` uses.
+    """Returns the pair of integers that a draw with a given seed uses.
 
     Args:
-        seed: an integer gives the same pair each time, a `SeedGenerator` its next one, and `None`
-            the next one of the global generator.
+        seed: an integer (the same pair each time), a `SeedGenerator` (its next pair) or `None`
+            (the next pair of the global generator).
+
+    Returns:
+        An int64 tensor of two elements, as the stateless operations of TensorFlow take it.
 
     Raises:
         ValueError: for anything else.
+
+    Example:
+        >>> draw_seed(7).numpy().tolist()
+        [7, 0]
     """
     if isinstance(seed, SeedGenerator):
         return seed.next()
@@ -187,14 +246,26 @@ def _draw_int32_seed(seed: Seed) -> tf.Tensor:
 def normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: Seed = None
 ) -> tf.Tensor:
-    """Draws from a normal distribution.
+    """Returns draws from a normal distribution.
 
     Args:
-        shape: shape of the result.
-        mean: mean, broadcast to `shape`.
-        stddev: standard deviation, broadcast to `shape`.
-        dtype: a float type; the default float type where it is `None`.
-        seed: an integer (equal draws), a `SeedGenerator` (fresh ones), or `None` (the global one).
+        shape: shape of the result, a tuple or tensor of sizes.
+        mean: mean, a number or a tensor that broadcasts to `shape`. Default: `0.0`.
+        stddev: standard deviation, a number or a tensor that broadcasts to `shape`.
+            Default: `1.0`.
+        dtype: a float dtype; `None` for the default one.
+        seed: an integer (equal draws each time), a `SeedGenerator` (new ones each time) or `None`
+            (new ones from the global generator).
+
+    Returns:
+        A tensor of shape `shape`.
+
+    Raises:
+        ValueError: for a seed of another type.
+
+    Example:
+        >>> normal((3,), mean=5.0, stddev=2.0, seed=1).numpy().round(3)
+        array([5.253, 4.014, 6.262], dtype=float32)
     """
     dtype = standardize_dtype(dtype)
     draws = philox.normal(shape, _draw_int32_seed(seed), dtype)
@@ -204,9 +275,30 @@ def normal(
 def truncated_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: Seed = None
 ) -> tf.Tensor:
-    """Draws from a normal distribution, redrawing what is over two `stddev` off the mean.
+    """Returns draws from a normal distribution without its tails.
 
-    Args: as `normal`; `mean` and `stddev` are those before truncation.
+    What lies more than two standard deviations from the mean is drawn again.
+
+    Args:
+        shape: shape of the result, a tuple or tensor of sizes.
+        mean: mean before the tails are cut, a number or a tensor that broadcasts to `shape`.
+            Default: `0.0`.
+        stddev: standard deviation before the tails are cut, a number or a tensor that broadcasts
+            to `shape`. Default: `1.0`.
+        dtype: a float dtype; `None` for the default one.
+        seed: an integer (equal draws each time), a `SeedGenerator` (new ones each time) or `None`
+            (new ones from the global generator).
+
+    Returns:
+        A tensor of shape `shape`. Compiled by XLA, equal seeds give other draws than elsewhere.
+
+    Raises:
+        ValueError: for a seed of another type.
+
+    Example:
+        >>> draws = truncated_normal((1000,), stddev=3.0, seed=1)
+        >>> bool(tf.reduce_all(tf.abs(draws) <= 6.0))
+        True
     """
     return tf.random.stateless_truncated_normal(
         shape, _draw_int32_seed(seed), mean, stddev, standardize_dtype(dtype), alg="philox"
@@ -216,17 +308,26 @@ def truncated_normal(
 def uniform(
     shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = None, seed: Seed = None
 ) -> tf.Tensor:
-    """Draws evenly from `[minval, maxval)`.
+    """Returns draws from the uniform distribution over `[minval, maxval)`.
 
     Args:
-        shape: shape of the result.
-        minval: lower bound, included.
-        maxval: upper bound, left out.
-        dtype: a float type; the default float type where it is `None`.
-        seed: as in `normal`.
+        shape: shape of the result, a tuple or tensor of sizes.
+        minval: lower bound, included. Default: `0.0`.
+        maxval: upper bound, excluded. Default: `1.0`.
+        dtype: a float dtype; `None` for the default one.
+        seed: an integer (equal draws each time), a `SeedGenerator` (new ones each time) or `None`
+            (new ones from the global generator).
+
+    Returns:
+        A tensor of shape `shape`.
 
     Raises:
-        ValueError: when `dtype` is no float type; `randint` draws integers.
+        ValueError: when `dtype` is no float dtype (`randint` draws integers), and for a seed of
+            another type.
+
+    Example:
+        >>> uniform((3,), seed=1).numpy().round(3)
+        array([0.878, 0.46 , 0.6  ], dtype=float32)
     """
     dtype = standardize_dtype(dtype)
     if not is_float(dtype):
@@ -241,17 +342,26 @@ def uniform(
 def randint(
     shape: Any, minval: Any, maxval: Any, dtype: Any = "int32", seed: Seed = None
 ) -> tf.Tensor:
-    """Draws integers evenly from `[minval, maxval)`.
+    """Returns integers drawn evenly from `[minval, maxval)`.
 
     Args:
-        shape: shape of the result.
+        shape: shape of the result, a tuple or tensor of sizes.
         minval: lower bound, included.
-        maxval: upper bound, left out.
-        dtype: an integer type.
-        seed: as in `normal`.
+        maxval: upper bound, excluded.
+        dtype: an integer dtype. Default: `"int32"`.
+        seed: an integer (equal draws each time), a `SeedGenerator` (new ones each time) or `None`
+            (new ones from the global generator).
+
+    Returns:
+        A tensor of shape `shape`.
 
     Raises:
-        ValueError: when `dtype` is no integer type; `uniform` draws floats.
+        ValueError: when `dtype` is no integer dtype (`uniform` draws floats), and for a seed of
+            another type.
+
+    Example:
+        >>> randint((5,), 0, 10, seed=1).numpy().tolist()
+        [9, 4, 0, 6, 1]
     """
     dtype = standardize_dtype(dtype)
     if not is_int(dtype):
@@ -270,19 +380,26 @@ def randint(
 def categorical(
     logits: Any, num_samples: int, dtype: Any = "int32", seed: Seed = None
 ) -> tf.Tensor:
-    """Draws class indices with the probabilities `softmax(logits)`.
+    """Returns class numbers drawn with the probabilities `softmax(logits)`.
 
     Args:
-        logits: shape `(batch, classes)`, unnormalised log-probabilities.
-        num_samples: draws per row.
-        dtype: an integer type.
-        seed: as in `normal`.
+        logits: logarithms of probabilities, up to a constant, a float tensor of shape
+            `(batch, classes)`.
+        num_samples: number of draws for each row.
+        dtype: an integer dtype. Default: `"int32"`.
+        seed: an integer (equal draws each time), a `SeedGenerator` (new ones each time) or `None`
+            (new ones from the global generator).
 
     Returns:
-        Indices of shape `(batch, num_samples)`.
+        A tensor of shape `(batch, num_samples)`. Compiled by XLA, equal seeds give other draws
+        than elsewhere.
 
     Raises:
-        ValueError: when `logits` has not two axes.
+        ValueError: when `logits` has not two axes, and for a seed of another type.
+
+    Example:
+        >>> categorical([[0.0, 100.0], [100.0, 0.0]], 3, seed=1).numpy().tolist()
+        [[1, 1, 1], [0, 0, 0]]
     """
     logits = tf.convert_to_tensor(logits)
     if logits.shape.rank != 2:
@@ -296,14 +413,27 @@ def categorical(
 
 @symbolic_op
 def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Seed = None) -> tf.Tensor:
-    """Sets entries to zero at random and scales the rest by `1 / (1 - rate)`.
+    """Returns a tensor with elements set to 0 at random and the rest divided by `1 - rate`.
+
+    The mean stays what it is.
 
     Args:
-        inputs: a float tensor.
-        rate: probability of zero, 0 to 1.
-        noise_shape: shape of the random pattern, broadcast to that of `inputs`; `None` within it
-            stands for the size in `inputs`.
-        seed: as in `normal`.
+        inputs: a tensor of any shape, of a float dtype.
+        rate: probability of 0, from 0 to 1.
+        noise_shape: shape of the random pattern, which broadcasts to that of `inputs`; `None` in
+            it stands for the size of `inputs`. `None` for a pattern of the shape of `inputs`.
+        seed: an integer (equal draws each time), a `SeedGenerator` (new ones each time) or `None`
+            (new ones from the global generator).
+
+    Returns:
+        A tensor of the shape and dtype of `inputs`.
+
+    Raises:
+        ValueError: for a seed of another type.
+
+    Example:
+        >>> dropout(tf.ones((6,)), 0.5, seed=1).numpy().tolist()
+        [2.0, 0.0, 2.0, 0.0, 0.0, 0.0]
     """
     inputs = tf.convert_to_tensor(inputs)
     if rate == 1.0:
@@ -321,12 +451,23 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Seed = None
 
 @symbolic_op
 def shuffle(x: Any, axis: int = 0, seed: Seed = None) -> tf.Tensor:
-    """Returns the slices of `x` along `axis` in random order.
+    """Returns the slices of a tensor along an axis in random order.
 
     Args:
-        x: a tensor.
-        axis: the axis to shuffle along.
-        seed: as in `normal`.
+        x: a tensor with at least one axis.
+        axis: axis of the slices. Default: `0`.
+        seed: an integer (equal draws each time), a `SeedGenerator` (new ones each time) or `None`
+            (new ones from the global generator).
+
+    Returns:
+        A tensor of the shape and dtype of `x`.
+
+    Raises:
+        ValueError: for a seed of another type.
+
+    Example:
+        >>> shuffle(tf.range(5), seed=1).numpy().tolist()
+        [4, 3, 1, 2, 0]
     """
     keys = philox.uniform([tf.shape(x)[axis]], _draw_int32_seed(seed), "float32")
     # The order of random keys: `stateless_shuffle` does not compile under XLA.
@@ -340,26 +481,53 @@ def _gamma(shape: Any, alpha: Any, dtype: str, int32_seed: tf.Tensor) -> tf.Tens
 
 
 def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Seed = None) -> tf.Tensor:
-    """Draws from a gamma distribution of scale 1. TensorFlow has no XLA kernel for it.
+    """Returns draws from a gamma distribution of scale 1.
+
+    TensorFlow has no kernel of it for XLA.
 
     Args:
-        shape: shape of the result.
-        alpha: positive parameter; a number, or an array with the last axes of `shape`.
-        dtype: a float type; the default float type where it is `None`.
-        seed: as in `normal`.
+        shape: shape of the result, a tuple or tensor of sizes.
+        alpha: shape parameter, positive; a number, or a tensor with the last axes of `shape`.
+        dtype: a float dtype; `None` for the default one.
+        seed: an integer (equal draws each time), a `SeedGenerator` (new ones each time) or `None`
+            (new ones from the global generator).
+
+    Returns:
+        A tensor of shape `shape`, with mean `alpha`.
+
+    Raises:
+        ValueError: for a seed of another type.
+
+    Example:
+        >>> gamma((2,), alpha=3.0, seed=1).shape
+        TensorShape([2])
     """
     return _gamma(shape, alpha, standardize_dtype(dtype), _draw_int32_seed(seed))
 
 
 def beta(shape: Any, alpha: Any, beta: Any, dtype: Any = None, seed: Seed = None) -> tf.Tensor:
-    """Draws from a beta distribution. TensorFlow has no XLA kernel for it.
+    """Returns draws from a beta distribution.
+
+    TensorFlow has no kernel of it for XLA.
 
     Args:
-        shape: shape of the result.
-        alpha: first parameter, positive, broadcast to `shape`.
-        beta: second parameter, positive, broadcast to `shape`.
-        dtype: a float type; the default float type where it is `None`.
-        seed: as in `normal`.
+        shape: shape of the result, a tuple or tensor of sizes.
+        alpha: first parameter, positive; a number or a tensor that broadcasts to `shape`.
+        beta: second parameter, positive; a number or a tensor that broadcasts to `shape`.
+        dtype: a float dtype; `None` for the default one.
+        seed: an integer (equal draws each time), a `SeedGenerator` (new ones each time) or `None`
+            (new ones from the global generator).
+
+    Returns:
+        A tensor of shape `shape` with values in [0, 1] and mean `alpha / (alpha + beta)`.
+
+    Raises:
+        ValueError: for a seed of another type.
+
+    Example:
+        >>> draws = beta((1000,), alpha=2.0, beta=2.0, seed=1)
+        >>> round(float(tf.reduce_mean(draws)), 1)
+        0.5
     """
     dtype = standardize_dtype(dtype)
     int32_seed = _draw_int32_seed(seed)
@@ -372,14 +540,28 @@ def beta(shape: Any, alpha: Any, beta: Any, dtype: Any = None, seed: Seed = None
 def binomial(
     shape: Any, counts: Any, probabilities: Any, dtype: Any = None, seed: Seed = None
 ) -> tf.Tensor:
-    """Draws numbers of successes in `counts` trials. TensorFlow has no XLA kernel for it.
+    """Returns numbers of successes in independent trials.
+
+    TensorFlow has no kernel of it for XLA.
 
     Args:
-        shape: shape of the result.
-        counts: numbers of trials, broadcast to `shape`.
-        probabilities: probability of success, 0 to 1, broadcast to `shape`.
-        dtype: type of the result; the default float type where it is `None`.
-        seed: as in `normal`.
+        shape: shape of the result, a tuple or tensor of sizes.
+        counts: number of trials, a number or a tensor that broadcasts to `shape`.
+        probabilities: probability of success, from 0 to 1, a number or a tensor that broadcasts
+            to `shape`.
+        dtype: dtype of the result; `None` for the default float dtype.
+        seed: an integer (equal draws each time), a `SeedGenerator` (new ones each time) or `None`
+            (new ones from the global generator).
+
+    Returns:
+        A tensor of shape `shape` with whole numbers from 0 to `counts`.
+
+    Raises:
+        ValueError: for a seed of another type.
+
+    Example:
+        >>> binomial((2, 2), counts=10, probabilities=[0.0, 1.0], seed=1).numpy().tolist()
+        [[0.0, 10.0], [0.0, 10.0]]
     """
     dtype = standardize_dtype(dtype)
     drawn_dtype = "float32" if dtype == "bfloat16" else dtype

@@ -70,11 +70,15 @@ def builtins_of(kind: str) -> dict[str, Any]:
 def register_keras_serializable(
     package: str = "Custom", name: str | None = None
 ) -> Callable[[Any], Any]:
-    """Decorator that lets files name a class or function of yours.
+    """Returns a decorator that enters a class or function under a name that files can use.
 
     Args:
-        package: a name for the family of your objects; the entry is `package>name`.
-        name: the name in the file; the name of the class or function unless given.
+        package: name of the family of your objects; the entry is `package>name`.
+            Default: `"Custom"`.
+        name: name in the file; `None` for that of the class or function.
+
+    Returns:
+        A decorator that returns the class or function unchanged.
 
     Raises:
         ValueError: for a class without `get_config`.
@@ -107,7 +111,18 @@ def is_registered(item: Any) -> bool:
 
 
 def get_registered_name(obj: Any) -> str:
-    """Returns the registered name of a class or function; its plain name where it is not registered."""
+    """Returns the name under which a class or function is registered.
+
+    Args:
+        obj: a class or function.
+
+    Returns:
+        `"package>name"`, or the plain name of what is not registered.
+
+    Example:
+        >>> get_registered_name(tfkit.layers.Dense)
+        'Dense'
+    """
     return _registered_names.get(obj, obj.__name__)
 
 
@@ -116,12 +131,21 @@ def get_registered_object(
     custom_objects: dict[str, Any] | None = None,
     module_objects: dict[str, Any] | None = None,
 ) -> Any:
-    """Returns the class or function registered as `name`, or `None`.
+    """Returns the class or function that is registered under a name.
 
     Args:
-        name: `package>name`, or a key of one of the dicts.
-        custom_objects: searched after the objects of the scope and before the registry.
-        module_objects: searched last.
+        name: `"package>name"`, or a key of one of the dicts.
+        custom_objects: objects by name that are searched after those of `custom_object_scope` and
+            `get_custom_objects`, and before the registry.
+        module_objects: objects by name that are searched last.
+
+    Returns:
+        The class or function, or `None`.
+
+    Example:
+        >>> get_registered_object("twice", custom_objects={"twice": len}) is len
+        True
+        >>> get_registered_object("unknown")
     """
     tables = (
         _scope.get(),
@@ -144,18 +168,35 @@ _scope: ContextVar[Mapping[str, Any]] = ContextVar(
 
 
 def get_custom_objects() -> dict[str, Any]:
-    """The dict of the process's custom objects; what is put into it can be named in configurations.
+    """Returns the dict of custom objects of the process, which configurations may name.
 
     What a `custom_object_scope` adds is not in it, and comes before what is.
+
+    Returns:
+        A dict from names to classes and functions. What is put into it stays until it is removed.
+
+    Example:
+        >>> get_custom_objects()["my_length"] = len
+        >>> get_registered_object("my_length") is len
+        True
+        >>> _ = get_custom_objects().pop("my_length")
     """
     return _custom_objects
 
 
 @contextlib.contextmanager
 def custom_object_scope(custom_objects: dict[str, Any] | None) -> Iterator[None]:
-    """Within the `with` block configurations may also name these objects, given by name; `None` for none.
+    """Lets configurations name more objects within a `with` block.
 
-    It holds in the thread, or the `asyncio` task, that it is entered in.
+    It holds in the thread, or the `asyncio` task, in which it is entered.
+
+    Args:
+        custom_objects: classes and functions by name; `None` for none.
+
+    Example:
+        >>> with custom_object_scope({"twice": len}):
+        ...     print(get_registered_object("twice") is len)
+        True
     """
     token = _scope.set({**_scope.get(), **(custom_objects or {})})
     try:

@@ -225,19 +225,57 @@ registry.register_builtins(
 
 @shortened
 def get(identifier: Any) -> Any:
-    """Returns the regularizer that a name, a configuration, a class or a callable stands for.
+    """Returns the regularizer that an identifier stands for.
+
+    Args:
+        identifier: a name such as `"l2"`, a configuration, a class, a callable of one tensor, or
+            `None`, which is returned.
+
+    Returns:
+        A callable of a weight that returns a penalty.
 
     Raises:
         ValueError: for an unknown name and for anything that is not callable.
+
+    Example:
+        >>> get("l2").l2
+        0.01
     """
     return serialization.resolve(identifier, "regularizers")
 
 
 def serialize(regularizer: Any) -> Any:
-    """Returns the configuration of a regularizer."""
+    """Returns the configuration of a regularizer.
+
+    Args:
+        regularizer: a regularizer, or a function of one tensor.
+
+    Returns:
+        What `deserialize` takes: a dict, in which a function is its name.
+
+    Example:
+        >>> serialize(L2(0.5))["config"]
+        {'l2': 0.5}
+    """
     return serialization.serialize_keras_object(regularizer)
 
 
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """Returns the regularizer that a configuration describes."""
+    """Returns the regularizer that a configuration describes: the inverse of `serialize`.
+
+    Args:
+        config: a configuration as `serialize` returns it.
+        custom_objects: classes and functions by name that the configuration may name besides
+            tfkit's own and registered ones.
+
+    Returns:
+        A regularizer, or a function.
+
+    Raises:
+        ValueError: for a name that is not known or registered.
+
+    Example:
+        >>> deserialize(serialize(L2(0.5))).l2
+        0.5
+    """
     return serialization.deserialize_keras_object(config, custom_objects, kind="regularizers")

@@ -144,13 +144,25 @@ class UnusableConfigError(TypeError, ValueError):
 
 @shortened
 def serialize_keras_object(obj: Any) -> Any:
-    """A configuration of `obj`: numbers, strings, lists, tuples and dicts with string keys.
+    """Returns a configuration of an object: numbers, strings, lists, tuples and dicts alone.
 
     An object becomes `{"module", "class_name", "config", "registered_name"}`, its `config` from
     `get_config()`; a function becomes its name.
 
+    Args:
+        obj: a layer, an optimizer or another object with `get_config()`, a function, an array, a
+            number, a string, or a nest of them with string keys.
+
+    Returns:
+        What `deserialize_keras_object` makes the object of again.
+
     Raises:
         TypeError: for an object without `get_config()`, and for a lambda.
+
+    Example:
+        >>> config = serialize_keras_object(tfkit.regularizers.L2(0.5))
+        >>> config["class_name"], config["config"]
+        ('L2', {'l2': 0.5})
     """
     if obj is None or isinstance(obj, (bool, int, float, str)):
         return obj
@@ -323,16 +335,27 @@ def deserialize_keras_object(
     *,
     kind: str | None = None,
 ) -> Any:
-    """The object that a configuration describes: the inverse of `serialize_keras_object`.
+    """Returns the object that a configuration describes: the inverse of `serialize_keras_object`.
 
     Args:
         config: a configuration, as data.
-        custom_objects: names that the configuration may use besides tfkit's own and registered ones.
-        safe_mode: only True: tfkit never runs code from a configuration.
-        kind: if given, only tfkit's own objects of this public module may be named, and custom ones.
+        custom_objects: classes and functions by name that the configuration may name besides
+            tfkit's own and registered ones.
+        safe_mode: only `True` is possible: tfkit never runs code from a configuration.
+            Default: `True`.
+        kind: public module, such as `"losses"`, to which the names of tfkit's own objects are
+            limited; `None` for all.
+
+    Returns:
+        The object.
 
     Raises:
         ValueError: for a name that is not registered; no code of the object has run then.
+
+    Example:
+        >>> config = serialize_keras_object(tfkit.regularizers.L2(0.5))
+        >>> deserialize_keras_object(config).l2
+        0.5
     """
     if not safe_mode:
         raise ValueError(

@@ -24,23 +24,47 @@ _settings = _Settings()
 
 
 def backend() -> str:
-    """Name of the engine that runs the numbers: always `"tensorflow"`."""
+    """Returns the name of the engine that runs the numbers.
+
+    Returns:
+        Always `"tensorflow"`.
+
+    Example:
+        >>> backend()
+        'tensorflow'
+    """
     return "tensorflow"
 
 
 def floatx() -> str:
-    """Default float type of weights and computations, `"float32"` unless set."""
+    """Returns the default float dtype of weights and computations.
+
+    Returns:
+        A string, `"float32"` unless it has been set.
+
+    Example:
+        >>> floatx()
+        'float32'
+    """
     return _settings.floatx
 
 
 def set_floatx(value: str) -> None:
-    """Sets the default float type.
+    """Sets the default float dtype of weights and computations.
+
+    It holds for layers and tensors that are made from now on.
 
     Args:
         value: `"bfloat16"`, `"float16"`, `"float32"` or `"float64"`.
 
     Raises:
         ValueError: for any other value; the setting stays what it was.
+
+    Example:
+        >>> set_floatx("float64")
+        >>> tfkit.ops.zeros((2,)).dtype.name
+        'float64'
+        >>> set_floatx("float32")
     """
     if value not in _FLOAT_TYPES:
         raise ValueError(f"Unknown float type. Expected one of {_FLOAT_TYPES}. Received: {value!r}")
@@ -48,17 +72,43 @@ def set_floatx(value: str) -> None:
 
 
 def epsilon() -> float:
-    """Small number that keeps divisions and logarithms finite, `1e-7` unless set."""
+    """Returns the small number that keeps divisions and logarithms finite.
+
+    Returns:
+        A Python float, `1e-7` unless it has been set.
+
+    Example:
+        >>> epsilon()
+        1e-07
+    """
     return _settings.epsilon
 
 
 def set_epsilon(value: float) -> None:
-    """Sets the small number that `epsilon()` returns."""
+    """Sets the small number that keeps divisions and logarithms finite.
+
+    Args:
+        value: a positive number.
+
+    Example:
+        >>> set_epsilon(1e-5)
+        >>> epsilon()
+        1e-05
+        >>> set_epsilon(1e-7)
+    """
     _settings.epsilon = float(value)
 
 
 def image_data_format() -> str:
-    """Default layout of images: `"channels_last"` or `"channels_first"`."""
+    """Returns the default layout of images.
+
+    Returns:
+        `"channels_last"` (unless it has been set) or `"channels_first"`.
+
+    Example:
+        >>> image_data_format()
+        'channels_last'
+    """
     return _settings.image_data_format
 
 
@@ -70,12 +120,33 @@ def set_image_data_format(data_format: str) -> None:
 
     Raises:
         ValueError: for any other value; the setting stays what it was.
+
+    Example:
+        >>> set_image_data_format("channels_first")
+        >>> image_data_format()
+        'channels_first'
+        >>> set_image_data_format("channels_last")
     """
     _settings.image_data_format = standardize_data_format(data_format)
 
 
 def standardize_data_format(data_format: str | None) -> str:
-    """`data_format` in lower case and checked; the default where it is `None`."""
+    """Returns the name of a layout of images in lower case.
+
+    Args:
+        data_format: `"channels_last"` or `"channels_first"` in any case; `None` for the default
+            layout.
+
+    Returns:
+        `"channels_last"` or `"channels_first"`.
+
+    Raises:
+        ValueError: for any other value.
+
+    Example:
+        >>> standardize_data_format("Channels_First"), standardize_data_format(None)
+        ('channels_first', 'channels_last')
+    """
     if data_format is None:
         return image_data_format()
     lowered = str(data_format).lower()
@@ -90,43 +161,101 @@ def standardize_data_format(data_format: str | None) -> str:
 def run_functions_eagerly(enabled: bool) -> None:
     """Turns the compilation of direct layer calls, `fit`, `evaluate` and `predict` off (or on).
 
-    With `True` everything runs as plain Python, one operation at a time: slow, and easy to debug.
+    Args:
+        enabled: whether everything runs as plain Python, one operation at a time: slow, and easy
+            to debug.
+
+    Example:
+        >>> run_functions_eagerly(True)
+        >>> functions_run_eagerly()
+        True
+        >>> run_functions_eagerly(False)
     """
     _settings.run_eagerly = bool(enabled)
 
 
 def functions_run_eagerly() -> bool:
-    """Whether `run_functions_eagerly(True)` is in force."""
+    """Returns whether `run_functions_eagerly(True)` is in force.
+
+    Returns:
+        A Python bool, `False` by default.
+
+    Example:
+        >>> functions_run_eagerly()
+        False
+    """
     return _settings.run_eagerly
 
 
 def enable_interactive_logging() -> None:
-    """Sends progress and messages to standard output, as it is unless switched off."""
+    """Sends progress and messages to standard output, which is the default.
+
+    Example:
+        >>> enable_interactive_logging()
+        >>> is_interactive_logging_enabled()
+        True
+    """
     _settings.interactive_logging = True
 
 
 def disable_interactive_logging() -> None:
-    """Sends progress and messages to `absl.logging`, for jobs on a server."""
+    """Sends progress and messages to `absl.logging`, for jobs on a server.
+
+    Example:
+        >>> disable_interactive_logging()
+        >>> is_interactive_logging_enabled()
+        False
+        >>> enable_interactive_logging()
+    """
     _settings.interactive_logging = False
 
 
 def is_interactive_logging_enabled() -> bool:
-    """Whether progress and messages go to standard output."""
+    """Returns whether progress and messages go to standard output.
+
+    Returns:
+        A Python bool, `True` by default.
+
+    Example:
+        >>> is_interactive_logging_enabled()
+        True
+    """
     return _settings.interactive_logging
 
 
 def enable_traceback_filtering() -> None:
-    """Leaves frames of tfkit and TensorFlow out of tracebacks, as it is unless switched off."""
+    """Leaves frames of tfkit and TensorFlow out of tracebacks, which is the default.
+
+    Example:
+        >>> enable_traceback_filtering()
+        >>> is_traceback_filtering_enabled()
+        True
+    """
     _settings.traceback_filtering = True
     tf.debugging.enable_traceback_filtering()
 
 
 def disable_traceback_filtering() -> None:
-    """Shows all frames of tfkit and TensorFlow in tracebacks, to look for a fault below one's own code."""
+    """Shows all frames of tfkit and TensorFlow in tracebacks, to find faults below one's own code.
+
+    Example:
+        >>> disable_traceback_filtering()
+        >>> is_traceback_filtering_enabled()
+        False
+        >>> enable_traceback_filtering()
+    """
     _settings.traceback_filtering = False
     tf.debugging.disable_traceback_filtering()
 
 
 def is_traceback_filtering_enabled() -> bool:
-    """Whether frames of tfkit and TensorFlow are left out of tracebacks."""
+    """Returns whether frames of tfkit and TensorFlow are left out of tracebacks.
+
+    Returns:
+        A Python bool, `True` by default.
+
+    Example:
+        >>> is_traceback_filtering_enabled()
+        True
+    """
     return _settings.traceback_filtering

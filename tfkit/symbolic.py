@@ -167,7 +167,18 @@ def _own(leaf: Any, given: set[int]) -> Any:
 
 
 def is_keras_tensor(x: Any) -> bool:
-    """Whether `x` is a symbolic tensor."""
+    """Returns whether an object is a symbolic tensor, such as `Input` returns.
+
+    Args:
+        x: any object.
+
+    Returns:
+        A Python bool.
+
+    Example:
+        >>> is_keras_tensor(tfkit.Input((3,))), is_keras_tensor(tf.constant(1.0))
+        (True, False)
+    """
     return isinstance(x, KerasTensor)
 
 

@@ -16,16 +16,52 @@ from tfkit.brief import brief
 
 
 class MAP_TO_NONE:
-    """What a function given to `traverse` returns to put `None` into the result."""
+    """A mark that a function given to `traverse` returns to put `None` into the result.
+
+    `None` itself means to `traverse` that the item stays as it is.
+
+    Example:
+        >>> traverse(lambda x: MAP_TO_NONE if x == 1 else None, [1, 2])
+        [None, 2]
+    """
 
 
 def is_nested(structure: Any) -> bool:
-    """Whether `structure` is a list, tuple, mapping or the like (and not a leaf)."""
+    """Returns whether an object is a nest: a list, tuple, mapping or the like, and not a leaf.
+
+    Strings, arrays, tensors and `None` are leaves; an empty list is a nest.
+
+    Args:
+        structure: any object.
+
+    Returns:
+        A Python bool.
+
+    Example:
+        >>> is_nested([1, 2]), is_nested({}), is_nested("text"), is_nested(None)
+        (True, True, False, False)
+    """
     return nests.is_nested(structure) and not isinstance(structure, (range, MappingView))
 
 
 def flatten(structure: Any) -> list[Any]:
-    """The leaves of `structure`, in order; dicts in the order of their sorted keys."""
+    """Returns the leaves of a nest, in order.
+
+    Items of dicts come in the order of their sorted keys, those of an `OrderedDict` in their own
+    order.
+
+    Args:
+        structure: a nest of lists, tuples, named tuples and dicts, or a single leaf.
+
+    Returns:
+        A list. A single leaf gives a list of it alone.
+
+    Example:
+        >>> flatten({"b": 3, "a": [1, (2, None)]})
+        [1, 2, None, 3]
+        >>> flatten(5)
+        [5]
+    """
     return list(_leaves(structure))
 
 
@@ -38,11 +74,18 @@ def _leaves(structure: Any) -> Iterator[Any]:
 
 
 def flatten_with_path(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
-    """The leaves of `structure`, each with its path of keys and indices.
+    """Returns the leaves of a nest, each with the keys and indices that lead to it.
+
+    Args:
+        structure: a nest of lists, tuples, named tuples and dicts, or a single leaf.
+
+    Returns:
+        A list of pairs `(path, leaf)`, in the order of `flatten`. A path is a tuple; that of a
+        single leaf is empty.
 
     Example:
-        >>> flatten_with_path({"a": [5, 6]})
-        [(('a', 0), 5), (('a', 1), 6)]
+        >>> flatten_with_path({"b": 7, "a": [5, 6]})
+        [(('a', 0), 5), (('a', 1), 6), (('b',), 7)]
     """
     if not is_nested(structure):
         return [((), structure)]
@@ -54,15 +97,27 @@ def flatten_with_path(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
 
 
 def map_structure(func: Callable[..., Any], *structures: Any, none_is_leaf: bool = True) -> Any:
-    """A nest of the same form with `func` applied to the leaves of all `structures` at once.
+    """Returns a nest of the same form with a function applied to its leaves.
+
+    Of several nests, the function gets the leaves at the same place together.
 
     Args:
-        func: takes one leaf of each structure.
+        func: a function of one leaf of each nest.
         *structures: nests of one form.
-        none_is_leaf: whether `func` gets a `None` as well; if not, it stays `None`.
+        none_is_leaf: whether `func` is called for `None`, too; if not, it stays `None`.
+            Default: `True`.
+
+    Returns:
+        A nest of the form of the first one.
 
     Raises:
-        ValueError: without structures, and for structures of different forms.
+        ValueError: without nests, and for nests of different forms.
+
+    Example:
+        >>> map_structure(lambda x: 2 * x, {"a": 1, "b": [2, 3]})
+        {'a': 2, 'b': [4, 6]}
+        >>> map_structure(lambda x, y: x + y, (1, 2), (10, 20))
+        (11, 22)
     """
     if not structures:
         raise ValueError("Give at least one structure. Received: none")
@@ -83,7 +138,20 @@ def _mapped(func: Callable[..., Any], structures: Any, none_is_leaf: bool) -> An
 
 
 def map_structure_up_to(shallow_structure: Any, func: Callable[..., Any], *structures: Any) -> Any:
-    """As `map_structure`, only as deep as `shallow_structure`: `func` gets what stands at its leaves.
+    """Returns a nest of the form of a shallow one, with a function applied at its leaves.
+
+    It is `map_structure` that goes only as deep as `shallow_structure`.
+
+    Args:
+        shallow_structure: nest that decides how deep to go.
+        func: a function of one part of each nest, which may be a nest itself.
+        *structures: nests that have the form of the shallow one, and may go deeper.
+
+    Returns:
+        A nest of the form of `shallow_structure`.
+
+    Raises:
+        ValueError: without nests, and for nests of another form.
 
     Example:
         >>> map_structure_up_to([0, 0], len, [[1, 2], [3]])
@@ -109,7 +177,23 @@ def map_structure_up_to(shallow_structure: Any, func: Callable[..., Any], *struc
 
 
 def pack_sequence_as(structure: Any, flat_sequence: list[Any]) -> Any:
-    """The leaves of `flat_sequence` in the form of `structure`: the inverse of `flatten`."""
+    """Returns a nest of a given form with the leaves of a list: the inverse of `flatten`.
+
+    Args:
+        structure: nest whose form is taken; its leaves do not matter.
+        flat_sequence: leaves in the order of `flatten`.
+
+    Returns:
+        A nest of the form of `structure`.
+
+    Raises:
+        TypeError: when `flat_sequence` is no list or tuple.
+        ValueError: when the numbers of leaves differ.
+
+    Example:
+        >>> pack_sequence_as({"b": 0, "a": [0, 0]}, [1, 2, 3])
+        {'b': 3, 'a': [1, 2]}
+    """
     if not isinstance(flat_sequence, Sequence) or isinstance(flat_sequence, (str, bytes)):
         raise TypeError(f"`flat_sequence` must be a list of leaves. Received: {flat_sequence!r}")
     count = len(flatten(structure))
@@ -124,7 +208,20 @@ def pack_sequence_as(structure: Any, flat_sequence: list[Any]) -> Any:
 
 
 def assert_same_structure(a: Any, b: Any) -> None:
-    """Raises `ValueError` unless both nests have one form, lists and tuples told apart."""
+    """Raises `ValueError` unless two nests have one form.
+
+    Kinds of containers, keys and numbers of items must be equal; leaves do not matter.
+
+    Args:
+        a: a nest of lists, tuples, named tuples and dicts, or a single leaf.
+        b: a nest of lists, tuples, named tuples and dicts, or a single leaf.
+
+    Raises:
+        ValueError: when the forms differ, as those of a list and a tuple do.
+
+    Example:
+        >>> assert_same_structure({"a": [1, 2]}, {"a": ["x", "y"]})
+    """
     forms = [_mapped(lambda _: ".", [structure], none_is_leaf=True) for structure in (a, b)]
     try:
         tf.nest.assert_same_structure(*forms)
@@ -154,7 +251,20 @@ def _difference(a: Any, b: Any, path: str = "") -> str:
 
 
 def assert_same_paths(a: Any, b: Any) -> None:
-    """Raises `ValueError` unless the leaves of both nests have equal paths, in whatever containers."""
+    """Raises `ValueError` unless the leaves of two nests have equal paths.
+
+    Unlike for `assert_same_structure`, a list and a tuple of equal length are alike.
+
+    Args:
+        a: a nest of lists, tuples, named tuples and dicts, or a single leaf.
+        b: a nest of lists, tuples, named tuples and dicts, or a single leaf.
+
+    Raises:
+        ValueError: when a path is in one of the nests only; the message names it.
+
+    Example:
+        >>> assert_same_paths({"a": [1, 2]}, {"a": (3, 4)})
+    """
     a_paths, b_paths = ({path for path, _ in flatten_with_path(nest)} for nest in (a, b))
     if a_paths != b_paths:
         raise ValueError(
@@ -165,13 +275,17 @@ def assert_same_paths(a: Any, b: Any) -> None:
 
 
 def traverse(func: Callable[[Any], Any], structure: Any, top_down: bool = True) -> Any:
-    """Visits each nest and leaf, and puts what `func` returns in its place.
+    """Returns a nest in which each nest and leaf is replaced by what a function returns for it.
 
     Args:
-        func: takes a nest or a leaf. `None` leaves it as it is, `MAP_TO_NONE` puts `None` there.
-        structure: a nest.
-        top_down: whether a nest comes before its items; what `func` returns for it then stands, and
-            its items are not visited.
+        func: a function of a nest or a leaf. `None` leaves it as it is, `MAP_TO_NONE` puts `None`
+            there.
+        structure: a nest of lists, tuples, named tuples and dicts, or a single leaf.
+        top_down: whether a nest is visited before its items. What `func` returns for it then
+            stands, and its items are not visited. Default: `True`.
+
+    Returns:
+        A nest, or what `func` returned for the whole.
 
     Example:
         >>> traverse(lambda x: sum(x) if isinstance(x, list) else None, {"a": [1, 2], "b": 3})
@@ -186,12 +300,32 @@ def traverse(func: Callable[[Any], Any], structure: Any, top_down: bool = True) 
 
 
 def lists_to_tuples(structure: Any) -> Any:
-    """The same nest with tuples in place of lists."""
+    """Returns a nest with tuples in place of lists.
+
+    Args:
+        structure: a nest of lists, tuples, named tuples and dicts, or a single leaf.
+
+    Returns:
+        A nest of the same form otherwise.
+
+    Example:
+        >>> lists_to_tuples({"a": [1, [2, 3]]})
+        {'a': (1, (2, 3))}
+    """
     return traverse(lambda x: tuple(x) if isinstance(x, list) else None, structure, top_down=False)
 
 
 def map_shape_structure(func: Callable[[Any], Any], structure: Any) -> Any:
-    """`func` applied to each shape, a list or tuple of integers and `None`, in a nest of shapes.
+    """Returns a nest with a function applied to each shape in it.
+
+    A shape is a list or tuple of integers and `None`, which `map_structure` would take apart.
+
+    Args:
+        func: a function of a shape.
+        structure: a nest of shapes.
+
+    Returns:
+        A nest of what `func` returned.
 
     Example:
         >>> map_shape_structure(len, {"a": (None, 3), "b": (2, 3, 4)})

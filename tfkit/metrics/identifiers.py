@@ -25,18 +25,37 @@ def get(identifier: Any) -> Any:
 
 
 def serialize(metric: Any) -> Any:
-    """Returns the configuration of a metric, or the name of a metric function, as data."""
+    """Returns the configuration of a metric, without its state.
+
+    Args:
+        metric: a metric, or a function of `y_true` and `y_pred`.
+
+    Returns:
+        What `deserialize` takes: a dict, in which a function is its name.
+
+    Example:
+        >>> serialize(tfkit.metrics.Mean(name="loss"))["config"]["name"]
+        'loss'
+    """
     return serialization.serialize_keras_object(metric)
 
 
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """Returns the metric or function that a configuration describes: the inverse of `serialize()`.
+    """Returns the metric that a configuration describes: the inverse of `serialize`.
 
     Args:
-        config: a configuration.
-        custom_objects: further names that the configuration may use.
+        config: a configuration as `serialize` returns it.
+        custom_objects: classes and functions by name that the configuration may name besides
+            tfkit's own and registered ones.
+
+    Returns:
+        A metric in its first state, or a function.
 
     Raises:
-        ValueError: for a name that is not known.
+        ValueError: for a name that is not known or registered.
+
+    Example:
+        >>> deserialize(serialize(tfkit.metrics.Mean(name="loss"))).name
+        'loss'
     """
     return serialization.deserialize_keras_object(config, custom_objects, kind="metrics")

@@ -22,18 +22,27 @@ def dot_product_attention(
     flash_attention: bool | None = None,
     attn_logits_soft_cap: float | None = None,
 ) -> tf.Tensor:
-    """`softmax(query key^T * scale + bias) value`, for each head.
+    """Returns `softmax(query key^T * scale + bias) value`, for each head.
 
     Args:
-        query: `(batch, targets, heads, size)`.
-        key: `(batch, sources, key heads, size)`; several heads may share a key head.
-        value: `(batch, sources, key heads, size)`.
-        bias: added to the logits, broadcast to `(batch, heads, targets, sources)`.
-        mask: true where attention is allowed, of the same shape.
-        scale: `1 / sqrt(size)` unless given.
-        is_causal: whether a target attends to no later source.
-        flash_attention: must not be true: TensorFlow has no such kernel.
-        attn_logits_soft_cap: logits stay between minus and plus this number, by a `tanh`.
+        query: a tensor of shape `(batch, targets, heads, size)`.
+        key: a tensor of shape `(batch, sources, key heads, size)`. Where there are fewer key
+            heads, groups of heads share one.
+        value: a tensor of shape `(batch, sources, key heads, size)`.
+        bias: what to add to the logits, a tensor that broadcasts to
+            `(batch, heads, targets, sources)`; `None` for nothing.
+        mask: true where attention is allowed, a bool tensor that broadcasts to that shape; `None`
+            for everywhere.
+        scale: factor of the logits; `None` for `1 / sqrt(size)`.
+        is_causal: whether a target attends to no later source. Default: `False`.
+        flash_attention: not supported: TensorFlow has no such kernel. `None` and `False` are
+            accepted.
+        attn_logits_soft_cap: limit of the absolute value of the logits, kept by
+            `cap * tanh(logits / cap)`; `None` for no limit.
+
+    Returns:
+        A tensor of shape `(batch, targets, heads, size)` and of the common dtype of the three;
+        logits and softmax are of float32 at least.
 
     Raises:
         ValueError: for other ranks, for heads that do not divide into groups, and for
@@ -41,6 +50,14 @@ def dot_product_attention(
 
     Reference:
         Vaswani et al., "Attention is all you need", 2017.
+
+    Example:
+        >>> query, key = tf.zeros((1, 2, 1, 4)), tf.zeros((1, 3, 1, 4))
+        >>> value = tf.reshape(tf.constant([0.0, 3.0, 9.0]), (1, 3, 1, 1))
+        >>> ops.dot_product_attention(query, key, value).numpy().round(4).ravel().tolist()
+        [4.0, 4.0]
+        >>> ops.dot_product_attention(query, key, value, is_causal=True).numpy().ravel().tolist()
+        [0.0, 1.5]
     """
     if flash_attention:
         raise ValueError(

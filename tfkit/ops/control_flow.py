@@ -16,10 +16,25 @@ from tfkit.symbolic import any_symbolic, is_keras_tensor, record, symbolic_op, t
 
 
 def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
-    """`true_fn()` where the scalar `pred` is true, else `false_fn()`.
+    """Returns `true_fn()` where a condition is true, else `false_fn()`.
+
+    Args:
+        pred: a Python bool, which decides at once, or a scalar tensor, which decides when the
+            program runs; numbers are true where they are not 0.
+        true_fn: a function without arguments.
+        false_fn: a function without arguments. For a tensor `pred` in a traced function both must
+            return the same structure and dtypes.
+
+    Returns:
+        What the chosen function returns.
 
     Raises:
         ValueError: when `pred` is symbolic and the branches differ in structure, shape or dtype.
+
+    Example:
+        >>> x = tf.constant(-3.0)
+        >>> float(ops.cond(x > 0, lambda: x, lambda: -x))
+        3.0
     """
     if any_symbolic((pred,), {}):
         branches = [trace(branch, (), {}) for branch in (true_fn, false_fn)]
@@ -45,7 +60,23 @@ def _cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) ->
 
 @symbolic_op
 def switch(index: Any, branches: Any, *operands: Any) -> Any:
-    """What the branch of that number gives for the operands; an index outside is moved inside."""
+    """Returns what one of several functions gives for the operands.
+
+    Args:
+        index: number of the function, an integer scalar; one outside of the range is moved to its
+            nearest end.
+        branches: a list of functions of the operands, with results of the same structure and
+            dtypes.
+        *operands: arguments of the function.
+
+    Returns:
+        What the chosen function returns.
+
+    Example:
+        >>> branches = [lambda x: x + 1, lambda x: x * 10]
+        >>> ops.switch(1, branches, 5), ops.switch(7, branches, 5)
+        (50, 50)
+    """
     index = tf.clip_by_value(tf.cast(index, tf.int32), 0, len(branches) - 1)
     return tf.switch_case(index, [_bind(branch, operands) for branch in branches])
 
@@ -64,17 +95,24 @@ def while_loop(
     loop_vars: Any,
     maximum_iterations: int | None = None,
 ) -> Any:
-    """`body` applied to the loop variables as long as `cond` of them is true.
+    """Returns loop variables to which `body` has been applied as long as `cond` of them is true.
 
     Args:
-        cond: gives a bool scalar for the loop variables.
-        body: gives the next loop variables.
+        cond: a function of the loop variables that returns a bool scalar.
+        body: a function of the loop variables that returns the next ones, of the same shapes and
+            dtypes.
         loop_vars: a tensor, or a list or tuple of tensors.
-        maximum_iterations: where to stop at the latest.
+        maximum_iterations: greatest number of steps; `None` for no limit.
+
+    Returns:
+        The last loop variables, in the structure of `loop_vars`.
 
     Example:
-        >>> int(while_loop(lambda i: i < 10, lambda i: i + 3, 0))
+        >>> int(ops.while_loop(lambda i: i < 10, lambda i: i + 3, 0))
         12
+        >>> i, total = ops.while_loop(lambda i, t: i < 4, lambda i, t: (i + 1, t + i), (0, 0))
+        >>> int(total)
+        6
     """
     nested = isinstance(loop_vars, (tuple, list))
     variables = tuple(loop_vars) if nested else (loop_vars,)
@@ -89,7 +127,22 @@ def while_loop(
 
 @symbolic_op
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any) -> Any:
-    """`value = body_fun(i, value)` for `i` from `lower` up to, and without, `upper`."""
+    """Returns a value after `value = body_fun(i, value)` for `i` from `lower` to `upper - 1`.
+
+    Args:
+        lower: first index, an integer scalar.
+        upper: index at which to stop, without a step for it.
+        body_fun: a function of an index and a value that returns the next value, of the same
+            shapes and dtypes.
+        init_val: first value, a tensor or a nest of tensors.
+
+    Returns:
+        The last value; `init_val` where `upper <= lower`.
+
+    Example:
+        >>> int(ops.fori_loop(0, 4, lambda i, total: total + i, 10))
+        16
+    """
     return tf.while_loop(
         lambda i, _: i < upper, lambda i, value: (i + 1, body_fun(i, value)), (lower, init_val)
     )[1]
@@ -101,7 +154,25 @@ def _specification(x: Any) -> tf.TensorSpec:
 
 @symbolic_op
 def map(f: Callable[[Any], Any], xs: Any) -> Any:
-    """`f` of each slice of `xs` along the first axis, one after the other, as one tensor."""
+    """Returns the results of a function for the slices of tensors along their first axis, stacked.
+
+    The slices are taken one after the other; `vectorized_map` takes them all at once.
+
+    Args:
+        f: a function of one slice, or of a nest of slices; it is called once more for the shapes
+            of its result.
+        xs: a tensor, or a nest of tensors with equal first sizes, of at least one slice.
+
+    Returns:
+        A tensor, or a nest of them as `f` returns it, with a new first axis.
+
+    Example:
+        >>> ops.map(lambda x: x * x, tf.constant([1, 2, 3])).numpy().tolist()
+        [1, 4, 9]
+        >>> xs = {"a": tf.constant([1, 2]), "b": tf.constant([10, 20])}
+        >>> ops.map(lambda x: x["a"] + x["b"], xs).numpy().tolist()
+        [11, 22]
+    """
     xs = tf.nest.map_structure(tf.convert_to_tensor, xs)
     first = f(tf.nest.map_structure(lambda x: x[0], xs))
     signature = tf.nest.map_structure(_specification, tf.nest.map_structure(as_tensor, first))
@@ -110,7 +181,22 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
 
 @symbolic_op
 def vectorized_map(function: Callable[[Any], Any], elements: Any) -> Any:
-    """`function` of each slice of `elements` along the first axis, all at once."""
+    """Returns the results of a function for the slices of tensors along their first axis, stacked.
+
+    All slices are computed at once, by the operations of whole tensors that TensorFlow finds for
+    those in `function`.
+
+    Args:
+        function: a function of one slice, or of a nest of slices.
+        elements: a tensor, or a nest of tensors with equal first sizes.
+
+    Returns:
+        A tensor, or a nest of them as `function` returns it, with a new first axis.
+
+    Example:
+        >>> ops.vectorized_map(lambda x: x * x, tf.constant([1, 2, 3])).numpy().tolist()
+        [1, 4, 9]
+    """
     return tf.vectorized_map(function, elements)
 
 
@@ -123,22 +209,31 @@ def scan(
     reverse: bool = False,
     unroll: int | bool = 1,
 ) -> tuple[Any, Any]:
-    """A value carried through the slices of `xs`, with an output at each: `carry, y = f(carry, x)`.
+    """Returns a value carried through slices, and an output at each: `carry, y = f(carry, x)`.
 
     Args:
-        f: one step.
-        init: the first carry.
-        xs: what to walk along, by the first axis; `None` to count only.
-        length: how many steps; the length of `xs` unless given.
-        reverse: whether to walk from the end.
-        unroll: how many steps may be in flight at once; `True` for all.
+        f: one step, a function of the carry and a slice that returns the next carry and an output
+            (`None` for none).
+        init: first carry, a tensor or a nest of tensors. Its shapes and dtypes stay.
+        xs: a tensor, or a nest of tensors, to walk along by the first axis; `None` to call `f`
+            with `None`.
+        length: number of steps; `None` for the length of `xs`.
+        reverse: whether to walk from the end. Outputs stay at the places of their slices.
+            Default: `False`.
+        unroll: number of steps that may be in flight at once; `True` for 10, `False` for 1.
+            Default: `1`.
 
     Returns:
-        The last carry, and the outputs stacked along a new first axis.
+        A pair of the last carry and the outputs, stacked along a new first axis.
 
     Raises:
         TypeError: when `f` is not callable.
         ValueError: when neither `xs` nor `length` is given, or `unroll` is below 1.
+
+    Example:
+        >>> total, totals = ops.scan(lambda c, x: (c + x, c + x), 0, tf.constant([1, 2, 3]))
+        >>> int(total), totals.numpy().tolist()
+        (6, [1, 3, 6])
     """
     if not callable(f):
         raise TypeError(f"`f` should be a callable. Received: f={f}")
@@ -178,20 +273,32 @@ def scan(
 def associative_scan(
     f: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0
 ) -> Any:
-    """Running results of an associative function along `axis`, in logarithmically many steps.
+    """Returns running results of an associative function, in logarithmically many steps.
+
+    Element `i` of the result is `f(...f(f(x[0], x[1]), x[2])..., x[i])`.
 
     Args:
-        f: an associative function of two nests of tensors.
-        elems: a tensor or a nest of them, all of one size along `axis`.
-        reverse: whether to run from the end.
-        axis: the axis to run along.
+        f: an associative function of two tensors, or nests of tensors; it must work element by
+            element along `axis`.
+        elems: a tensor, or a nest of tensors of one size along `axis`.
+        reverse: whether to run from the end. Default: `False`.
+        axis: axis to run along. Default: `0`.
+
+    Returns:
+        A tensor, or a nest, of the shapes and dtypes of `elems`.
 
     Raises:
         TypeError: when `f` is not callable.
-        ValueError: when the sizes differ.
+        ValueError: when the sizes along `axis` differ.
 
     Reference:
         Hillis & Steele, "Data parallel algorithms", 1986.
+
+    Example:
+        >>> ops.associative_scan(ops.add, tf.constant([1, 2, 3])).numpy().tolist()
+        [1, 3, 6]
+        >>> ops.associative_scan(ops.maximum, tf.constant([3, 1, 4]), reverse=True).numpy().tolist()
+        [4, 4, 4]
     """
     if not callable(f):
         raise TypeError(f"`f` should be a callable. Received: f={f}")
@@ -247,18 +354,25 @@ def _core_ranks(signature: str) -> list[int]:
 def vectorize(
     pyfunc: Callable[..., Any], *, excluded: Any = None, signature: str | None = None
 ) -> Callable[..., Any]:
-    """A function of single elements as one of whole tensors, which broadcast.
+    """Returns a function of single elements as one of whole tensors, which broadcast.
 
     Args:
-        pyfunc: takes and gives scalars, or tensors of the axes that `signature` names.
-        excluded: positions or names of arguments to pass on as they are.
-        signature: the last axes that one call takes and gives, such as `"(m,n),(n)->(m)"`.
+        pyfunc: a function that takes and returns scalars, or tensors of the axes that `signature`
+            names, made of TensorFlow operations.
+        excluded: positions or names of arguments that are passed on as they are; `None` for none.
+        signature: last axes that one call takes and returns, such as `"(m,n),(n)->(m)"`; `None`
+            for scalars.
+
+    Returns:
+        A function of the same arguments.
 
     Raises:
         ValueError: when `signature` is not of that form, or names another number of arguments.
 
     Example:
-        >>> traces = vectorize(tf.linalg.trace, signature="(n,n)->()")
+        >>> ops.vectorize(lambda a, b: a + b)([[1], [2]], [10, 20]).numpy().tolist()
+        [[11, 21], [12, 22]]
+        >>> traces = ops.vectorize(tf.linalg.trace, signature="(n,n)->()")
         >>> traces(tf.ones((5, 3, 3))).shape
         TensorShape([5])
     """

@@ -105,19 +105,38 @@ def conv(
     data_format: str | None = None,
     dilation_rate: int | Sequence[int] = 1,
 ) -> tf.Tensor:
-    """A convolution in one, two or three dimensions.
+    """Returns a convolution in one, two or three dimensions, without a bias.
+
+    Each output is the sum of products of the kernel and the window of the inputs under it; the
+    kernel is not reversed.
 
     Args:
-        inputs: `(batch, *sizes, channels)`, or channels second.
-        kernel: `(*sizes, channels / groups, filters)`; fewer channels than the inputs have make
-            groups.
-        strides: step in each direction.
-        padding: `"valid"` (none) or `"same"` (output size is input size over stride).
-        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
-        dilation_rate: distance between the kernel's points.
+        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`. Their
+            dtype is a float one or int32.
+        kernel: a tensor of shape `(*sizes, channels / groups, filters)`. Fewer channels than
+            those of the inputs make groups, each with its share of the filters.
+        strides: step of the window, one number or one for each spatial axis. Default: `1`.
+        padding: `"valid"` (no border) or `"same"` (a border of zeros, so that the output size is
+            `ceil(input size / stride)`). Default: `"valid"`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+        dilation_rate: distance between the points of the kernel, one number or one for each
+            spatial axis. Default: `1`.
+
+    Returns:
+        A tensor of shape `(batch, *new sizes, filters)`, or with channels second, of the dtype of
+        `inputs`.
 
     Raises:
-        ValueError: when the channels do not fit, or nothing would come out.
+        ValueError: when channels and filters do not divide into groups, the window is larger than
+            the inputs, or `padding` is another one.
+
+    Example:
+        >>> signal = tf.reshape(tf.range(5.0), (1, 5, 1))
+        >>> ops.conv(signal, tf.ones((2, 1, 1))).numpy().ravel().tolist()
+        [1.0, 3.0, 5.0, 7.0]
+        >>> ops.conv(tf.ones((1, 8, 8, 3)), tf.ones((3, 3, 3, 6)), strides=2, padding="same").shape
+        TensorShape([1, 4, 4, 6])
     """
     kernel = as_tensor(kernel)
     return channels_last(
@@ -231,18 +250,31 @@ def depthwise_conv(
     data_format: str | None = None,
     dilation_rate: int | Sequence[int] = 1,
 ) -> tf.Tensor:
-    """A convolution of each channel on its own, in one or two dimensions.
+    """Returns a convolution of each channel on its own, in one or two dimensions, without a bias.
 
     Args:
-        inputs: `(batch, *sizes, channels)`, or channels second.
-        kernel: `(*sizes, channels, multiplier)`.
-        strides: as in `conv`.
-        padding: as in `conv`.
-        data_format: as in `conv`.
-        dilation_rate: as in `conv`.
+        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`.
+        kernel: a tensor of shape `(*sizes, channels, multiplier)`: each channel has `multiplier`
+            filters.
+        strides: step of the window, one number or one for each spatial axis. Default: `1`.
+        padding: `"valid"` (no border) or `"same"` (a border of zeros, so that the output size is
+            `ceil(input size / stride)`). Default: `"valid"`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+        dilation_rate: distance between the points of the kernel, one number or one for each
+            spatial axis. Default: `1`.
+
+    Returns:
+        A tensor of shape `(batch, *new sizes, channels * multiplier)`, or with channels second,
+        of the dtype of `inputs`.
 
     Raises:
-        ValueError: for inputs of another rank or with other channels than the kernel.
+        ValueError: for inputs of another rank, with other channels than the kernel, or smaller
+            than the window.
+
+    Example:
+        >>> ops.depthwise_conv(tf.ones((1, 4, 4, 3)), tf.ones((2, 2, 3, 2))).shape
+        TensorShape([1, 3, 3, 6])
     """
     inputs, kernel = as_tensor(inputs), as_tensor(kernel)
     num_axes = _check_spatial_axes(inputs, kernel, data_format)
@@ -269,19 +301,39 @@ def separable_conv(
     data_format: str | None = None,
     dilation_rate: int | Sequence[int] = 1,
 ) -> tf.Tensor:
-    """A depthwise convolution, then one across channels at each point.
+    """Returns a depthwise convolution followed by one across the channels of each point.
+
+    It has fewer weights than a full convolution:
+    `sizes * channels * multiplier + channels * multiplier * filters`.
 
     Args:
-        inputs: `(batch, *sizes, channels)`, or channels second.
-        depthwise_kernel: `(*sizes, channels, multiplier)`.
-        pointwise_kernel: `(*ones, channels * multiplier, filters)`.
-        strides: as in `conv`.
-        padding: as in `conv`.
-        data_format: as in `conv`.
-        dilation_rate: as in `conv`.
+        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`. One
+            or two spatial axes.
+        depthwise_kernel: a tensor of shape `(*sizes, channels, multiplier)`.
+        pointwise_kernel: a tensor of shape `(*ones, channels * multiplier, filters)`.
+        strides: step of the window, one number or one for each spatial axis. Default: `1`.
+        padding: `"valid"` (no border) or `"same"` (a border of zeros, so that the output size is
+            `ceil(input size / stride)`). Default: `"valid"`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+        dilation_rate: distance between the points of the depthwise kernel, one number or one for
+            each spatial axis. Default: `1`.
+
+    Returns:
+        A tensor of shape `(batch, *new sizes, filters)`, or with channels second, of the dtype of
+        `inputs`.
 
     Raises:
-        ValueError: for inputs of another rank or with other channels than the kernel.
+        ValueError: for inputs of another rank, with other channels than the kernel, or smaller
+            than the window.
+
+    Reference:
+        Chollet, "Xception: deep learning with depthwise separable convolutions", 2017.
+
+    Example:
+        >>> depthwise, pointwise = tf.ones((2, 2, 3, 2)), tf.ones((1, 1, 6, 5))
+        >>> ops.separable_conv(tf.ones((1, 4, 4, 3)), depthwise, pointwise).shape
+        TensorShape([1, 3, 3, 5])
     """
     inputs, pointwise_kernel = as_tensor(inputs), as_tensor(pointwise_kernel)
     depthwise_kernel = as_tensor(depthwise_kernel)
@@ -312,20 +364,42 @@ def conv_transpose(
     data_format: str | None = None,
     dilation_rate: int | Sequence[int] = 1,
 ) -> tf.Tensor:
-    """The transpose of a convolution: a stride makes the output larger.
+    """Returns the transpose of a convolution (also called deconvolution), without a bias.
+
+    It maps outputs of the convolution of the same arguments to the shape of its inputs: a stride
+    makes sizes larger.
 
     Args:
-        inputs: `(batch, *sizes, channels)`, or channels second.
-        kernel: `(*sizes, filters, channels)`.
-        strides: as in `conv`.
-        padding: as in `conv`.
-        output_padding: what to add to the output's sizes, to choose among those that a convolution
-            would map to the input's size.
-        data_format: as in `conv`.
-        dilation_rate: as in `conv`.
+        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`.
+        kernel: a tensor of shape `(*sizes, filters, channels)`.
+        strides: step of the convolution, one number or one for each spatial axis. Default: `1`.
+        padding: `"valid"` (new size `size * stride + max(kernel size - stride, 0)`) or `"same"`
+            (`size * stride`). Default: `"valid"`.
+        output_padding: what to add to the least size that such a convolution would map to the
+            size of the inputs, one number or one for each spatial axis; `None` for the sizes
+            above.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+        dilation_rate: distance between the points of the kernel, one number or one for each
+            spatial axis. Default: `1`.
+
+    Returns:
+        A tensor of shape `(batch, *new sizes, filters)`, or with channels second, of the dtype of
+        `inputs`.
 
     Raises:
-        ValueError: when the channels do not fit.
+        ValueError: when the channels of the inputs are not those of the kernel, or `padding` is
+            another one.
+
+    Reference:
+        Dumoulin & Visin, "A guide to convolution arithmetic for deep learning", 2016.
+
+    Example:
+        >>> signal = tf.reshape(tf.range(3.0), (1, 3, 1))
+        >>> ops.conv_transpose(signal, tf.ones((2, 1, 1)), strides=2).numpy().ravel().tolist()
+        [0.0, 0.0, 1.0, 1.0, 2.0, 2.0]
+        >>> ops.conv_transpose(tf.ones((1, 4, 4, 6)), tf.ones((3, 3, 3, 6)), 2, "same").shape
+        TensorShape([1, 8, 8, 3])
     """
     inputs, kernel = as_tensor(inputs), as_tensor(kernel)
     num_axes = inputs.shape.rank - 2

@@ -14,13 +14,23 @@ from tfkit.tensorflow_faults import at_least_one_row, with_some_row
 
 @symbolic_op
 def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = False) -> Any:
-    """How often each whole number from 0 on occurs along the last axis.
+    """Returns the number of times that each whole number from 0 on occurs.
 
     Args:
-        x: whole numbers, in one or two axes.
-        weights: what each occurrence counts, 1 unless given.
-        minlength: least size of the result.
-        sparse: whether to give a sparse tensor.
+        x: integers from 0 on, of shape `(n,)` or `(batch, n)`.
+        weights: what each occurrence counts, a tensor of the shape of `x`; `None` for 1.
+        minlength: least number of counts. Default: `0`.
+        sparse: whether to return a `tf.SparseTensor`. Default: `False`.
+
+    Returns:
+        A tensor of shape `(m,)` or `(batch, m)`, with `m = max(max(x) + 1, minlength)`; of int32,
+        or of the common dtype of `x` and `weights`.
+
+    Example:
+        >>> ops.bincount([1, 2, 2, 5]).numpy().tolist()
+        [0, 1, 2, 0, 0, 1]
+        >>> ops.bincount([0, 1, 1], weights=[0.5, 1.0, 2.0]).numpy().tolist()
+        [0.5, 3.0]
     """
     x = x if isinstance(x, tf.SparseTensor) else as_tensor(x)
     dtype = tf.int32
@@ -45,15 +55,24 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
 
 @symbolic_op
 def histogram(x: Any, bins: int = 10, range: Any = None) -> tuple[tf.Tensor, tf.Tensor]:
-    """How many elements fall into each of `bins` equal bins, and the edges of the bins.
+    """Returns the number of elements in each of a number of equal bins, and the edges of the bins.
 
     Args:
-        x: a tensor.
-        bins: how many.
-        range: least and greatest value that count; those of `x` unless given.
+        x: a real tensor of any shape; bools are cast to int32.
+        bins: number of bins. Default: `10`.
+        range: pair of the least and the greatest value that count; `None` for those of `x`.
+
+    Returns:
+        A pair of the counts, of shape `(bins,)`, and the edges, of shape `(bins + 1,)`, both of
+        the dtype of `x`. A bin holds its left edge; the last one both edges.
 
     Raises:
         ValueError: when `bins` is no whole number above 0, or `range` is no ascending pair.
+
+    Example:
+        >>> counts, edges = ops.histogram([1.0, 2.0, 2.5, 5.0], bins=2)
+        >>> counts.numpy().tolist(), edges.numpy().tolist()
+        ([3.0, 1.0], [1.0, 3.0, 5.0])
     """
     if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
         raise ValueError(f"`bins` must be an integer above 0. Received: bins={bins}")
@@ -75,13 +94,21 @@ def histogram(x: Any, bins: int = 10, range: Any = None) -> tuple[tf.Tensor, tf.
 
 @symbolic_op
 def isin(x1: Any, x2: Any, assume_unique: bool = False, invert: bool = False) -> tf.Tensor:
-    """Whether each element of `x1` is one of `x2`.
+    """Returns whether each element of `x1` is one of the elements of `x2`.
 
     Args:
-        x1: a tensor.
-        x2: a tensor.
-        assume_unique: has no bearing on the result; without repetitions there is less to compare.
-        invert: whether to give the opposite.
+        x1: a tensor of any shape.
+        x2: a tensor of any shape; both are compared in their common dtype.
+        assume_unique: whether the elements of `x2` are known to differ. It changes the work, not
+            the result. Default: `False`.
+        invert: whether to return the opposite. Default: `False`.
+
+    Returns:
+        A bool tensor of the shape of `x1`.
+
+    Example:
+        >>> ops.isin([[1, 2], [3, 4]], [2, 4, 6]).numpy().tolist()
+        [[False, True], [False, True]]
     """
     x1, x2 = promote_tensors(x1, x2)
     x2 = tf.reshape(x2, [-1])
@@ -93,10 +120,22 @@ def isin(x1: Any, x2: Any, assume_unique: bool = False, invert: bool = False) ->
 
 @symbolic_op
 def unravel_index(indices: Any, shape: Any) -> tuple[tf.Tensor, ...]:
-    """Indices into the flattened tensor as indices for each axis of `shape`.
+    """Returns indices into a flattened tensor as indices along each of its axes.
+
+    Args:
+        indices: a tensor of integers; negative ones count from the end.
+        shape: sizes of the tensor, all of them known.
+
+    Returns:
+        A tuple with one tensor for each axis, of the shape and dtype of `indices`.
 
     Raises:
         ValueError: when a size in `shape` is not known.
+
+    Example:
+        >>> rows, columns = ops.unravel_index([1, 5], (2, 3))
+        >>> rows.numpy().tolist(), columns.numpy().tolist()
+        ([0, 1], [1, 2])
     """
     if None in shape:
         raise ValueError(f"`shape` must not contain `None`. Received: shape={shape}")
@@ -119,17 +158,32 @@ def unique(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """The different elements of `x`, or the different slices along `axis`.
+    """Returns the different elements of a tensor, or the different slices along an axis.
 
     Args:
-        x: a tensor.
-        sorted: whether to give them in ascending order (else in order of appearance).
-        return_index: whether to give the place where each appears first, too.
-        return_inverse: whether to give the number of each element of `x` among them, too.
-        return_counts: whether to give how often each appears, too.
-        axis: the axis of the slices, single elements unless given.
-        size: cut, or filled up with `fill_value`, to this number.
-        fill_value: 0 unless given.
+        x: a tensor of any shape.
+        sorted: whether they come in ascending order (slices by their first element, then their
+            second, ...), and not in order of appearance. Default: `True`.
+        return_index: whether to return the index of the first appearance of each, too.
+            Default: `False`.
+        return_inverse: whether to return the number of each element of `x` among the different
+            ones, too. Default: `False`.
+        return_counts: whether to return the number of appearances of each, too. Default: `False`.
+        axis: axis of the slices; `None` for the elements of the flattened tensor.
+        size: number of elements to return; the result is cut or filled up to it. `None` for as
+            many as there are.
+        fill_value: value to fill up with; `None` for 0.
+
+    Returns:
+        The elements, a tensor of the dtype of `x`; with one of the `return_` arguments a tuple of
+        it and of int32 tensors, in their order above.
+
+    Example:
+        >>> ops.unique([3, 1, 3, 2]).numpy().tolist()
+        [1, 2, 3]
+        >>> values, counts = ops.unique([3, 1, 3, 2], return_counts=True)
+        >>> counts.numpy().tolist()
+        [1, 1, 2]
     """
     x = as_tensor(x)
     shape = static_or_dynamic_shape(x)

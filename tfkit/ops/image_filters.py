@@ -16,14 +16,24 @@ from tfkit.symbolic import symbolic_op
 
 @symbolic_op
 def rgb_to_grayscale(images: Any, data_format: str | None = None) -> tf.Tensor:
-    """The brightness of colour images, as one channel.
+    """Returns the brightness of colour images: `0.2989 * red + 0.587 * green + 0.114 * blue`.
 
     Args:
-        images: one image or a batch of them, with 3 channels, or 1 which stays as it is.
-        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`. 3
+            channels, or 1, which is returned unchanged.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of the dtype of `images` with 1 channel; integers are rounded towards zero.
 
     Raises:
         ValueError: for another rank or number of channels.
+
+    Example:
+        >>> ops.image.rgb_to_grayscale(tf.ones((2, 2, 3)))[..., 0].numpy().round(2).tolist()
+        [[1.0, 1.0], [1.0, 1.0]]
     """
     images = check_images(images)
     axis = -1 if standardize_data_format(data_format) == "channels_last" else -3
@@ -60,13 +70,51 @@ def _convert_colours(
 
 @symbolic_op
 def rgb_to_hsv(images: Any, data_format: str | None = None) -> tf.Tensor:
-    """Red, green and blue from 0 to 1 as hue, saturation and value from 0 to 1."""
+    """Returns images of red, green and blue as images of hue, saturation and value.
+
+    Args:
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`. 3
+            channels of floats from 0 to 1.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of the shape and dtype of `images`, with values from 0 to 1: a hue of 0 is red,
+        1/3 green, 2/3 blue.
+
+    Raises:
+        ValueError: for another rank, number of channels or dtype.
+
+    Example:
+        >>> ops.image.rgb_to_hsv([[[1.0, 0.0, 0.0], [0.0, 0.5, 0.0]]]).numpy().round(3)
+        array([[[0.   , 1.   , 1.   ],
+                [0.333, 1.   , 0.5  ]]], dtype=float32)
+    """
     return _convert_colours(images, data_format, tf.image.rgb_to_hsv)
 
 
 @symbolic_op
 def hsv_to_rgb(images: Any, data_format: str | None = None) -> tf.Tensor:
-    """Hue, saturation and value from 0 to 1 as red, green and blue from 0 to 1."""
+    """Returns images of hue, saturation and value as images of red, green and blue.
+
+    Args:
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`. 3
+            channels of floats from 0 to 1; a hue of 0 is red, 1/3 green, 2/3 blue.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of the shape and dtype of `images`, with values from 0 to 1.
+
+    Raises:
+        ValueError: for another rank, number of channels or dtype.
+
+    Example:
+        >>> ops.image.hsv_to_rgb([[[0.0, 1.0, 1.0], [0.5, 0.0, 0.25]]]).numpy().tolist()
+        [[[1.0, 0.0, 0.0], [0.25, 0.25, 0.25]]]
+    """
     return _convert_colours(images, data_format, tf.image.hsv_to_rgb)
 
 
@@ -94,13 +142,27 @@ def gaussian_blur(
     sigma: Sequence[float] = (1.0, 1.0),
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """The images smoothed with a Gaussian bell.
+    """Returns images smoothed with a Gaussian bell, channel by channel.
+
+    Pixels outside of the image count as 0, which darkens its border.
 
     Args:
-        images: one image or a batch of them.
-        kernel_size: where the bell is cut off: height and width.
-        sigma: its width from left to right, and from top to bottom.
-        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
+            They must be floats.
+        kernel_size: height and width at which the bell is cut off, in pixels. Default: `(3, 3)`.
+        sigma: standard deviations of the bell from left to right, and from top to bottom, in
+            pixels. Default: `(1.0, 1.0)`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of the shape and dtype of `images`.
+
+    Example:
+        >>> image = tf.reshape(tf.constant([0.0, 1.0, 0.0]), (1, 3, 1))
+        >>> ops.image.gaussian_blur(image, kernel_size=(1, 3)).numpy().round(4).ravel()
+        array([0.2741, 0.4519, 0.2741], dtype=float32)
     """
 
     def blurred(x: Any) -> Any:
@@ -113,7 +175,25 @@ def gaussian_blur(
 
 @symbolic_op
 def sobel_edges(images: Any, data_format: str | None = None) -> tf.Tensor:
-    """How steeply brightness rises downwards and to the right, as a new last axis of size 2."""
+    """Returns the slopes of images downwards and to the right, by Sobel's filters.
+
+    Args:
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
+            They must be floats.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of the shape of `images` with a new last axis of size 2: the slope downwards
+        (`dy`) and the slope to the right (`dx`), each 8 times the change per pixel.
+
+    Example:
+        >>> image = tf.tile(tf.reshape(tf.range(4.0), (1, 4, 1)), (4, 1, 1))
+        >>> edges = ops.image.sobel_edges(image)
+        >>> edges.shape, edges[1, 1, 0].numpy().tolist()
+        (TensorShape([4, 4, 1, 2]), [0.0, 8.0])
+    """
     return as_batch(images, data_format, tf.image.sobel_edges)
 
 
@@ -128,21 +208,40 @@ def ssim(
     k2: float = 0.03,
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """The structural similarity of images: 1 for equal ones.
+    """Returns the structural similarity of two images: 1 for equal ones, less the more they differ.
+
+    Means, variances and the covariance of all windows are compared, and the results averaged.
 
     Args:
-        image1: one image or a batch of them.
-        image2: as many.
-        max_val: the greatest value that a pixel can have.
-        filter_size: height and width of the windows that are compared.
-        filter_sigma: width of the Gaussian bell that weights them.
-        k1: keeps the comparison of means finite.
-        k2: keeps the comparison of variances finite.
-        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
+        image1: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
+            Height and width must be `filter_size` or more.
+        image2: as many images, of the same shape.
+        max_val: greatest value that a pixel can have: 1.0 or 255 for most images. Default: `1.0`.
+        filter_size: height and width of the windows, in pixels. Default: `11`.
+        filter_sigma: standard deviation of the Gaussian bell that weights the pixels of a window.
+            Default: `1.5`.
+        k1: constant that keeps the comparison of means stable. Default: `0.01`.
+        k2: constant that keeps the comparison of variances stable. Default: `0.03`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A float32 scalar, or a vector with a number for each image of a batch.
+
+    Raises:
+        ValueError: for another rank.
 
     Reference:
         Wang et al., "Image quality assessment: from error visibility to structural similarity",
         2004.
+
+    Example:
+        >>> image = tf.reshape(tf.range(256.0), (16, 16, 1)) / 255
+        >>> ops.image.ssim(image, image).numpy().round(4).tolist()
+        1.0
+        >>> bool(ops.image.ssim(image, 1 - image) < 0.5)
+        True
     """
     image1, image2 = promote_tensors(image1, image2)
     image1, image2 = check_images(image1), check_images(image2)
@@ -178,19 +277,34 @@ def extract_patches(
     padding: str = "valid",
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """The patches of images, the elements of each along the channels.
+    """Returns the patches of images, the elements of each along the channels.
 
     Args:
-        images: one image or a batch of them; volumes with a `size` of three numbers.
-        size: height and width of a patch, or one number for both.
-        strides: from patch to patch, `size` unless given.
-        dilation_rate: distance between the points of a patch.
-        padding: `"valid"` (none) or `"same"`.
-        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
+            Volumes have one axis more.
+        size: height and width of a patch, or one number for both; three numbers for volumes.
+        strides: distance between patches, one number or one for each axis; `None` for `size`.
+        dilation_rate: distance between the points of a patch. Default: `1`.
+        padding: `"valid"` (only whole patches) or `"same"` (a border of zeros, so that the output
+            size is `ceil(size / stride)`). Default: `"valid"`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of shape `(batch, rows, columns, height * width * channels)`, without the first
+        axis for one image and with channels second for `"channels_first"`, of the dtype of
+        `images`.
 
     Raises:
         TypeError: for a `size` that is no number and no tuple.
         ValueError: for a `size` of another length.
+
+    Example:
+        >>> image = tf.reshape(tf.range(16.0), (4, 4, 1))
+        >>> patches = ops.image.extract_patches(image, 2)
+        >>> patches.shape, patches[0, 0].numpy().tolist()
+        (TensorShape([2, 2, 4]), [0.0, 1.0, 4.0, 5.0])
     """
     if not isinstance(size, (int, tuple, list)):
         raise TypeError(
@@ -215,7 +329,31 @@ def extract_patches_3d(
     padding: str = "valid",
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """The patches of volumes; the arguments are those of `extract_patches`, of length 3."""
+    """Returns the patches of volumes, the elements of each along the channels.
+
+    Args:
+        volumes: one volume of shape `(depth, height, width, channels)` or a batch of them;
+            channels before depth for `"channels_first"`.
+        size: depth, height and width of a patch, or one number for all.
+        strides: distance between patches, one number or one for each axis; `None` for `size`.
+        dilation_rate: distance between the points of a patch. Default: `1`.
+        padding: `"valid"` (only whole patches) or `"same"` (a border of zeros, so that the output
+            size is `ceil(size / stride)`). Default: `"valid"`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of shape `(batch, *new sizes, depth * height * width * channels)`, without the
+        first axis for one volume and with channels second for `"channels_first"`, of the dtype of
+        `volumes`.
+
+    Raises:
+        TypeError: for a `size` of another length.
+
+    Example:
+        >>> ops.image.extract_patches_3d(tf.ones((2, 4, 4, 4, 3)), 2).shape
+        TensorShape([2, 2, 2, 2, 24])
+    """
     sizes = per_axis(size, 3)
     if len(sizes) != 3:
         raise TypeError(

@@ -62,22 +62,37 @@ def resize(
     fill_value: float = 0.0,
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """The images in another size.
+    """Returns images in another size.
 
     Args:
-        images: one image or a batch of them.
-        size: new height and width.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
+        size: new height and width, in pixels.
         interpolation: `"bilinear"`, `"nearest"`, `"bicubic"`, `"lanczos3"`, `"lanczos5"` or
-            `"area"`.
-        antialias: whether to smooth before making images smaller.
-        crop_to_aspect_ratio: whether to cut off what does not fit, rather than distort.
-        pad_to_aspect_ratio: whether to fill up what is missing, rather than distort.
-        fill_mode: what to fill up with: `"constant"` only.
-        fill_value: the constant.
-        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
+            `"area"`. Default: `"bilinear"`.
+        antialias: whether to smooth images before they become smaller. Default: `False`.
+        crop_to_aspect_ratio: whether to cut off what does not fit at the sides, and not distort.
+            Default: `False`.
+        pad_to_aspect_ratio: whether to fill up what is missing at the sides, and not distort.
+            Default: `False`.
+        fill_mode: what to fill up with; only `"constant"` is possible. Default: `"constant"`.
+        fill_value: the constant. Default: `0.0`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of the dtype of `images`, in which integers are rounded, with the new height and
+        width.
 
     Raises:
-        ValueError: for options outside these, for both ways to keep the ratio at once.
+        ValueError: for another rank or option, and for both ways to keep the ratio at once.
+
+    Example:
+        >>> image = tf.reshape(tf.range(16.0), (4, 4, 1))
+        >>> ops.image.resize(image, (2, 2))[..., 0].numpy().tolist()
+        [[2.5, 4.5], [10.5, 12.5]]
+        >>> ops.image.resize(image, (2, 2), interpolation="nearest")[..., 0].numpy().tolist()
+        [[5.0, 7.0], [13.0, 15.0]]
     """
     check_choice("interpolation", interpolation, _RESIZE_METHODS)
     check_choice("fill_mode", fill_mode, ("constant",))
@@ -156,20 +171,32 @@ def pad_images(
     target_width: int | None = None,
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """The images with a border of zeros; two of the three numbers of each axis are to be given.
+    """Returns images with a border of zeros.
+
+    For each direction two of three numbers are given: the two borders and the new size.
 
     Args:
-        images: one image or a batch of them.
-        top_padding: rows above.
-        left_padding: columns on the left.
-        bottom_padding: rows below.
-        right_padding: columns on the right.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
+        top_padding: number of rows above.
+        left_padding: number of columns on the left.
+        bottom_padding: number of rows below.
+        right_padding: number of columns on the right.
         target_height: new height.
         target_width: new width.
-        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of the dtype of `images`.
 
     Raises:
-        ValueError: for another number of numbers, or a negative border.
+        ValueError: when not two of three numbers are given, or a border would be negative.
+
+    Example:
+        >>> padded = ops.image.pad_images(tf.ones((2, 2, 1)), 1, 0, target_height=4, target_width=3)
+        >>> padded[..., 0].numpy().tolist()
+        [[0.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
     """
     images = check_images(images)
     height, width = _height_and_width(images, data_format)
@@ -207,20 +234,33 @@ def crop_images(
     target_width: int | None = None,
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """The images without their border; two of the three numbers of each axis are to be given.
+    """Returns images without their borders.
+
+    For each direction two of three numbers are given: the two borders and the new size.
 
     Args:
-        images: one image or a batch of them.
-        top_cropping: rows above.
-        left_cropping: columns on the left.
-        bottom_cropping: rows below.
-        right_cropping: columns on the right.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
+        top_cropping: number of rows to cut off above.
+        left_cropping: number of columns to cut off on the left.
+        bottom_cropping: number of rows to cut off below.
+        right_cropping: number of columns to cut off on the right.
         target_height: new height.
         target_width: new width.
-        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of the dtype of `images`.
 
     Raises:
-        ValueError: for another number of numbers, or a negative border.
+        ValueError: when not two of three numbers are given, or a border would be negative.
+
+    Example:
+        >>> image = tf.reshape(tf.range(16), (4, 4, 1))
+        >>> cropped = ops.image.crop_images(image, 1, 0, target_height=2, target_width=3)
+        >>> cropped[..., 0].numpy().tolist()
+        [[4, 5, 6], [8, 9, 10]]
     """
     images = check_images(images)
     height, width = _height_and_width(images, data_format)

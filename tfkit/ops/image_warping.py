@@ -58,19 +58,33 @@ def affine_transform(
     fill_value: float = 0,
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """The images warped: the output at `(x, y)` is the input at `((a x + b y + c) / k, ...)`.
+    """Returns images warped by affine or projective maps.
+
+    With `k = g * x + h * y + 1` the pixel at `(x, y)` of the result is that at
+    `((a * x + b * y + c) / k, (d * x + e * y + f) / k)` of the image.
 
     Args:
-        images: one image or a batch of them.
-        transform: `[a, b, c, d, e, f, g, h]`, one for all or one an image: the input's x is
-            `(a x + b y + c) / k` and its y is `(d x + e y + f) / k`, with `k = g x + h y + 1`.
-        interpolation: `"bilinear"` or `"nearest"`.
-        fill_mode: what lies outside: `"constant"`, `"nearest"`, `"wrap"` or `"reflect"`.
-        fill_value: the constant.
-        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
+        transform: the numbers `[a, b, c, d, e, f, g, h]`, of shape `(8,)`, or `(batch, 8)` for a
+            map for each image. Affine maps have `g = h = 0`.
+        interpolation: `"bilinear"` or `"nearest"`. Default: `"bilinear"`.
+        fill_mode: what lies outside of `abcd`: `"constant"`, `"nearest"` (`aaabcddd`), `"wrap"`
+            (`bcdabcdabc`) or `"reflect"` (`dcbaabcddcba`). Default: `"constant"`.
+        fill_value: the constant. Default: `0`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of the shape and dtype of `images`.
 
     Raises:
-        ValueError: for options outside these, or other ranks.
+        ValueError: for another option or rank.
+
+    Example:
+        >>> image = tf.reshape(tf.range(4.0), (1, 4, 1))
+        >>> ops.image.affine_transform(image, [1, 0, 1, 0, 1, 0, 0, 0]).numpy().ravel().tolist()
+        [1.0, 2.0, 3.0, 0.0]
     """
     return _project(images, transform, interpolation, fill_mode, fill_value, data_format)
 
@@ -84,18 +98,30 @@ def perspective_transform(
     fill_value: float = 0,
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """The images warped so that four points come to lie on four others.
+    """Returns images warped so that four points come to lie on four others.
 
     Args:
-        images: one image or a batch of them.
-        start_points: four points `(x, y)`, or four for each image.
-        end_points: where they come to lie.
-        interpolation: `"bilinear"` or `"nearest"`.
-        fill_value: what lies outside.
-        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
+        images: one image of shape `(height, width, channels)` or a batch of shape
+            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
+        start_points: four points `(x, y)` of the images, of shape `(4, 2)`, or `(batch, 4, 2)`
+            for points of each image.
+        end_points: the places at which they lie in the result, of the same shape.
+        interpolation: `"bilinear"` or `"nearest"`. Default: `"bilinear"`.
+        fill_value: value of what lies outside of the images. Default: `0`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of the shape and dtype of `images`.
 
     Raises:
         ValueError: for points of another shape.
+
+    Example:
+        >>> image = tf.reshape(tf.range(4.0), (2, 2, 1))
+        >>> start, end = [[0, 0], [1, 0], [0, 1], [1, 1]], [[1, 0], [0, 0], [1, 1], [0, 1]]
+        >>> ops.image.perspective_transform(image, start, end)[..., 0].numpy().round(3).tolist()
+        [[1.0, 0.0], [3.0, 2.0]]
     """
     images = check_images(images)
     start, end = tf.cast(start_points, tf.float32), tf.cast(end_points, tf.float32)
@@ -143,18 +169,30 @@ def _inside(index: Any, size: Any, fill_mode: str) -> Any:
 def map_coordinates(
     inputs: Any, coordinates: Any, order: int, fill_mode: str = "constant", fill_value: float = 0
 ) -> tf.Tensor:
-    """The values of `inputs` at coordinates between its elements.
+    """Returns the values of a tensor at coordinates between its elements.
 
     Args:
-        inputs: a tensor.
-        coordinates: one tensor of indices, whole or not, for each axis of `inputs`.
+        inputs: a tensor with `n` axes.
+        coordinates: a tensor of shape `(n, ...)`: for each axis of `inputs` the indices, whole or
+            not. It has at least two axes.
         order: 0 for the nearest element, 1 for linear interpolation.
-        fill_mode: what lies outside `abcd`: `"constant"`, `"nearest"` (`aaabcddd`), `"wrap"`
+        fill_mode: what lies outside of `abcd`: `"constant"`, `"nearest"` (`aaabcddd`), `"wrap"`
             (`bcdabcdabc`), `"mirror"` (`dcbabcdcba`) or `"reflect"` (`dcbaabcddcba`).
-        fill_value: the constant.
+            Default: `"constant"`.
+        fill_value: the constant. Default: `0`.
+
+    Returns:
+        A tensor of the shape of `coordinates` without its first axis, of the dtype of `inputs`;
+        integers are rounded.
 
     Raises:
-        ValueError: for options outside these, or when the coordinates do not fit.
+        ValueError: for another option, or coordinates that do not fit.
+
+    Example:
+        >>> ops.image.map_coordinates(
+        ...     [0.0, 10.0, 20.0], [[0.5, 1.25, 5.0]], order=1
+        ... ).numpy().tolist()
+        [5.0, 12.5, 0.0]
     """
     check_choice("fill_mode", fill_mode, (*_FILL_MODES, "mirror"))
     inputs, coordinates = as_tensor(inputs), as_tensor(coordinates)
@@ -237,19 +275,32 @@ def scale_and_translate(
     method: str,
     antialias: bool = True,
 ) -> tf.Tensor:
-    """The images resampled: what was at `x` comes to lie at `x * scale + translation`.
+    """Returns images resampled along axes: what was at `x` lies at `x * scale + translation`.
+
+    Places are counted from the edge of the first pixel, whose centre is at 0.5.
 
     Args:
-        images: a tensor.
-        output_shape: shape of the result.
+        images: a tensor of any shape.
+        output_shape: shape of the result, with as many axes as `images`.
         scale: a factor for each of the axes `spatial_dims`.
-        translation: a distance for each of them.
-        spatial_dims: the axes to resample.
+        translation: a distance in pixels for each of the axes `spatial_dims`.
+        spatial_dims: axes to resample.
         method: `"linear"`, `"cubic"`, `"lanczos3"` or `"lanczos5"`.
-        antialias: whether to smooth before making images smaller.
+        antialias: whether to smooth images before they become smaller. Default: `True`.
+
+    Returns:
+        A tensor of shape `output_shape` and of the dtype of `images`; what lies outside of the
+        images is 0.
 
     Raises:
         ValueError: for another method.
+
+    Example:
+        >>> image = tf.constant([1.0, 2.0, 3.0, 4.0])
+        >>> ops.image.scale_and_translate(
+        ...     image, (4,), [1.0], [1.0], (0,), "linear"
+        ... ).numpy().tolist()
+        [0.0, 1.0, 2.0, 3.0]
     """
     check_choice("method", method, tuple(_KERNELS))
     images = as_tensor(images)

@@ -16,10 +16,23 @@ from tfkit.symbolic import symbolic_op
 
 @symbolic_op
 def where(condition: Any, x1: Any = None, x2: Any = None) -> Any:
-    """`x1` where `condition` is true and `x2` elsewhere; with neither, `nonzero(condition)`.
+    """Returns `x1` where a condition holds and `x2` elsewhere.
+
+    Args:
+        condition: a bool tensor; numbers are true where they are not 0.
+        x1: values where it is true, a tensor that broadcasts with the others.
+        x2: values elsewhere, a tensor that broadcasts with the others.
+
+    Returns:
+        A tensor of the broadcast shape and of the common dtype of `x1` and `x2`. With neither of
+        them, the indices of the true elements, as `nonzero(condition)` returns them.
 
     Raises:
         ValueError: when only one of `x1` and `x2` is given.
+
+    Example:
+        >>> ops.where([True, False, True], [1, 2, 3], 0).numpy().tolist()
+        [1, 0, 3]
     """
     if x1 is None and x2 is None:
         return nonzero(condition)
@@ -32,7 +45,19 @@ def where(condition: Any, x1: Any = None, x2: Any = None) -> Any:
 
 @symbolic_op
 def nonzero(x: Any) -> tuple[tf.Tensor, ...]:
-    """The places of the elements that are not 0: int32 indices, one tensor an axis."""
+    """Returns the indices of the elements that are not 0.
+
+    Args:
+        x: a tensor of any shape and dtype; NaN and true count as not 0.
+
+    Returns:
+        A tuple with one int32 vector for each axis, all as long as there are such elements.
+
+    Example:
+        >>> rows, columns = ops.nonzero([[0, 5], [7, 0]])
+        >>> rows.numpy().tolist(), columns.numpy().tolist()
+        ([0, 1], [1, 0])
+    """
     x = as_tensor(x)
     places = tf.cast(tf.where(tf.cast(x, tf.bool)), tf.int32)
     return tuple(tf.unstack(places, x.shape.rank, axis=1))
@@ -40,7 +65,21 @@ def nonzero(x: Any) -> tuple[tf.Tensor, ...]:
 
 @symbolic_op
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> tf.Tensor:
-    """For each element the choice of the first condition that is true, `default` if none is."""
+    """Returns for each element the choice that belongs to the first condition that is true.
+
+    Args:
+        condlist: a list of bool tensors.
+        choicelist: a list of as many tensors, which broadcast with the conditions.
+        default: value where no condition is true. Default: `0`.
+
+    Returns:
+        A tensor of the broadcast shape and of the common dtype of the choices and `default`.
+
+    Example:
+        >>> x = tf.constant([1, 2, 3, 4])
+        >>> ops.select([x < 2, x > 3], [x * 10, x * 100], default=-1).numpy().tolist()
+        [10, -1, -1, 400]
+    """
     *choices, result = promote_tensors(*choicelist, default)
     for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
         result = tf.where(tf.cast(condition, tf.bool), choice, result)
@@ -49,7 +88,21 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> tf.Tensor:
 
 @symbolic_op
 def get_item(x: Any, key: Any) -> tf.Tensor:
-    """`x[key]`: integers, slices, `None` for a new axis, `...` for all axes in between."""
+    """Returns `x[key]`, the part of a tensor that an index expression picks.
+
+    Args:
+        x: a tensor of any shape.
+        key: an integer, a slice, `None` (a new axis), `...` (all axes in between), or a tuple or
+            list of them.
+
+    Returns:
+        A tensor of the dtype of `x`.
+
+    Example:
+        >>> x = tf.constant([[1, 2], [3, 4]])
+        >>> ops.get_item(x, (0, np.s_[::-1])).numpy().tolist()
+        [2, 1]
+    """
     return x[tuple(key) if isinstance(key, list) else key]
 
 
@@ -60,9 +113,23 @@ def _from_start(indices: Any, size: Any) -> tf.Tensor:
 
 @symbolic_op
 def take(x: Any, indices: Any, axis: int | None = None) -> tf.Tensor:
-    """The slices of `x` at `indices` along `axis`, of the flattened tensor unless given.
+    """Returns the slices of a tensor at given indices along an axis.
 
-    The elements that sparse indices leave out are zeros.
+    Args:
+        x: a tensor of any shape.
+        indices: integers of any shape; negative ones count from the end, floats lose what is
+            after the point. A ragged tensor gives a ragged one; what a sparse tensor leaves out
+            is index 0.
+        axis: axis of the slices; `None` for elements of the flattened tensor.
+
+    Returns:
+        A tensor of the dtype of `x`, with the shape of `indices` in the place of the axis `axis`.
+
+    Example:
+        >>> ops.take([10, 20, 30], [[0, -1]]).numpy().tolist()
+        [[10, 30]]
+        >>> ops.take([[1, 2], [3, 4]], 1, axis=1).numpy().tolist()
+        [2, 4]
     """
     x, indices = as_tensor(x), to_dense(as_indices(indices))
     if axis is None:
@@ -78,15 +145,25 @@ def take(x: Any, indices: Any, axis: int | None = None) -> tf.Tensor:
 
 @symbolic_op
 def take_along_axis(x: Any, indices: Any, axis: int | None = None) -> tf.Tensor:
-    """For each place in `indices` the element of `x` at that index along `axis`.
+    """Returns for each place of `indices` the element of `x` at that index along an axis.
+
+    It undoes `argsort`: `take_along_axis(x, argsort(x), -1)` is `sort(x)`.
 
     Args:
-        x: a tensor.
-        indices: integers, of the rank of `x`; the other axes broadcast.
-        axis: an axis; `x` flattened (and `indices` a vector) unless given.
+        x: a tensor with at least one axis.
+        indices: integers with as many axes as `x`; sizes of other axes than `axis` broadcast.
+            Negative ones count from the end.
+        axis: axis of the indices; `None` for the flattened `x` and a vector of indices.
+
+    Returns:
+        A tensor of the broadcast shape and of the dtype of `x`.
 
     Raises:
         ValueError: when `axis` is `None` and `indices` is not a vector, or the ranks differ.
+
+    Example:
+        >>> ops.take_along_axis([[1, 5, 3], [6, 2, 4]], [[1], [0]], axis=1).numpy().tolist()
+        [[5], [6]]
     """
     x, indices = as_tensor(x), tf.cast(indices, tf.int64)
     if axis is None:
@@ -121,7 +198,25 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = None) -> tf.Tensor:
 
 @symbolic_op
 def sort(x: Any, axis: int | None = -1) -> tf.Tensor:
-    """The elements in ascending order along `axis`; `None` flattens."""
+    """Returns the elements of a tensor in ascending order along an axis.
+
+    Args:
+        x: a real tensor with at least one axis.
+        axis: axis to sort along; `None` for the flattened tensor. Default: `-1`.
+
+    Returns:
+        A tensor of the shape (a vector for `axis=None`) and dtype of `x`. Where NaN goes is not
+        defined.
+
+    Raises:
+        ValueError: for an axis that `x` has not.
+
+    Example:
+        >>> ops.sort([[3, 1, 2], [6, 5, 4]]).numpy().tolist()
+        [[1, 2, 3], [4, 5, 6]]
+        >>> ops.sort([[3, 1], [2, 4]], axis=None).numpy().tolist()
+        [1, 2, 3, 4]
+    """
     x = as_tensor(x)
     if axis is None:
         x, axis = tf.reshape(x, [-1]), 0
@@ -133,7 +228,22 @@ def sort(x: Any, axis: int | None = -1) -> tf.Tensor:
 
 @symbolic_op
 def argsort(x: Any, axis: int | None = -1) -> tf.Tensor:
-    """The indices that would put `x` in ascending order along `axis`; `None` flattens."""
+    """Returns the indices that put a tensor in ascending order along an axis.
+
+    Args:
+        x: a real tensor of any shape.
+        axis: axis to sort along; `None` for the flattened tensor. Default: `-1`.
+
+    Returns:
+        A tensor of the shape of `x` (a vector for `axis=None`), of int32.
+
+    Raises:
+        ValueError: for an axis that `x` has not.
+
+    Example:
+        >>> ops.argsort([30, 10, 20]).numpy().tolist()
+        [1, 2, 0]
+    """
     x = as_tensor(x)
     if x.shape.rank == 0:
         return tf.zeros([1], tf.int32)
@@ -146,12 +256,26 @@ def argsort(x: Any, axis: int | None = -1) -> tf.Tensor:
 
 @symbolic_op
 def argpartition(x: Any, kth: int, axis: int | None = -1) -> tf.Tensor:
-    """The indices that would put the element of rank `kth` in its sorted place.
+    """Returns the indices that put the element of rank `kth` in its place of the sorted order.
 
-    What is smaller comes before it, what is larger after it; they come in order here.
+    Smaller elements come before it and larger ones after it. Here all of them come in ascending
+    order, which is allowed but not promised.
+
+    Args:
+        x: a real tensor of any shape.
+        kth: rank of the element, counted from 0; negative ones count from the end.
+        axis: axis to sort along; `None` for the flattened tensor. Default: `-1`.
+
+    Returns:
+        A tensor of the shape of `x` (a vector for `axis=None`), of int32.
 
     Raises:
-        ValueError: when there is no such element.
+        ValueError: when there is no element of that rank.
+
+    Example:
+        >>> x = tf.constant([7, 1, 9, 3])
+        >>> ops.take(x, ops.argpartition(x, 1)[:2]).numpy().tolist()
+        [1, 3]
     """
     x = as_tensor(x)
     if not hasattr(kth, "__index__"):
@@ -167,27 +291,66 @@ def argpartition(x: Any, kth: int, axis: int | None = -1) -> tf.Tensor:
 
 @symbolic_op
 def top_k(x: Any, k: int, sorted: bool = True) -> Any:
-    """The `k` largest elements along the last axis, and their int32 indices."""
+    """Returns the `k` largest elements along the last axis, and their indices.
+
+    Args:
+        x: a real tensor of shape `(..., n)`.
+        k: number of elements, at most `n`.
+        sorted: whether the elements come in descending order. Default: `True`.
+
+    Returns:
+        A named tuple of `values`, of shape `(..., k)` and of the dtype of `x`, and `indices`, of
+        the same shape and of int32. Of equal elements the first ones are taken.
+
+    Example:
+        >>> values, indices = ops.top_k([3, 9, 1, 7], k=2)
+        >>> values.numpy().tolist(), indices.numpy().tolist()
+        ([9, 7], [1, 3])
+    """
     return tf.math.top_k(as_tensor(x), k, sorted)
 
 
 @symbolic_op
 def in_top_k(targets: Any, predictions: Any, k: int) -> tf.Tensor:
-    """Whether the prediction for each target class is among the `k` largest of its row."""
+    """Returns whether the prediction for the target class is among the `k` largest of its row.
+
+    Args:
+        targets: numbers of the target classes, a vector of `batch` integers.
+        predictions: scores, a float32 tensor of shape `(batch, classes)`.
+        k: number of places that count. Predictions equal to the one in the last place count too.
+
+    Returns:
+        A bool vector of `batch` elements; false where the prediction is not finite or the class
+        does not exist.
+
+    Example:
+        >>> ops.in_top_k([0, 2], [[0.1, 0.7, 0.2], [0.1, 0.2, 0.7]], k=1).numpy().tolist()
+        [False, True]
+    """
     return tf.math.in_top_k(as_indices(targets), predictions, k)
 
 
 @symbolic_op
 def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> tf.Tensor:
-    """Where `values` would have to go for an ascending vector to stay in order.
+    """Returns the places in an ascending vector at which values must be inserted to keep its order.
 
     Args:
         sorted_sequence: a vector in ascending order.
-        values: a tensor.
-        side: `"left"` or `"right"` of equal elements.
+        values: a tensor of any shape.
+        side: `"left"` (before equal elements) or `"right"` (after them). Default: `"left"`.
+
+    Returns:
+        A tensor of the shape of `values`, of int32, or of int64 where the length of the vector is
+        not known.
 
     Raises:
         ValueError: when `sorted_sequence` is not a vector.
+
+    Example:
+        >>> ops.searchsorted([1, 3, 5], [0, 3, 9]).numpy().tolist()
+        [0, 1, 3]
+        >>> ops.searchsorted([1, 3, 5], 3, side="right").numpy().tolist()
+        2
     """
     sorted_sequence = as_tensor(sorted_sequence)
     if sorted_sequence.shape.rank != 1:
@@ -211,7 +374,24 @@ def _bins_of(x: Any, bins: Any) -> tf.Tensor:
 
 @symbolic_op
 def digitize(x: Any, bins: Any) -> tf.Tensor:
-    """The number of the bin that each element falls in; `bins` are its ascending left edges."""
+    """Returns the number of the bin that each element falls into.
+
+    Bin `i` holds `bins[i - 1] <= x < bins[i]`; bin 0 is what lies below the first edge.
+
+    Args:
+        x: a real tensor of any shape.
+        bins: edges of the bins, a vector in ascending order.
+
+    Returns:
+        A tensor of the shape of `x`, of int32.
+
+    Raises:
+        ValueError: when `bins` is not a vector.
+
+    Example:
+        >>> ops.digitize([0.5, 1.0, 2.5, 9.0], [1.0, 2.0, 3.0]).numpy().tolist()
+        [0, 1, 2, 3]
+    """
     x = as_tensor(x)
     shape = bins.shape if tf.is_tensor(bins) else np.shape(bins)
     if tf.TensorShape(shape).rank not in (1, None):

@@ -16,17 +16,29 @@ from tfkit.tensorflow_faults import widened
 
 @symbolic_op
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> tf.Tensor:
-    """The norm of vectors along one axis, or of matrices in two.
+    """Returns norms of vectors along one axis, or of matrices in two.
 
     Args:
-        x: a tensor.
-        ord: for vectors a number, `inf`, `-inf` or 0; for matrices `"fro"`, `"nuc"`, 1, -1, 2, -2,
-            `inf` or `-inf`. The Euclidean (Frobenius) norm unless given.
-        axis: one axis or two; all unless given.
-        keepdims: whether folded axes stay, with size 1.
+        x: a tensor of any shape; integers and bools are cast to the default float dtype.
+        ord: kind of the norm. `None` is the square root of the sum of squares, over any number of
+            axes. For vectors: a number `p` (`sum(abs(x)**p)**(1 / p)`), 0 (how many are not 0),
+            `inf` or `-inf` (largest or smallest absolute value). For matrices: `"fro"` (as
+            `None`), `"nuc"` (sum of the singular values), 2 or -2 (largest or smallest singular
+            value), 1 or -1 (largest or smallest column sum), `inf` or `-inf` (the same of rows).
+        axis: axis of the vectors, or the two axes of the matrices; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the float dtype of `x`, real for complex numbers.
 
     Raises:
         ValueError: for an axis that `x` has not, and for an `ord` that does not apply.
+
+    Example:
+        >>> ops.norm([3.0, -4.0]).numpy().tolist(), ops.norm([3.0, -4.0], ord=1).numpy().tolist()
+        (5.0, 7.0)
+        >>> ops.norm([[3.0, 4.0], [0.0, 2.0]], axis=1).numpy().tolist()
+        [5.0, 2.0]
     """
     x = to_float(x)
     ndim = x.shape.rank
@@ -82,11 +94,23 @@ def _matrix_norm(x: Any, ord: Any, axes: list[int], keepdims: bool) -> tf.Tensor
 
 @symbolic_op
 def cholesky(x: Any, upper: bool = False) -> tf.Tensor:
-    """The triangular `L` with `L L^T = x` for a positive definite `x`; `L^T` where `upper`.
+    """Returns the Cholesky factor: the lower triangular `L` with `L L^H = x`.
+
+    Args:
+        x: symmetric (Hermitian) positive definite matrices of shape `(..., n, n)`, of a float or
+            complex dtype. Only the lower triangle is read.
+        upper: whether to return `L^H` instead. Default: `False`.
+
+    Returns:
+        A tensor of the shape and dtype of `x`.
 
     Raises:
-        ValueError: when `x` is not square, and, eagerly, when it is not positive definite; in a
-            program the latter is TensorFlow's `InvalidArgumentError`.
+        ValueError: when `x` is not square, or, eagerly, not positive definite; in a traced
+            function the latter is an `InvalidArgumentError`.
+
+    Example:
+        >>> ops.cholesky([[4.0, 2.0], [2.0, 5.0]]).numpy().tolist()
+        [[2.0, 0.0], [1.0, 2.0]]
     """
     x = as_tensor(x)
     require_square("x", x)
@@ -102,10 +126,21 @@ def cholesky(x: Any, upper: bool = False) -> tf.Tensor:
 
 @symbolic_op
 def cholesky_inverse(x: Any, upper: bool = False) -> tf.Tensor:
-    """The inverse of the matrix whose Cholesky factor is `x` (an upper one where `upper`).
+    """Returns the inverse of matrices that are given by their Cholesky factors.
+
+    Args:
+        x: triangular factors of shape `(..., n, n)`, as `cholesky` returns them.
+        upper: whether the factors are upper triangular. Default: `False`.
+
+    Returns:
+        A tensor of the shape and dtype of `x`: `inv(x x^T)`, or `inv(x^T x)` for `upper`.
 
     Raises:
         ValueError: when `x` is not square.
+
+    Example:
+        >>> ops.cholesky_inverse([[2.0, 0.0], [1.0, 2.0]]).numpy().tolist()
+        [[0.3125, -0.125], [-0.125, 0.25]]
     """
     x = as_tensor(x)
     require_square("x", x)
@@ -115,14 +150,25 @@ def cholesky_inverse(x: Any, upper: bool = False) -> tf.Tensor:
 
 @symbolic_op
 def qr(x: Any, mode: str = "reduced") -> tuple[tf.Tensor, tf.Tensor]:
-    """`x` as an orthogonal matrix times an upper triangular one.
+    """Returns the QR decomposition: an orthogonal matrix times an upper triangular one is `x`.
 
     Args:
-        x: matrices.
-        mode: `"reduced"` or `"complete"` (the orthogonal matrix is square).
+        x: matrices of shape `(..., m, n)`, of a float or complex dtype.
+        mode: `"reduced"` (`k = min(m, n)` columns) or `"complete"` (`k = m`).
+            Default: `"reduced"`.
+
+    Returns:
+        A pair of `q`, of shape `(..., m, k)` with orthonormal columns, and `r`, of shape
+        `(..., k, n)`, of the dtype of `x`. The signs of columns are not defined.
 
     Raises:
         ValueError: for another mode, and for fewer than 2 axes.
+
+    Example:
+        >>> x = tf.constant([[3.0, 1.0], [4.0, 2.0]])
+        >>> q, r = ops.qr(x)
+        >>> tf.matmul(q, r).numpy().round(3).tolist()
+        [[3.0, 1.0], [4.0, 2.0]]
     """
     if mode not in ("reduced", "complete"):
         raise ValueError(f"`mode` must be 'reduced' or 'complete'. Received: mode={mode!r}")
@@ -134,15 +180,27 @@ def qr(x: Any, mode: str = "reduced") -> tuple[tf.Tensor, tf.Tensor]:
 
 @symbolic_op
 def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
-    """The singular value decomposition: `u`, `s`, `v^H`, or the values `s` alone.
+    """Returns the singular value decomposition: `u`, `s` and `v^H` with `x = u diag(s) v^H`.
 
     Args:
-        x: matrices.
-        full_matrices: whether `u` and `v` are square.
-        compute_uv: whether to give more than the singular values.
+        x: matrices of shape `(..., m, n)`, of a float or complex dtype.
+        full_matrices: whether `u` and `v` are square, and not cut to `min(m, n)` columns.
+            Default: `True`.
+        compute_uv: whether to return a triple, and not the singular values alone.
+            Default: `True`.
+
+    Returns:
+        `u` of shape `(..., m, m)`, `s` of shape `(..., min(m, n))` in descending order, and `v^H`
+        of shape `(..., n, n)`, all of the dtype of `x`. The signs of columns are not defined.
 
     Raises:
         ValueError: for fewer than 2 axes.
+
+    Example:
+        >>> ops.svd([[3.0, 0.0], [0.0, 4.0]], compute_uv=False).numpy().round(4).tolist()
+        [4.0, 3.0]
+        >>> [tuple(part.shape) for part in ops.svd(tf.ones((3, 2)), full_matrices=False)]
+        [(3, 2), (2,), (2, 2)]
     """
     x = as_tensor(x)
     require_rank("x", x, 2)
@@ -159,10 +217,23 @@ def _singular_values(x: tf.Tensor) -> tf.Tensor:
 
 @symbolic_op
 def eig(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """Eigenvalues and eigenvectors, both complex.
+    """Returns eigenvalues and eigenvectors of square matrices, both complex.
+
+    Args:
+        x: matrices of shape `(..., n, n)`, of a float or complex dtype.
+
+    Returns:
+        A pair of the eigenvalues, of shape `(..., n)` and in no given order, and the eigenvectors
+        as the columns of a tensor of shape `(..., n, n)`; complex64 for float32, complex128 for
+        float64.
 
     Raises:
         ValueError: when `x` is not square.
+
+    Example:
+        >>> values, vectors = ops.eig(tf.constant([[0.0, 1.0], [-1.0, 0.0]]))
+        >>> sorted(values.numpy().round(4).imag.tolist())
+        [-1.0, 1.0]
     """
     x = as_tensor(x)
     require_square("x", x)
@@ -172,10 +243,24 @@ def eig(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
 
 @symbolic_op
 def eigh(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """Eigenvalues, ascending, and eigenvectors of symmetric (Hermitian) matrices.
+    """Returns eigenvalues and eigenvectors of symmetric (Hermitian) matrices.
+
+    Args:
+        x: symmetric matrices of shape `(..., n, n)`, of a float or complex dtype. Only the lower
+            triangle is read.
+
+    Returns:
+        A pair of the eigenvalues, of shape `(..., n)` and in ascending order, and the orthonormal
+        eigenvectors as the columns of a tensor of shape `(..., n, n)`, of the dtype of `x`. The
+        signs of vectors are not defined.
 
     Raises:
         ValueError: when `x` is not square.
+
+    Example:
+        >>> values, vectors = ops.eigh([[2.0, 1.0], [1.0, 2.0]])
+        >>> values.numpy().round(4)
+        array([1., 3.], dtype=float32)
     """
     x = as_tensor(x)
     require_square("x", x)
@@ -185,10 +270,25 @@ def eigh(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
 
 @symbolic_op
 def lu_factor(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """`L` and `U` in one matrix, and for each row of `x` its place in the product `L U`.
+    """Returns the LU decomposition of matrices with exchanged rows, in one matrix.
+
+    `L` stands below the diagonal and has ones on it, which are left out; `U` stands on and above
+    the diagonal.
+
+    Args:
+        x: matrices of shape `(..., n, n)`, of a float or complex dtype.
+
+    Returns:
+        A pair of a tensor of the shape and dtype of `x`, and int32 numbers of shape `(..., n)`:
+        row `i` of `x` is row `p[i]` of the product `L U`.
 
     Raises:
         ValueError: when `x` is not square.
+
+    Example:
+        >>> lu, p = ops.lu_factor([[0.0, 2.0], [4.0, 1.0]])
+        >>> lu.numpy().tolist(), p.numpy().tolist()
+        ([[4.0, 1.0], [0.0, 2.0]], [1, 0])
     """
     x = as_tensor(x)
     require_square("x", x)
@@ -215,10 +315,22 @@ def _solve(function: Callable[[Any, Any], Any], a: Any, b: Any) -> tf.Tensor:
 
 @symbolic_op
 def solve(a: Any, b: Any) -> tf.Tensor:
-    """The `x` with `a x = b`; `b` is a matrix or a vector.
+    """Returns the solution `x` of the linear equations `a x = b`.
+
+    Args:
+        a: matrices of shape `(..., n, n)`, of a float or complex dtype.
+        b: right sides, of shape `(..., n, m)`, or `(..., n)` for one vector for each matrix.
+
+    Returns:
+        A tensor of the shape and dtype of `b`.
 
     Raises:
         ValueError: when `a` is not square, or `b` has another number of rows.
+        InvalidArgumentError: when a matrix has no inverse.
+
+    Example:
+        >>> ops.solve([[2.0, 1.0], [0.0, 4.0]], [4.0, 8.0]).numpy().tolist()
+        [1.0, 2.0]
     """
     a = as_tensor(a)
     require_square("a", a)
@@ -227,10 +339,23 @@ def solve(a: Any, b: Any) -> tf.Tensor:
 
 @symbolic_op
 def solve_triangular(a: Any, b: Any, lower: bool = False) -> tf.Tensor:
-    """The `x` with `a x = b` for an upper (or `lower`) triangular `a`.
+    """Returns the solution `x` of `a x = b` for triangular matrices `a`.
+
+    Args:
+        a: upper triangular matrices of shape `(..., n, n)`, of a float or complex dtype. The
+            other triangle is not read.
+        b: right sides, of shape `(..., n, m)`, or `(..., n)` for one vector for each matrix.
+        lower: whether the matrices are lower triangular. Default: `False`.
+
+    Returns:
+        A tensor of the shape and dtype of `b`.
 
     Raises:
         ValueError: when `a` is not square, or `b` has another number of rows.
+
+    Example:
+        >>> ops.solve_triangular([[2.0, 1.0], [0.0, 4.0]], [4.0, 8.0]).numpy().tolist()
+        [1.0, 2.0]
     """
     a = as_tensor(a)
     require_square("a", a)
@@ -239,16 +364,26 @@ def solve_triangular(a: Any, b: Any, lower: bool = False) -> tf.Tensor:
 
 @symbolic_op
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tf.Tensor:
-    """The `x` that makes the squares of `a x - b` least; the shortest such one.
+    """Returns the least-squares solution: the `x` for which `sum((a x - b)**2)` is least.
+
+    Where several do, it is the one of least norm.
 
     Args:
-        a: a matrix.
-        b: a matrix or a vector.
-        rcond: singular values below this share of the largest count as 0; the precision of the
-            dtype times the larger size of `a` unless given.
+        a: a matrix of shape `(m, n)`, of a float dtype.
+        b: right sides, of shape `(m, k)`, or a vector of `m` elements.
+        rcond: singular values below this share of the largest count as 0; `None` for the
+            precision of the dtype times `max(m, n)`.
+
+    Returns:
+        A tensor of shape `(n, k)`, or `(n,)` for a vector, of the dtype of `a`.
 
     Raises:
         ValueError: when `a` is no matrix, or `b` has not as many rows.
+
+    Example:
+        >>> a = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]
+        >>> ops.lstsq(a, [1.0, 3.0, 5.0]).numpy().round(4)
+        array([1., 2.], dtype=float32)
     """
     a, b = as_tensor(a), as_tensor(b)
     if a.shape.rank != 2 or b.shape.rank not in (1, 2) or a.shape[0] != b.shape[0]:
@@ -269,10 +404,23 @@ def _precision(dtype: Any) -> float:
 
 @symbolic_op
 def inv(x: Any) -> tf.Tensor:
-    """The inverse of square matrices.
+    """Returns the inverse of square matrices.
+
+    To solve equations, `solve` is faster and more exact.
+
+    Args:
+        x: matrices of shape `(..., n, n)`, of a float or complex dtype.
+
+    Returns:
+        A tensor of the shape and dtype of `x`.
 
     Raises:
         ValueError: when `x` is not square.
+        InvalidArgumentError: when a matrix has no inverse.
+
+    Example:
+        >>> ops.inv([[2.0, 0.0], [0.0, 4.0]]).numpy().tolist()
+        [[0.5, 0.0], [0.0, 0.25]]
     """
     x = as_tensor(x)
     require_square("x", x)
@@ -281,7 +429,22 @@ def inv(x: Any) -> tf.Tensor:
 
 @symbolic_op
 def pinv(x: Any, rcond: float | None = None) -> tf.Tensor:
-    """The pseudo-inverse of matrices; singular values below `rcond` of the largest count as 0."""
+    """Returns the Moore-Penrose pseudo-inverse of matrices.
+
+    It is formed of the inverses of the singular values that do not count as 0.
+
+    Args:
+        x: matrices of shape `(..., m, n)`, of a float dtype.
+        rcond: singular values below this share of the largest count as 0; `None` for 10 times the
+            precision of the dtype times `max(m, n)`.
+
+    Returns:
+        A tensor of shape `(..., n, m)` and of the dtype of `x`.
+
+    Example:
+        >>> ops.pinv([[2.0, 0.0], [0.0, 0.0]]).numpy().round(4).tolist()
+        [[0.5, 0.0], [0.0, 0.0]]
+    """
     return _pseudo_inverse(as_tensor(x), rcond)
 
 
@@ -299,10 +462,22 @@ def _rounding(x: tf.Tensor) -> tf.Tensor:
 
 @symbolic_op
 def det(x: Any) -> tf.Tensor:
-    """The determinant of square matrices.
+    """Returns the determinant of square matrices.
+
+    It overflows soon for large matrices; see `slogdet`.
+
+    Args:
+        x: matrices of shape `(..., n, n)`, of a float or complex dtype.
+
+    Returns:
+        A tensor of shape `(...)` and of the dtype of `x`.
 
     Raises:
         ValueError: when `x` is not square.
+
+    Example:
+        >>> ops.det([[1.0, 2.0], [3.0, 4.0]]).numpy().round(4).tolist()
+        -2.0
     """
     x = as_tensor(x)
     require_square("x", x)
@@ -311,10 +486,22 @@ def det(x: Any) -> tf.Tensor:
 
 @symbolic_op
 def slogdet(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """The sign of the determinant, and the logarithm of its absolute value.
+    """Returns the sign of the determinant, and the logarithm of its absolute value.
+
+    Args:
+        x: matrices of shape `(..., n, n)`, of a float or complex dtype.
+
+    Returns:
+        A pair of tensors of shape `(...)` and of the dtype of `x`: `det(x)` is
+        `sign * exp(logarithm)`. A singular matrix gives 0 and minus infinity.
 
     Raises:
         ValueError: when `x` is not square.
+
+    Example:
+        >>> sign, logarithm = ops.slogdet([[0.0, 2.0], [3.0, 4.0]])
+        >>> float(sign), round(float(tf.exp(logarithm)), 4)
+        (-1.0, 6.0)
     """
     x = as_tensor(x)
     require_square("x", x)
@@ -323,10 +510,22 @@ def slogdet(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
 
 @symbolic_op
 def logdet(x: Any) -> tf.Tensor:
-    """The logarithm of the determinant of positive definite matrices.
+    """Returns the logarithm of the determinant of positive definite matrices.
+
+    Args:
+        x: symmetric (Hermitian) positive definite matrices of shape `(..., n, n)`, of a float or
+            complex dtype.
+
+    Returns:
+        A tensor of shape `(...)` and of the dtype of `x`; NaN for a matrix that is not positive
+        definite, see `slogdet`.
 
     Raises:
         ValueError: when `x` is not square.
+
+    Example:
+        >>> round(float(ops.logdet([[2.0, 0.0], [0.0, 4.0]])), 4)
+        2.0794
     """
     x = as_tensor(x)
     require_square("x", x)
@@ -335,7 +534,20 @@ def logdet(x: Any) -> tf.Tensor:
 
 @symbolic_op
 def matrix_rank(x: Any, tol: float | None = None) -> tf.Tensor:
-    """How many singular values are above `tol`, as int32."""
+    """Returns the number of singular values of matrices that are above a threshold.
+
+    Args:
+        x: matrices of shape `(..., m, n)`, of a float dtype.
+        tol: the threshold; `None` for the largest singular value times the precision of the dtype
+            times `max(m, n)`.
+
+    Returns:
+        An int32 tensor of shape `(...)`.
+
+    Example:
+        >>> ops.matrix_rank([[1.0, 2.0], [2.0, 4.0]]).numpy().tolist()
+        1
+    """
     x = as_tensor(x)
     wide = widened(x)
     if tol is None and wide is not x:
@@ -345,10 +557,21 @@ def matrix_rank(x: Any, tol: float | None = None) -> tf.Tensor:
 
 @symbolic_op
 def cdist(x: Any, y: Any) -> tf.Tensor:
-    """The Euclidean distance of each row of `x` from each row of `y`.
+    """Returns the Euclidean distance of each row of `x` from each row of `y`.
+
+    Args:
+        x: a tensor of shape `(..., n, size)`, of a float dtype.
+        y: a tensor of shape `(..., m, size)`; leading axes broadcast.
+
+    Returns:
+        A tensor of shape `(..., n, m)` and of the dtype of `x`.
 
     Raises:
-        ValueError: for fewer than 2 axes or rows of different lengths.
+        ValueError: for fewer than 2 axes or rows of different sizes.
+
+    Example:
+        >>> ops.cdist([[0.0, 0.0], [3.0, 4.0]], [[0.0, 0.0]]).numpy().tolist()
+        [[0.0], [5.0]]
     """
     x, y = as_tensor(x), as_tensor(y)
     if x.shape.rank < 2 or y.shape.rank < 2 or x.shape[-1] != y.shape[-1]:
@@ -361,19 +584,23 @@ def cdist(x: Any, y: Any) -> tf.Tensor:
 
 
 def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
-    """The value of `fun` and its derivative in one direction, in one forward pass.
+    """Returns the value of a function and its derivative in one direction, in one forward pass.
+
+    The derivative is the Jacobian matrix times the direction ("Jacobian-vector product").
 
     Args:
         fun: a function of tensors.
-        primals: its arguments.
-        tangents: the direction: one tensor an argument.
-        has_aux: whether `fun` gives a pair, of which the second is passed on as it is.
+        primals: its arguments, a tuple or list.
+        tangents: the direction: a tuple or list with one tensor for each argument, of its shape.
+        has_aux: whether `fun` returns a pair, of which the second is returned as it is.
+            Default: `False`.
 
     Returns:
-        The value, the derivative, and the second result where `has_aux`.
+        A pair of the value and the derivative, of its shape and dtype; a triple with the second
+        result for `has_aux=True`.
 
     Example:
-        >>> value, derivative = jvp(lambda x: x * x, (3.0,), (1.0,))
+        >>> value, derivative = ops.jvp(lambda x: x * x, (3.0,), (1.0,))
         >>> float(value), float(derivative)
         (9.0, 6.0)
     """

@@ -47,15 +47,29 @@ def _clip(output: Any) -> tf.Tensor:
 
 @symbolic_op
 def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> tf.Tensor:
-    """`-target log(output) - (1 - target) log(1 - output)`, element by element.
+    """Returns `-target * log(output) - (1 - target) * log(1 - output)`, element by element.
+
+    Probabilities are kept `config.epsilon()` away from 0 and 1. The logits of an `output` that
+    comes from `sigmoid` are used in its place, since they are exact.
 
     Args:
-        target: probabilities of the true distribution.
-        output: predicted probabilities, of the same shape.
-        from_logits: whether `output` is what a sigmoid has still to be applied to.
+        target: true probabilities, a float tensor of the shape and dtype of `output`.
+        output: predicted probabilities, or logits.
+        from_logits: whether `output` holds logits, to which a sigmoid has still to be applied.
+            Default: `False`.
+
+    Returns:
+        A tensor of the shape and dtype of `output`: no mean is taken.
+
+    Warns:
+        UserWarning: when `from_logits` is true for an `output` that comes from `sigmoid`.
 
     Raises:
         ValueError: when the shapes differ.
+
+    Example:
+        >>> ops.binary_crossentropy([1.0, 0.0], [0.9, 0.2]).numpy().round(4)
+        array([0.1054, 0.2231], dtype=float32)
     """
     target, output = as_tensor(target), as_tensor(output)
     _check_same_shape(target, output)
@@ -70,16 +84,31 @@ def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> 
 def categorical_crossentropy(
     target: Any, output: Any, from_logits: bool = False, axis: int = -1
 ) -> tf.Tensor:
-    """`-sum(target * log(output))` over the classes in `axis`.
+    """Returns `-sum(target * log(output))` over the classes.
+
+    Probabilities are divided by their sum and kept `config.epsilon()` away from 0 and 1. The
+    logits of an `output` that comes from `softmax` are used in its place, since they are exact.
 
     Args:
-        target: probabilities of the true distribution.
-        output: predicted probabilities, of the same shape; scaled to a sum of 1.
-        from_logits: whether `output` is what a softmax has still to be applied to.
-        axis: the axis of the classes.
+        target: true probabilities, a float tensor of the shape and dtype of `output`.
+        output: predicted probabilities, or logits, with at least one axis.
+        from_logits: whether `output` holds logits, to which a softmax has still to be applied.
+            Default: `False`.
+        axis: axis of the classes. Default: `-1`.
+
+    Returns:
+        A tensor of the shape of `output` without the axis `axis`, and of its dtype.
+
+    Warns:
+        UserWarning: when `from_logits` is true for an `output` that comes from `softmax`.
 
     Raises:
         ValueError: when the shapes differ, or there is no axis.
+
+    Example:
+        >>> target, output = [[0.0, 1.0, 0.0]], [[0.1, 0.8, 0.1]]
+        >>> ops.categorical_crossentropy(target, output).numpy().round(4)
+        array([0.2231], dtype=float32)
     """
     target, output = as_tensor(target), as_tensor(output)
     if target.shape.rank == 0:
@@ -99,17 +128,33 @@ def categorical_crossentropy(
 def sparse_categorical_crossentropy(
     target: Any, output: Any, from_logits: bool = False, axis: int = -1
 ) -> tf.Tensor:
-    """`-log(output[target])` over the classes in the last axis.
+    """Returns `-log(output[target])` over the classes in the last axis.
+
+    Probabilities are kept `config.epsilon()` away from 0 and 1 and then divided by their sum. The
+    logits of an `output` that comes from `softmax` are used in its place, since they are exact.
 
     Args:
-        target: numbers of the true classes, of the shape of `output` without its last axis (or with
-            a last axis of size 1).
-        output: predicted probabilities.
-        from_logits: whether `output` is what a softmax has still to be applied to.
-        axis: the axis of the classes; only the last one is possible.
+        target: numbers of the true classes, a tensor of the shape of `output` without its last
+            axis, or with a last axis of size 1.
+        output: predicted probabilities, or logits, with at least one axis.
+        from_logits: whether `output` holds logits, to which a softmax has still to be applied.
+            Default: `False`.
+        axis: axis of the classes; only the last one is possible. Default: `-1`.
+
+    Returns:
+        A tensor of the shape of `output` without its last axis, and of its dtype.
+
+    Warns:
+        UserWarning: when `from_logits` is true for an `output` that comes from `softmax`.
 
     Raises:
         ValueError: for another axis, and when the shapes do not fit.
+        InvalidArgumentError: for the number of a class that does not exist.
+
+    Example:
+        >>> output = [[0.1, 0.8, 0.1], [0.5, 0.25, 0.25]]
+        >>> ops.sparse_categorical_crossentropy([1, 0], output).numpy().round(4)
+        array([0.2231, 0.6931], dtype=float32)
     """
     output = as_tensor(output)
     target = tf.cast(target, tf.int64)
@@ -156,14 +201,24 @@ def sparse_softmax_crossentropy(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tens
 def one_hot(
     x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False
 ) -> Any:
-    """Class numbers as vectors with a one at the place of the class, zeros elsewhere.
+    """Returns class numbers as vectors with a one at the place of the class and zeros elsewhere.
 
     Args:
-        x: class numbers; those outside the range give zeros alone.
-        num_classes: how many classes there are.
-        axis: where the new axis stands.
-        dtype: float32 unless given.
-        sparse: whether to give a sparse tensor.
+        x: class numbers, a tensor of integers of any shape; one outside of [0, num_classes) gives
+            zeros alone.
+        num_classes: number of classes.
+        axis: place of the axis of the classes in the result. Default: `-1`.
+        dtype: dtype of the result; `None` for float32.
+        sparse: whether to return a `tf.SparseTensor`. Default: `False`.
+
+    Returns:
+        A tensor of the shape of `x` with a new axis of size `num_classes`.
+
+    Example:
+        >>> ops.one_hot([0, 2, -1], 3).numpy().tolist()
+        [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
+        >>> ops.one_hot([0, 2], 3, axis=0, dtype="int32").numpy().tolist()
+        [[1, 0], [0, 0], [0, 1]]
     """
     dtype = tf.float32 if dtype is None else tf.as_dtype(standardize_dtype(dtype))
     x = tf.cast(x, tf.int64)
@@ -182,17 +237,25 @@ def multi_hot(
     dtype: Any = None,
     sparse: bool = False,
 ) -> Any:
-    """Lists of class numbers as vectors with a one at the place of each class in the list.
+    """Returns lists of class numbers as vectors with a one at the place of each class in the list.
 
     Args:
-        inputs: class numbers, one list a row.
-        num_classes: how many classes there are.
-        axis: where the axis of the classes stands.
-        dtype: the default float type unless given.
-        sparse: whether to give a sparse tensor.
+        inputs: class numbers, a tensor of integers of shape `(batch, ..., n)` or `(n,)`; those
+            outside of [0, num_classes) are left out.
+        num_classes: number of classes; it must be given.
+        axis: place of the axis of the classes. Default: `-1`.
+        dtype: dtype of the result; `None` for the default float dtype.
+        sparse: whether to return a `tf.SparseTensor`. Default: `False`.
+
+    Returns:
+        A tensor in which an axis of size `num_classes` replaces that of the lists.
 
     Raises:
         ValueError: without `num_classes`.
+
+    Example:
+        >>> ops.multi_hot([[0, 2], [1, 1]], 3).numpy().tolist()
+        [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
     if num_classes is None:
         raise ValueError("Argument `num_classes` must be specified. Received: num_classes=None")
@@ -211,20 +274,31 @@ def multi_hot(
 def ctc_loss(
     target: Any, output: Any, target_length: Any, output_length: Any, mask_index: int = 0
 ) -> tf.Tensor:
-    """The loss of connectionist temporal classification, one number a sequence.
+    """Returns the loss of connectionist temporal classification.
+
+    It is `-log` of the probability of all alignments of a sequence of labels with the time steps.
 
     Args:
-        target: class numbers, `(batch, labels)`.
-        output: logits, `(batch, time, classes)`.
-        target_length: how many labels count, `(batch,)`.
-        output_length: how many time steps count, `(batch,)`.
-        mask_index: the class that stands for "no label".
+        target: labels, integers of shape `(batch, labels)`.
+        output: logits, a tensor of shape `(batch, time, classes)`; those of half precision are
+            cast to float32.
+        target_length: number of labels that count, integers of shape `(batch,)`.
+        output_length: number of time steps that count, integers of shape `(batch,)`.
+        mask_index: number of the class that stands for "no label". Default: `0`.
+
+    Returns:
+        A tensor of shape `(batch,)`, of float32 or float64; very large where there are too few
+        time steps for the labels.
 
     Raises:
         ValueError: for another number of axes, and for batches of different sizes.
 
     Reference:
         Graves et al., "Connectionist temporal classification", 2006.
+
+    Example:
+        >>> ops.ctc_loss([[1, 2]], tf.zeros((1, 4, 3)), [2], [4]).numpy().round(4)
+        array([1.6864], dtype=float32)
     """
     output = to_float32(output)
     arguments = {
@@ -265,22 +339,37 @@ def ctc_decode(
     merge_repeated: bool = True,
     mask_index: int | None = 0,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The likeliest labellings of sequences of logits.
+    """Returns the likeliest sequences of labels for sequences of logits.
 
     Args:
-        inputs: logits, `(batch, time, classes)`.
-        sequence_lengths: how many time steps count, `(batch,)`.
-        strategy: `"greedy"` or `"beam_search"`.
-        beam_width: how many labellings a beam search keeps.
-        top_paths: how many labellings a beam search gives.
-        merge_repeated: whether the greedy strategy merges equal neighbours.
-        mask_index: the class that stands for "no label"; `None` for the last one.
+        inputs: logits, a tensor of shape `(batch, time, classes)`; those of half precision are
+            cast to float32.
+        sequence_lengths: number of time steps that count, integers of shape `(batch,)`.
+        strategy: `"greedy"` (the likeliest class of each step) or `"beam_search"`.
+            Default: `"greedy"`.
+        beam_width: number of sequences that the beam search keeps. Default: `100`.
+        top_paths: number of sequences that the beam search returns, at most `beam_width`.
+            Default: `1`.
+        merge_repeated: whether the greedy strategy merges equal neighbours. Default: `True`.
+        mask_index: number of the class that stands for "no label"; `None` for the last one.
+            Default: `0`.
 
     Returns:
-        Class numbers, `(paths, batch, time)`, with -1 after the end, and a score for each path.
+        A pair of int32 labels of shape `(paths, batch, time)`, with -1 after the end, and scores
+        of shape `(batch, paths)`: negative sums of logits for the greedy strategy, logarithms of
+        probabilities for the beam search.
 
     Raises:
         ValueError: for another strategy.
+
+    Reference:
+        Graves et al., "Connectionist temporal classification", 2006.
+
+    Example:
+        >>> logits = tf.constant([[[0.0, 5.0, 0.0], [5.0, 0.0, 0.0], [0.0, 0.0, 5.0]]])
+        >>> labels, scores = ops.ctc_decode(logits, [3])
+        >>> labels.numpy().tolist(), scores.numpy().tolist()
+        ([[[1, 2, -1]]], [[-15.0]])
     """
     inputs = to_float32(inputs)
     sequence_lengths = tf.cast(sequence_lengths, tf.int32)
@@ -315,15 +404,24 @@ def ctc_decode(
 
 @symbolic_op
 def psnr(x1: Any, x2: Any, max_val: float) -> tf.Tensor:
-    """The peak signal-to-noise ratio of two images, in decibels.
+    """Returns the peak signal-to-noise ratio of two tensors, in decibels.
+
+    It is `10 * log10(max_val**2 / mean((x1 - x2)**2))`: the larger, the more alike they are.
 
     Args:
-        x1: an image.
-        x2: an image of the same shape.
-        max_val: the greatest value that a pixel can have.
+        x1: a tensor of any shape, of a float dtype.
+        x2: a tensor of the same shape.
+        max_val: greatest value that an element can have: 1.0 or 255.0 for most images.
+
+    Returns:
+        A scalar of the common dtype of both; infinity for equal tensors.
 
     Raises:
         ValueError: when the shapes differ.
+
+    Example:
+        >>> round(float(ops.psnr([0.0, 1.0], [0.0, 0.5], max_val=1.0)), 3)
+        9.031
     """
     x1, x2 = promote_tensors(x1, x2)
     if not x1.shape.is_compatible_with(x2.shape):

@@ -32,45 +32,147 @@ def _where_all_nan(x: Any, axis: Any, keepdims: bool, value: Any, result: Any) -
 
 @symbolic_op
 def nansum(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The sum over `axis` (all axes unless given), NaN counting as 0."""
+    """Returns the sum over axes of the elements that are not NaN.
+
+    Args:
+        x: a tensor of any shape.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the dtype of `x`; integers of 8 and 16 bits and bools
+        are added up in 32 bits. It is 0 where all elements are NaN.
+
+    Example:
+        >>> ops.nansum([[1.0, np.nan], [3.0, 4.0]], axis=0).numpy().tolist()
+        [4.0, 4.0]
+    """
     return tf.reduce_sum(widen_for_sum(_replace_nan(x, 0.0)), axis, keepdims)
 
 
 @symbolic_op
 def nanprod(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The product over `axis` (all axes unless given), NaN counting as 1."""
+    """Returns the product over axes of the elements that are not NaN.
+
+    Args:
+        x: a tensor of any shape.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the dtype of `x`; integers of 8 and 16 bits and bools
+        are multiplied in 32 bits. It is 1 where all elements are NaN.
+
+    Example:
+        >>> ops.nanprod([[2.0, np.nan], [3.0, 4.0]], axis=0).numpy().tolist()
+        [6.0, 4.0]
+    """
     return prod(_replace_nan(x, 1.0), axis, keepdims)
 
 
 @symbolic_op
 def nanmax(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The largest number over `axis` (all axes unless given); NaN where there is none."""
+    """Returns the largest element over axes that is not NaN.
+
+    Args:
+        x: a real tensor of any shape.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the dtype of `x`; NaN where all elements are NaN.
+
+    Raises:
+        ValueError: for no elements.
+
+    Example:
+        >>> ops.nanmax([[1.0, np.nan], [3.0, np.nan]], axis=0).numpy().tolist()
+        [3.0, nan]
+    """
     return _where_all_nan(x, axis, keepdims, _NAN, max(_replace_nan(x, -_INFINITY), axis, keepdims))
 
 
 @symbolic_op
 def nanmin(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The smallest number over `axis` (all axes unless given); NaN where there is none."""
+    """Returns the smallest element over axes that is not NaN.
+
+    Args:
+        x: a real tensor of any shape.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the dtype of `x`; NaN where all elements are NaN.
+
+    Raises:
+        ValueError: for no elements.
+
+    Example:
+        >>> ops.nanmin([[1.0, np.nan], [3.0, np.nan]], axis=0).numpy().tolist()
+        [1.0, nan]
+    """
     return _where_all_nan(x, axis, keepdims, _NAN, min(_replace_nan(x, _INFINITY), axis, keepdims))
 
 
 @symbolic_op
 def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Tensor:
-    """The index of the largest number along `axis`; -1 where there is none."""
+    """Returns the index along an axis of the largest element that is not NaN.
+
+    Args:
+        x: a real tensor of any shape.
+        axis: axis to search along; `None` for the flattened tensor.
+        keepdims: whether the searched axis stays, with size 1 (all axes for `None`).
+            Default: `False`.
+
+    Returns:
+        A tensor without the axis `axis`, of int32; -1 where all elements are NaN.
+
+    Example:
+        >>> ops.nanargmax([[np.nan, 2.0], [3.0, 1.0]], axis=1).numpy().tolist()
+        [1, 0]
+    """
     result = argmax(_replace_nan(x, -_INFINITY), axis, keepdims)
     return _where_all_nan(x, axis, keepdims, -1, result)
 
 
 @symbolic_op
 def nanargmin(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Tensor:
-    """The index of the smallest number along `axis`; -1 where there is none."""
+    """Returns the index along an axis of the smallest element that is not NaN.
+
+    Args:
+        x: a real tensor of any shape.
+        axis: axis to search along; `None` for the flattened tensor.
+        keepdims: whether the searched axis stays, with size 1 (all axes for `None`).
+            Default: `False`.
+
+    Returns:
+        A tensor without the axis `axis`, of int32; -1 where all elements are NaN.
+
+    Example:
+        >>> ops.nanargmin([[np.nan, 2.0], [3.0, 1.0]], axis=1).numpy().tolist()
+        [1, 1]
+    """
     result = argmin(_replace_nan(x, _INFINITY), axis, keepdims)
     return _where_all_nan(x, axis, keepdims, -1, result)
 
 
 @symbolic_op
 def nanmean(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The mean of the numbers over `axis` (all axes unless given); NaN where there are none."""
+    """Returns the mean over axes of the elements that are not NaN.
+
+    Args:
+        x: a tensor of any shape; integers and bools are cast to the default float dtype.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the float dtype of `x`; NaN where all elements are
+        NaN.
+
+    Example:
+        >>> ops.nanmean([1.0, np.nan, 3.0]).numpy().tolist()
+        2.0
+    """
     x = to_float(x)
     count = tf.reduce_sum(tf.cast(~isnan(x), x.dtype), axis, keepdims)
     return tf.reduce_sum(_replace_nan(x, 0.0), axis, keepdims) / count
@@ -78,7 +180,23 @@ def nanmean(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
 
 @symbolic_op
 def nanvar(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The variance of the numbers over `axis` (all axes unless given)."""
+    """Returns the variance over axes of the elements that are not NaN.
+
+    It is divided by their number `n`, not by `n - 1`.
+
+    Args:
+        x: a real tensor of any shape; integers and bools are cast to the default float dtype.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the float dtype of `x`; NaN where all elements are
+        NaN.
+
+    Example:
+        >>> ops.nanvar([1.0, np.nan, 5.0]).numpy().tolist()
+        4.0
+    """
     x = to_float(x)
     valid = tf.cast(~isnan(x), x.dtype)
     centered = tf.where(isnan(x), tf.zeros_like(x), x - nanmean(x, axis, keepdims=True))
@@ -88,20 +206,63 @@ def nanvar(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
 
 @symbolic_op
 def nanstd(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The standard deviation of the numbers over `axis` (all axes unless given)."""
+    """Returns the standard deviation over axes of the elements that are not NaN.
+
+    It is the square root of `nanvar`.
+
+    Args:
+        x: a real tensor of any shape; integers and bools are cast to the default float dtype.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the float dtype of `x`; NaN where all elements are
+        NaN.
+
+    Example:
+        >>> ops.nanstd([1.0, np.nan, 5.0]).numpy().tolist()
+        2.0
+    """
     return tf.sqrt(nanvar(x, axis, keepdims))
 
 
 @symbolic_op
 def nancumsum(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
-    """The sum of all elements so far along `axis`; NaN counts as 0, infinity as the largest number.
+    """Returns running sums in which NaN counts as 0.
 
-    Infinity is cut to what the dtype holds because Keras does so.
+    As in Keras, infinities count as the greatest and least finite number of the dtype.
+
+    Args:
+        x: a tensor of any shape; bools are cast to int32.
+        axis: axis to run along; `None` for the flattened tensor.
+        dtype: dtype to add up in; `None` for that of `x`.
+
+    Returns:
+        A tensor of the shape of `x`, or a vector for `axis=None`, of `dtype`.
+
+    Example:
+        >>> ops.nancumsum([1.0, np.nan, 3.0]).numpy().tolist()
+        [1.0, 1.0, 4.0]
     """
     return cumsum(nan_to_num(x), axis, dtype)
 
 
 @symbolic_op
 def nancumprod(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
-    """The product of all elements so far along `axis`; NaN counts as 1; else as `nancumsum`."""
+    """Returns running products in which NaN counts as 1.
+
+    As in Keras, infinities count as the greatest and least finite number of the dtype.
+
+    Args:
+        x: a tensor of any shape; bools are cast to int32.
+        axis: axis to run along; `None` for the flattened tensor.
+        dtype: dtype to multiply in; `None` for that of `x`.
+
+    Returns:
+        A tensor of the shape of `x`, or a vector for `axis=None`, of `dtype`.
+
+    Example:
+        >>> ops.nancumprod([2.0, np.nan, 3.0]).numpy().tolist()
+        [2.0, 2.0, 6.0]
+    """
     return cumprod(nan_to_num(x, nan=1.0), axis, dtype)

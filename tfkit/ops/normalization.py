@@ -19,13 +19,25 @@ from tfkit.symbolic import symbolic_op
 def moments(
     x: Any, axes: Any, keepdims: bool = False, synchronized: bool = False
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Mean and variance over `axes`, formed in float32 for half precision.
+    """Returns the mean and the variance over axes.
+
+    Those of float16 and bfloat16 are formed in float32.
 
     Args:
-        x: a tensor.
-        axes: the axis or axes to fold.
-        keepdims: whether folded axes stay, with size 1.
-        synchronized: whether to count the elements of all replicas of `tf.distribute`.
+        x: a tensor of any shape, of a float dtype.
+        axes: axis or axes to reduce.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        synchronized: whether to count the elements of all replicas of `tf.distribute`, and not of
+            this one alone. Default: `False`.
+
+    Returns:
+        A pair of tensors of the dtype of `x`, without the axes `axes`. The variance is divided by
+        the number of elements.
+
+    Example:
+        >>> mean, variance = ops.moments(tf.constant([[1.0, 3.0], [5.0, 7.0]]), axes=[0])
+        >>> mean.numpy().tolist(), variance.numpy().tolist()
+        ([3.0, 5.0], [4.0, 4.0])
     """
     x = as_tensor(x)
     dtype = x.dtype
@@ -66,22 +78,33 @@ def batch_normalization(
     scale: Any = None,
     epsilon: float = 1e-3,
 ) -> tf.Tensor:
-    """`(x - mean) / sqrt(variance + epsilon) * scale + offset`, with vectors along `axis`.
+    """Returns `(x - mean) / sqrt(variance + epsilon) * scale + offset`, channel by channel.
+
+    It computes no moments: those of the batch come from `moments`.
 
     Args:
-        x: a tensor.
-        mean: a vector along `axis`.
-        variance: a vector along `axis`.
-        axis: the axis of the channels.
-        offset: a vector along `axis`, or `None` for 0.
-        scale: a vector along `axis`, or `None` for 1.
-        epsilon: keeps the division finite.
+        x: a tensor of a float dtype.
+        mean: a vector of the size of `axis`.
+        variance: a vector of the size of `axis`.
+        axis: axis of the channels.
+        offset: a vector of the size of `axis`; `None` for 0.
+        scale: a vector of the size of `axis`; `None` for 1.
+        epsilon: number that keeps the division finite. Default: `0.001`.
+
+    Returns:
+        A tensor of the shape and dtype of `x`.
 
     Raises:
-        ValueError: for a vector of another length than `axis` of `x`.
+        ValueError: for a vector of another size than `axis` of `x`.
 
     Reference:
         Ioffe & Szegedy, "Batch normalization", 2015.
+
+    Example:
+        >>> x = tf.constant([[1.0, 2.0], [3.0, 6.0]])
+        >>> mean, variance = ops.moments(x, axes=0)
+        >>> ops.batch_normalization(x, mean, variance, axis=-1, epsilon=0.0).numpy().tolist()
+        [[-1.0, -1.0], [1.0, 1.0]]
     """
     x = as_tensor(x)
     (axis,) = positive_axes([axis], x.shape.rank)
@@ -108,22 +131,31 @@ def layer_normalization(
     epsilon: float | None = None,
     **kwargs: Any,
 ) -> tf.Tensor:
-    """`(x - mean) / sqrt(variance + epsilon) * gamma + beta`, with moments over `axis`.
+    """Returns `(x - mean) / sqrt(variance + epsilon) * gamma + beta`, with moments over `axis`.
+
+    Moments are formed in float32 at least.
 
     Args:
-        x: a tensor.
-        gamma: scale, of the shape of the normalised axes, or `None` for 1.
-        beta: offset, of the same shape, or `None` for 0.
-        axis: the axis or axes to normalise.
-        epsilon: keeps the division finite, `config.epsilon()` unless given.
+        x: a tensor of a float dtype.
+        gamma: scale, a tensor of the sizes of the normalized axes; `None` for 1.
+        beta: offset, a tensor of the sizes of the normalized axes; `None` for 0.
+        axis: axis or axes to normalize over. Default: `-1`.
+        epsilon: number that keeps the division finite; `None` for `config.epsilon()`.
         **kwargs: `rms_scaling=True`, which is deprecated, leaves out the mean and `beta`:
             `x / sqrt(variance + epsilon) * gamma`. Use `rms_normalization`.
+
+    Returns:
+        A tensor of the shape and dtype of `x`.
 
     Raises:
         TypeError: for another keyword.
 
     Reference:
         Ba et al., "Layer normalization", 2016.
+
+    Example:
+        >>> ops.layer_normalization(tf.constant([[1.0, 3.0], [2.0, 6.0]])).numpy().round(4).tolist()
+        [[-1.0, 1.0], [-1.0, 1.0]]
     """
     rms_scaling = kwargs.pop("rms_scaling", False)
     if kwargs:
@@ -159,16 +191,26 @@ def layer_normalization(
 def rms_normalization(
     x: Any, scale: Any = None, axis: int | Sequence[int] = -1, epsilon: float | None = None
 ) -> tf.Tensor:
-    """`x / sqrt(mean(x**2) + epsilon) * scale`, with the mean over `axis`.
+    """Returns `x / sqrt(mean(x**2) + epsilon) * scale`, with the mean over axes of `x`.
+
+    It differs from `layer_normalization` in that no mean is subtracted; the mean of the squares
+    is formed in float32 at least.
 
     Args:
-        x: a tensor.
-        scale: what to multiply with, or `None` for 1.
-        axis: the axis or axes to normalise.
-        epsilon: keeps the division finite, `config.epsilon()` unless given.
+        x: a tensor of a float dtype.
+        scale: a tensor that broadcasts to the shape of `x`; `None` for 1.
+        axis: axis or axes to normalize over. Default: `-1`.
+        epsilon: number that keeps the division finite; `None` for `config.epsilon()`.
+
+    Returns:
+        A tensor of the shape and dtype of `x`.
 
     Reference:
         Zhang & Sennrich, "Root mean square layer normalization", 2019.
+
+    Example:
+        >>> ops.rms_normalization(tf.constant([[3.0, 4.0]])).numpy().round(4)
+        array([[0.8485, 1.1314]], dtype=float32)
     """
     x = as_tensor(x)
     dtype, x = x.dtype, to_float32(x)
@@ -184,16 +226,27 @@ def rms_normalization(
 def normalize(
     x: Any, axis: int | Sequence[int] | None = -1, order: int = 2, epsilon: float | None = None
 ) -> tf.Tensor:
-    """`x / max(norm(x), epsilon)`, with norms along `axis`.
+    """Returns vectors divided by their norms: `x / max(norm(x), epsilon)`.
 
     Args:
-        x: a tensor.
-        axis: the axis or axes of the vectors; all elements are one vector for `None`.
-        order: of the norm.
-        epsilon: least norm to divide by, `config.epsilon()` unless given.
+        x: a tensor of a float dtype.
+        axis: axis or axes of the vectors; `None` to take all elements as one vector.
+            Default: `-1`.
+        order: order of the norm, an integer from 1 on. Default: `2`.
+        epsilon: least number to divide by; `None` for `config.epsilon()`.
+
+    Returns:
+        A tensor of the shape and dtype of `x`; zeros stay zeros.
 
     Raises:
-        ValueError: when `order` is not a whole number above 0, and for an axis that `x` has not.
+        ValueError: when `order` is not an integer from 1 on, and for an axis that `x` has not.
+
+    Example:
+        >>> ops.normalize([[3.0, 4.0], [0.0, 2.0]]).numpy().round(4)
+        array([[0.6, 0.8],
+               [0. , 1. ]], dtype=float32)
+        >>> ops.normalize([[3.0, 1.0]], order=1).numpy().tolist()
+        [[0.75, 0.25]]
     """
     if not isinstance(order, int) or order < 1:
         raise ValueError(f"Argument `order` must be an int >= 1. Received: order={order}")

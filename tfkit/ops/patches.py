@@ -18,14 +18,24 @@ from tfkit.tensorflow_faults import with_some_row
 def unfold(
     x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> tf.Tensor:
-    """The patches of channels-first images as columns: `(batch, channels * kernel, patches)`.
+    """Returns the patches of images as columns.
 
     Args:
-        x: `(batch, channels, height, width)`.
-        kernel_size: size of a patch.
-        dilation: distance between the points of a patch.
-        padding: border of zeros.
-        stride: from patch to patch.
+        x: images of shape `(batch, channels, height, width)`.
+        kernel_size: height and width of a patch, or one number for both.
+        dilation: distance between the points of a patch, one number or two. Default: `1`.
+        padding: width of a border of zeros above and below, left and right, one number or two.
+            Default: `0`.
+        stride: distance between patches, one number or two. Default: `1`.
+
+    Returns:
+        A tensor of shape `(batch, channels * kernel height * kernel width, patches)` and of the
+        dtype of `x`. Patches follow each other row by row.
+
+    Example:
+        >>> x = tf.reshape(tf.range(9.0), (1, 1, 3, 3))
+        >>> ops.unfold(x, 2)[0, :, 0].numpy().tolist()
+        [0.0, 1.0, 3.0, 4.0]
     """
     x = as_tensor(x)
     kernel, rates, border, strides = (
@@ -56,18 +66,29 @@ def fold(
     padding: Any = 0,
     stride: Any = 1,
 ) -> tf.Tensor:
-    """The images whose patches are the columns of `x`, overlapping ones added up.
+    """Returns the images whose patches are the columns of `x`, added up where patches overlap.
+
+    It is the transpose of `unfold`, and its inverse where patches do not overlap.
 
     Args:
-        x: `(batch, channels * kernel, patches)`.
-        output_size: height and width of the images.
-        kernel_size: as for `unfold`.
-        dilation: as for `unfold`.
-        padding: as for `unfold`.
-        stride: as for `unfold`.
+        x: a tensor of shape `(batch, channels * kernel height * kernel width, patches)`.
+        output_size: height and width of the images, or one number for both.
+        kernel_size: height and width of a patch, or one number for both.
+        dilation: distance between the points of a patch, one number or two. Default: `1`.
+        padding: width of the border of zeros that `unfold` put around the images, one number or
+            two. Default: `0`.
+        stride: distance between patches, one number or two. Default: `1`.
+
+    Returns:
+        A tensor of shape `(batch, channels, *output_size)` and of the dtype of `x`.
 
     Raises:
-        ValueError: when the second axis is not a multiple of the size of the kernel.
+        ValueError: when `x` has not 3 axes, or the second is not a multiple of the size of the
+            kernel.
+
+    Example:
+        >>> ops.fold(tf.ones((1, 4, 4)), 3, 2)[0, 0].numpy().tolist()
+        [[1.0, 2.0, 1.0], [2.0, 4.0, 2.0], [1.0, 2.0, 1.0]]
     """
     x = as_tensor(x)
     sizes, kernel = per_axis(output_size, 2), per_axis(kernel_size, 2)
@@ -98,15 +119,25 @@ def _check_block_size(block_size: int) -> None:
 
 @symbolic_op
 def space_to_depth(x: Any, block_size: int, data_format: str | None = "channels_last") -> tf.Tensor:
-    """Each block of pixels as one pixel with more channels.
+    """Returns images in which each block of pixels has become one pixel with more channels.
 
     Args:
-        x: images.
+        x: images of shape `(batch, height, width, channels)`, or with channels second; height and
+            width must be multiples of `block_size`.
         block_size: height and width of a block, at least 2.
-        data_format: `"channels_last"` or `"channels_first"`.
+        data_format: `"channels_last"` or `"channels_first"`. Default: `"channels_last"`.
+
+    Returns:
+        A tensor of shape `(batch, height / block_size, width / block_size, channels *
+        block_size**2)`, or with channels second, of the dtype of `x`.
 
     Raises:
         ValueError: for a block size below 2.
+
+    Example:
+        >>> x = tf.reshape(tf.range(4), (1, 2, 2, 1))
+        >>> ops.space_to_depth(x, 2).numpy().tolist()
+        [[[[0, 1, 2, 3]]]]
     """
     _check_block_size(block_size)
     return channels_last(as_tensor(x), data_format, lambda x: tf.nn.space_to_depth(x, block_size))
@@ -114,7 +145,28 @@ def space_to_depth(x: Any, block_size: int, data_format: str | None = "channels_
 
 @symbolic_op
 def depth_to_space(x: Any, block_size: int, data_format: str | None = "channels_last") -> tf.Tensor:
-    """Each pixel as a block of pixels with fewer channels: the inverse of `space_to_depth`."""
+    """Returns images in which each pixel has become a block of pixels with fewer channels.
+
+    It is the inverse of `space_to_depth`.
+
+    Args:
+        x: images of shape `(batch, height, width, channels)`, or with channels second; the
+            channels must be a multiple of `block_size**2`.
+        block_size: height and width of a block, at least 2.
+        data_format: `"channels_last"` or `"channels_first"`. Default: `"channels_last"`.
+
+    Returns:
+        A tensor of shape `(batch, height * block_size, width * block_size, channels /
+        block_size**2)`, or with channels second, of the dtype of `x`.
+
+    Raises:
+        ValueError: for a block size below 2.
+
+    Example:
+        >>> x = tf.reshape(tf.range(4), (1, 1, 1, 4))
+        >>> ops.depth_to_space(x, 2)[0, ..., 0].numpy().tolist()
+        [[0, 1], [2, 3]]
+    """
     _check_block_size(block_size)
     return channels_last(as_tensor(x), data_format, lambda x: tf.nn.depth_to_space(x, block_size))
 
@@ -126,19 +178,29 @@ def _groups(pattern: str) -> list[list[str]]:
 
 @symbolic_op
 def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> tf.Tensor:
-    """Reorders, splits and joins axes by name.
+    """Returns a tensor with axes reordered, split and joined by name.
 
     Args:
-        tensor: a tensor.
-        pattern: names of the axes before and after: `"b (h w) c -> b c h w"`. What stands in
-            brackets is one axis.
-        **axes_lengths: sizes of axes inside brackets on the left; one in a bracket may be left out.
+        tensor: a tensor of any shape.
+        pattern: names of the axes before and after, as in `"b (h w) c -> b c h w"`. Names in
+            brackets together are one axis.
+        **axes_lengths: sizes of axes inside brackets on the left; one in a bracket may be left
+            out.
+
+    Returns:
+        A tensor of the elements and dtype of `tensor`.
 
     Raises:
-        ValueError: when the pattern does not fit the tensor.
+        ValueError: when the pattern does not fit the tensor, or sizes are missing.
 
     Reference:
         Rogozhnikov, "Einops", 2022.
+
+    Example:
+        >>> ops.rearrange([[1, 2, 3], [4, 5, 6]], "rows columns -> (columns rows)").numpy().tolist()
+        [1, 4, 2, 5, 3, 6]
+        >>> ops.rearrange(tf.ones((2, 6, 3)), "b (h w) c -> b c h w", h=2).shape
+        TensorShape([2, 3, 2, 3])
     """
     tensor = as_tensor(tensor)
     before, _, after = pattern.partition("->")

@@ -45,14 +45,32 @@ def max_pool(
     padding: str = "valid",
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """The largest element in each window.
+    """Returns the largest element of each window of images, channel by channel.
 
     Args:
-        inputs: `(batch, *sizes, channels)`, or channels second.
-        pool_size: size of the window.
-        strides: step from window to window, `pool_size` unless given.
-        padding: `"valid"` (none) or `"same"`.
-        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
+        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`, with
+            one to three spatial axes.
+        pool_size: size of the window, one number or one for each spatial axis.
+        strides: step of the window, one number or one for each spatial axis; `None` for
+            `pool_size`, so that windows do not overlap.
+        padding: `"valid"` (only whole windows) or `"same"` (output size `ceil(size / stride)`;
+            what lies outside does not count). Default: `"valid"`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of shape `(batch, *new sizes, channels)`, or with channels second, of the dtype
+        of `inputs`.
+
+    Raises:
+        ValueError: for another rank, or a window larger than the inputs.
+
+    Example:
+        >>> signal = tf.reshape(tf.constant([1.0, 3.0, 2.0, 0.0, 5.0]), (1, 5, 1))
+        >>> ops.max_pool(signal, 2).numpy().ravel().tolist()
+        [3.0, 2.0]
+        >>> ops.max_pool(signal, 2, padding="same").numpy().ravel().tolist()
+        [3.0, 2.0, 5.0]
     """
     return _pool(tf.nn.max_pool, inputs, pool_size, strides, padding, data_format)
 
@@ -65,7 +83,33 @@ def average_pool(
     padding: str = "valid",
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """The mean in each window, without its padding; the arguments are those of `max_pool`."""
+    """Returns the mean of each window of images, channel by channel.
+
+    Args:
+        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`, with
+            one to three spatial axes. They must be floats.
+        pool_size: size of the window, one number or one for each spatial axis.
+        strides: step of the window, one number or one for each spatial axis; `None` for
+            `pool_size`, so that windows do not overlap.
+        padding: `"valid"` (only whole windows) or `"same"` (output size `ceil(size / stride)`;
+            what lies outside does not count). Default: `"valid"`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of shape `(batch, *new sizes, channels)`, or with channels second, of the dtype
+        of `inputs`.
+
+    Raises:
+        ValueError: for another rank, or a window larger than the inputs.
+
+    Example:
+        >>> signal = tf.reshape(tf.constant([1.0, 3.0, 2.0, 0.0, 5.0]), (1, 5, 1))
+        >>> ops.average_pool(signal, 2).numpy().ravel().tolist()
+        [2.0, 1.0]
+        >>> ops.average_pool(signal, 2, padding="same").numpy().ravel().tolist()
+        [2.0, 1.0, 5.0]
+    """
     return _pool(tf.nn.avg_pool, inputs, pool_size, strides, padding, data_format)
 
 
@@ -99,17 +143,57 @@ def _adaptive_pool(inputs: Any, output_size: Sizes, data_format: Any, reduce: An
 def adaptive_average_pool(
     inputs: Any, output_size: Sizes, data_format: str | None = None
 ) -> tf.Tensor:
-    """The mean in each of `output_size` windows of nearly equal size.
+    """Returns the means of windows that divide images into a given number of nearly equal parts.
+
+    Of `n` elements, window `i` of `m` holds those from `floor(i * n / m)` to
+    `ceil((i + 1) * n / m)`; neighbours can overlap.
 
     Args:
-        inputs: `(batch, *sizes, channels)`, or channels second; the sizes must be known.
-        output_size: number of windows in each direction.
-        data_format: `"channels_last"` or `"channels_first"`, the default of `config` unless given.
+        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`, with
+            known sizes.
+        output_size: number of windows, one number or one for each spatial axis.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of shape `(batch, *output_size, channels)`, or with channels second, of the dtype
+        of `inputs`.
+
+    Raises:
+        ValueError: when a size is not known.
+
+    Example:
+        >>> signal = tf.reshape(tf.range(5.0), (1, 5, 1))
+        >>> ops.adaptive_average_pool(signal, 2).numpy().ravel().tolist()
+        [1.0, 3.0]
     """
     return _adaptive_pool(inputs, output_size, data_format, tf.reduce_mean)
 
 
 @symbolic_op
 def adaptive_max_pool(inputs: Any, output_size: Sizes, data_format: str | None = None) -> tf.Tensor:
-    """The largest element in each of `output_size` windows; see `adaptive_average_pool`."""
+    """Returns the maxima of windows that divide images into a given number of nearly equal parts.
+
+    Of `n` elements, window `i` of `m` holds those from `floor(i * n / m)` to
+    `ceil((i + 1) * n / m)`; neighbours can overlap.
+
+    Args:
+        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`, with
+            known sizes.
+        output_size: number of windows, one number or one for each spatial axis.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of shape `(batch, *output_size, channels)`, or with channels second, of the dtype
+        of `inputs`.
+
+    Raises:
+        ValueError: when a size is not known.
+
+    Example:
+        >>> signal = tf.reshape(tf.range(5.0), (1, 5, 1))
+        >>> ops.adaptive_max_pool(signal, 2).numpy().ravel().tolist()
+        [2.0, 4.0]
+    """
     return _adaptive_pool(inputs, output_size, data_format, tf.reduce_max)

@@ -23,10 +23,25 @@ def _promote_for_product(x1: Any, x2: Any) -> Any:
 
 @symbolic_op
 def matmul(x1: Any, x2: Any) -> tf.Tensor:
-    """The matrix product over the last two axes; a vector is a row (left) or column (right).
+    """Returns the matrix product over the last two axes.
 
-    Integers are multiplied as floats and cast back; `int8` times `int8` gives `int32`. The product
-    of two sparse tensors is sparse.
+    It is `sum(x1[..., i, k] * x2[..., k, j])` over `k`.
+
+    Args:
+        x1: a tensor of shape `(..., n, k)`, or a vector of `k` elements, which counts as a row.
+        x2: a tensor of shape `(..., k, m)`, or a vector of `k` elements, which counts as a
+            column. Leading axes broadcast.
+
+    Returns:
+        A tensor of shape `(..., n, m)`, without the axis that a vector lacks, of the common dtype
+        of both. Integers are multiplied as floats of the default dtype and cast back; int8 times
+        int8 gives int32. The product of two sparse tensors is sparse.
+
+    Example:
+        >>> ops.matmul([[1, 2], [3, 4]], [[1, 0], [1, 1]]).numpy().tolist()
+        [[3, 2], [7, 4]]
+        >>> ops.matmul([[1, 2], [3, 4]], [1, 10]).numpy().tolist()
+        [21, 43]
     """
     if is_sparse(x1) or is_sparse(x2):
         dtype = common_dtype(as_tensor(x1).dtype, as_tensor(x2).dtype, float)
@@ -49,7 +64,26 @@ def matmul(x1: Any, x2: Any) -> tf.Tensor:
 
 @symbolic_op
 def dot(x1: Any, x2: Any) -> tf.Tensor:
-    """The sum of products over the last axis of `x1` and the last but one of `x2`."""
+    """Returns the sum of products over the last axis of `x1` and the last but one of `x2`.
+
+    Of two vectors it is their scalar product, of two matrices the matrix product; with a number
+    it is a product element by element.
+
+    Args:
+        x1: a tensor of any shape.
+        x2: a tensor of any shape; the only axis of a vector is summed over.
+
+    Returns:
+        A tensor of the common dtype of both; integers are multiplied as floats of the default
+        dtype and cast back, so that large sums are rounded. Its shape is that of `x1` without its
+        last axis, then that of `x2` without the other axis.
+
+    Example:
+        >>> ops.dot([1, 2, 3], [4, 5, 6]).numpy().tolist()
+        32
+        >>> ops.dot(tf.ones((2, 3)), tf.ones((4, 3, 5))).shape
+        TensorShape([2, 4, 5])
+    """
     x1, x2, dtype = _promote_for_product(x1, x2)
     if x1.shape.rank == 0 or x2.shape.rank == 0:
         return tf.cast(x1 * x2, dtype)
@@ -58,7 +92,28 @@ def dot(x1: Any, x2: Any) -> tf.Tensor:
 
 @symbolic_op
 def inner(x1: Any, x2: Any) -> tf.Tensor:
-    """The sum of products over the last axes of both."""
+    """Returns the sum of products over the last axes of both.
+
+    With a number it is a product element by element.
+
+    Args:
+        x1: a tensor of shape `(..., k)`.
+        x2: a tensor of shape `(..., k)`.
+
+    Returns:
+        A tensor of the common dtype of both; integers are multiplied as floats of the default
+        dtype and cast back, so that large sums are rounded. Its shape is that of `x1` without its
+        last axis, then that of `x2` without its last axis.
+
+    Raises:
+        ValueError: when the last axes differ in size.
+
+    Example:
+        >>> ops.inner([1, 2, 3], [4, 5, 6]).numpy().tolist()
+        32
+        >>> ops.inner(tf.ones((2, 3)), tf.ones((4, 3))).shape
+        TensorShape([2, 4])
+    """
     x1, x2, dtype = _promote_for_product(x1, x2)
     if x1.shape.rank == 0 or x2.shape.rank == 0:
         return tf.cast(x1 * x2, dtype)
@@ -72,26 +127,64 @@ def inner(x1: Any, x2: Any) -> tf.Tensor:
 
 @symbolic_op
 def vdot(x1: Any, x2: Any) -> tf.Tensor:
-    """The sum of products of all elements of both."""
+    """Returns the sum of products of all elements of two tensors, as one number.
+
+    Unlike NumPy's and like Keras's, it does not conjugate complex numbers.
+
+    Args:
+        x1: a tensor of any shape.
+        x2: a tensor with as many elements, which are taken in order.
+
+    Returns:
+        A scalar of the common dtype of both.
+
+    Example:
+        >>> ops.vdot([[1, 2], [3, 4]], [[1, 0], [0, 1]]).numpy().tolist()
+        5
+    """
     x1, x2, dtype = _promote_for_product(x1, x2)
     return tf.cast(tf.tensordot(tf.reshape(x1, [-1]), tf.reshape(x2, [-1]), 1), dtype)
 
 
 @symbolic_op
 def outer(x1: Any, x2: Any) -> tf.Tensor:
-    """Each element of `x1` times each element of `x2`, as a matrix."""
+    """Returns the product of each element of `x1` with each element of `x2`, as a matrix.
+
+    Args:
+        x1: a tensor of any shape with `n` elements.
+        x2: a tensor of any shape with `m` elements.
+
+    Returns:
+        A tensor of shape `(n, m)` and of the common dtype of both.
+
+    Example:
+        >>> ops.outer([1, 2], [3, 4, 5]).numpy().tolist()
+        [[3, 4, 5], [6, 8, 10]]
+    """
     x1, x2 = promote_tensors(x1, x2)
     return tf.reshape(x1, [-1, 1]) * tf.reshape(x2, [-1])
 
 
 @symbolic_op
 def tensordot(x1: Any, x2: Any, axes: Any = 2) -> tf.Tensor:
-    """The sum of products over pairs of axes.
+    """Returns the sum of products over pairs of axes of two tensors.
 
     Args:
-        x1: a tensor.
-        x2: a tensor.
-        axes: how many last axes of `x1` meet the first axes of `x2`, or two lists of axes.
+        x1: a tensor of any shape.
+        x2: a tensor of any shape.
+        axes: number of last axes of `x1` that meet the first axes of `x2`, or two lists: axes of
+            `x1`, and the axes of `x2` that they meet. Default: `2`.
+
+    Returns:
+        A tensor of the common dtype of both; integers are multiplied as floats of the default
+        dtype and cast back, so that large sums are rounded. Its axes are the remaining ones of
+        `x1`, then those of `x2`.
+
+    Example:
+        >>> ops.tensordot(tf.ones((2, 3, 4)), tf.ones((3, 4, 5))).shape
+        TensorShape([2, 5])
+        >>> ops.tensordot([[1, 2], [3, 4]], [[1, 10]], axes=[[1], [1]]).numpy().tolist()
+        [[21], [43]]
     """
     x1, x2, dtype = _promote_for_product(x1, x2)
     return tf.cast(tf.tensordot(x1, x2, axes), dtype)
@@ -99,16 +192,26 @@ def tensordot(x1: Any, x2: Any, axes: Any = 2) -> tf.Tensor:
 
 @symbolic_op
 def einsum(subscripts: str, *operands: Any, **kwargs: Any) -> tf.Tensor:
-    """The sum of products that Einstein's notation describes.
+    """Returns the sum of products that a formula in Einstein's notation describes.
 
     Args:
-        subscripts: axes of the operands by letter and of the result: `"ij,jk->ik"`.
-        *operands: tensors.
+        subscripts: one letter for each axis of each operand, then those of the result:
+            `"ij,jk->ik"`. Letters that the result lacks are summed over; `...` stands for axes
+            that broadcast. Without an arrow the result has the letters that occur once, in
+            alphabetical order.
+        *operands: tensors, one for each group of letters.
         **kwargs: `optimize`, as `tf.einsum` takes it.
 
+    Returns:
+        A tensor of the common dtype of both; integers are multiplied as floats of the default
+        dtype and cast back, so that large sums are rounded. Operands that are all of int8 give
+        int32.
+
     Example:
-        >>> int(einsum("i,i->", [1, 2, 3], [4, 5, 6]))
+        >>> ops.einsum("i,i->", [1, 2, 3], [4, 5, 6]).numpy().tolist()
         32
+        >>> ops.einsum("bij,jk->bik", tf.ones((2, 3, 4)), tf.ones((4, 5))).shape
+        TensorShape([2, 3, 5])
     """
     operands = tuple(map(as_tensor, operands))
     dtype = tf.int32 if all(x.dtype == tf.int8 for x in operands) else None
@@ -126,15 +229,27 @@ def einsum(subscripts: str, *operands: Any, **kwargs: Any) -> tf.Tensor:
 def cross(
     x1: Any, x2: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> tf.Tensor:
-    """The vector product; vectors of 2 elements lie in the plane, and two such give a number.
+    """Returns the vector product: a vector at right angles to both.
 
     Args:
-        x1: vectors along the axis `axisa`.
-        x2: vectors along the axis `axisb`.
-        axisa: see `x1`.
-        axisb: see `x2`.
-        axisc: where the vectors of the result stand.
-        axis: stands for all three.
+        x1: vectors of 2 or 3 elements along the axis `axisa`. Those of 2 lie in the plane: their
+            third element is 0.
+        x2: vectors of 2 or 3 elements along the axis `axisb`; the other axes broadcast with those
+            of `x1`.
+        axisa: axis of the vectors in `x1`. Default: `-1`.
+        axisb: axis of the vectors in `x2`. Default: `-1`.
+        axisc: axis of the vectors in the result. Default: `-1`.
+        axis: axis of the vectors in all three, if it is not `None`.
+
+    Returns:
+        A tensor of the common dtype of both. Vectors that all lie in the plane give the third
+        element alone, without an axis for it.
+
+    Example:
+        >>> ops.cross([1, 0, 0], [0, 1, 0]).numpy().tolist()
+        [0, 0, 1]
+        >>> ops.cross([1, 2], [3, 4]).numpy().tolist()
+        -2
     """
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -153,15 +268,28 @@ def cross(
 
 @symbolic_op
 def correlate(x1: Any, x2: Any, mode: str = "valid") -> tf.Tensor:
-    """The sum of products of `x2` and the stretch of `x1` under it, for every shift.
+    """Returns the correlation of two vectors: their sums of products at every shift of one of them.
+
+    For the shift `n` that is `sum(x1[n + i] * x2[i])` over `i`.
 
     Args:
         x1: a vector.
         x2: a vector.
-        mode: `"valid"` (full overlap), `"same"` (as long as the longer one) or `"full"`.
+        mode: `"valid"` (shifts with full overlap), `"same"` (as many as the longer vector has
+            elements) or `"full"` (all shifts with some overlap). Default: `"valid"`.
+
+    Returns:
+        A vector of the common float dtype of both: float64 for int64, the default one for other
+        integers.
 
     Raises:
         ValueError: for another mode.
+
+    Example:
+        >>> ops.correlate([1, 2, 3], [0, 1, 0.5]).numpy().tolist()
+        [3.5]
+        >>> ops.correlate([1, 2, 3], [0, 1, 0.5], mode="full").numpy().tolist()
+        [0.5, 2.0, 3.5, 3.0, 0.0]
     """
     if mode not in ("valid", "same", "full"):
         raise ValueError(f"`mode` must be 'valid', 'same' or 'full'. Received: mode={mode!r}")
@@ -183,7 +311,22 @@ def correlate(x1: Any, x2: Any, mode: str = "valid") -> tf.Tensor:
 
 @symbolic_op
 def corrcoef(x: Any) -> tf.Tensor:
-    """Pearson's correlation between the rows of `x`."""
+    """Returns Pearson's correlation coefficients between the rows of a matrix.
+
+    They are the covariances divided by the standard deviations of both rows.
+
+    Args:
+        x: a matrix whose rows are variables and whose columns are observations, or one vector.
+            Integers are cast to floats.
+
+    Returns:
+        A square matrix with values in [-1, 1], of the float dtype of `x`; NaN for a row of equal
+        numbers.
+
+    Example:
+        >>> ops.corrcoef([[1, 2, 3], [3, 2, 1]]).numpy().round(4).tolist()
+        [[1.0, -1.0], [-1.0, 1.0]]
+    """
     x = as_tensor(x)
     x = tf.cast(x, tf.float64) if x.dtype == tf.int64 else to_float(x)
     centered = x - tf.reduce_mean(x, -1, keepdims=True)
@@ -195,7 +338,20 @@ def corrcoef(x: Any) -> tf.Tensor:
 
 @symbolic_op
 def kron(x1: Any, x2: Any) -> tf.Tensor:
-    """The Kronecker product: each element of `x1` times the whole of `x2`."""
+    """Returns the Kronecker product: each element of `x1` replaced by its product with all of `x2`.
+
+    Args:
+        x1: a tensor of any shape.
+        x2: a tensor of any shape; axes of size 1 are put before the shape of the one with fewer
+            axes.
+
+    Returns:
+        A tensor of the common dtype of both; each size is the product of the sizes of both.
+
+    Example:
+        >>> ops.kron([[1, 10]], [[1, 2], [3, 4]]).numpy().tolist()
+        [[1, 2, 10, 20], [3, 4, 30, 40]]
+    """
     x1, x2 = promote_tensors(x1, x2)
     ndim = max(x1.shape.rank, x2.shape.rank)
     shape1, shape2 = ((1,) * (ndim - x.shape.rank) + static_or_dynamic_shape(x) for x in (x1, x2))

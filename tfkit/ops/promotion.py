@@ -69,12 +69,16 @@ def common_dtype(*kinds: Any) -> tf.DType:
 
 
 def result_type(*dtypes: Any) -> str:
-    """Name of the dtype that an operation on operands of these dtypes gives.
+    """Returns the name of the dtype that an operation on operands of given dtypes returns.
+
+    Dtypes form a lattice, in which operands meet at the least dtype above all of them.
 
     Args:
-        dtypes: names, TensorFlow dtypes, `None` for the default float type, or the Python types
-            `int` and `float`, which are weak.
-            Without any, the default float type.
+        *dtypes: names, TensorFlow dtypes, `None` for the default float dtype, or the Python types
+            `int` and `float`, which are weak: they do not widen another float dtype.
+
+    Returns:
+        A string; without arguments the default float dtype.
 
     Raises:
         ValueError: for dtypes without a common dtype, such as `"string"` and `"int32"`.

@@ -26,9 +26,23 @@ Axis = int | tuple[int, ...] | list[int] | None
 
 @symbolic_op
 def sum(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The sum over `axis` (all axes unless given); small integers are added up in 32 bits.
+    """Returns the sum of elements over axes.
 
-    The sum of a `tf.SparseTensor` is sparse.
+    Args:
+        x: a tensor of any shape.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the dtype of `x`; integers of 8 and 16 bits and bools
+        are added up, and returned, in 32 bits. The sum of a `tf.SparseTensor` is sparse.
+
+    Example:
+        >>> x = tf.constant([[1, 2], [3, 4]])
+        >>> ops.sum(x).numpy().tolist(), ops.sum(x, axis=0).numpy().tolist()
+        (10, [4, 6])
+        >>> ops.sum(x, axis=1, keepdims=True).numpy().tolist()
+        [[3], [7]]
     """
     x = widen_for_sum(x)
     if isinstance(x, tf.SparseTensor):
@@ -38,13 +52,21 @@ def sum(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
 
 @symbolic_op
 def prod(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None) -> tf.Tensor:
-    """The product over `axis` (all axes unless given); small integers are multiplied in 32 bits.
+    """Returns the product of elements over axes.
 
     Args:
-        x: a tensor.
-        axis: the axis or axes to fold.
-        keepdims: whether folded axes stay, with size 1.
-        dtype: what to multiply in; chosen from the dtype of `x` unless given.
+        x: a tensor of any shape.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        dtype: dtype to multiply in; `None` for that of `x`, where integers of 8 and 16 bits and
+            bools are multiplied in 32 bits.
+
+    Returns:
+        A tensor without the axes `axis`, of `dtype`. The product of no elements is 1.
+
+    Example:
+        >>> ops.prod([[1, 2], [3, 4]], axis=1).numpy().tolist()
+        [2, 12]
     """
     x = widen_for_sum(x) if dtype is None else tf.cast(x, dtype)
     return tf.reduce_prod(x, axis, keepdims)
@@ -52,9 +74,24 @@ def prod(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None) -
 
 @symbolic_op
 def mean(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The mean over `axis` (all axes unless given); formed in float32 for half precision.
+    """Returns the mean of elements over axes: their sum divided by their number.
 
-    The mean of a `tf.SparseTensor` is sparse.
+    Means of float16 and bfloat16 are formed in float32.
+
+    Args:
+        x: a tensor of any shape; integers and bools are cast to the default float dtype.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the float dtype of `x`; NaN for no elements. The mean
+        of a `tf.SparseTensor` is sparse.
+
+    Example:
+        >>> ops.mean([[1, 2], [3, 6]]).numpy().tolist()
+        3.0
+        >>> ops.mean([[1, 2], [3, 6]], axis=0, keepdims=True).numpy().tolist()
+        [[2.0, 4.0]]
     """
     x = as_tensor(x)
     if isinstance(x, tf.SparseTensor):
@@ -69,7 +106,23 @@ def mean(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
 
 @symbolic_op
 def var(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The variance over `axis` (all axes unless given); formed in float32 for half precision."""
+    """Returns the variance over axes: `mean(abs(x - mean(x))**2)`.
+
+    It is divided by the number of elements `n`, not by `n - 1`; that of float16 and bfloat16 is
+    formed in float32.
+
+    Args:
+        x: a tensor of any shape; integers and bools are cast to the default float dtype.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the float dtype of `x`, real for complex numbers.
+
+    Example:
+        >>> ops.var([[1, 3], [2, 8]], axis=1).numpy().tolist()
+        [1.0, 9.0]
+    """
     x = as_tensor(x)
     result = tf.math.reduce_variance(to_float32(x), axis, keepdims)
     return tf.cast(result, common_dtype(x.dtype, float)) if not x.dtype.is_complex else result
@@ -77,18 +130,41 @@ def var(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
 
 @symbolic_op
 def std(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The standard deviation over `axis` (all axes unless given)."""
+    """Returns the standard deviation over axes: the square root of the variance (see `var`).
+
+    Args:
+        x: a tensor of any shape; integers and bools are cast to the default float dtype.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the float dtype of `x`, real for complex numbers.
+
+    Example:
+        >>> ops.std([[1, 3], [2, 8]], axis=1).numpy().tolist()
+        [1.0, 3.0]
+    """
     return tf.math.reduce_std(to_float(x), axis, keepdims)
 
 
 @symbolic_op
 def average(x: Any, axis: Axis = None, weights: Any = None) -> tf.Tensor:
-    """The mean over `axis`, each element counting as much as its weight says.
+    """Returns the weighted mean over axes: `sum(x * weights) / sum(weights)`.
 
     Args:
-        x: a tensor.
-        axis: the axis or axes to fold, all unless given.
-        weights: a tensor of the shape of `x`, or of one axis, as long as `axis` of `x`.
+        x: a tensor of any shape; integers and bools are cast to the default float dtype.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        weights: a tensor of the shape of `x`, or a vector of the size of the one axis `axis`;
+            `None` for equal weights.
+
+    Returns:
+        A tensor without the axes `axis`, of the common float dtype of `x` and `weights`.
+
+    Example:
+        >>> ops.average([1.0, 2.0, 3.0], weights=[3.0, 0.0, 1.0]).numpy().tolist()
+        1.5
+        >>> ops.average([[1.0, 2.0], [3.0, 4.0]], axis=0, weights=[3.0, 1.0]).numpy().tolist()
+        [1.5, 2.5]
     """
     if weights is None:
         return tf.reduce_mean(to_float(x), axis)
@@ -108,13 +184,25 @@ def _refuse_empty(x: Any, axis: Axis, name: str) -> None:
 
 @symbolic_op
 def max(x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None) -> tf.Tensor:
-    """The largest element over `axis` (all axes unless given).
+    """Returns the largest element over axes; NaN where there is a NaN.
 
     Args:
-        x: a tensor.
-        axis: the axis or axes to fold.
-        keepdims: whether folded axes stay, with size 1.
-        initial: the least value that the result can have.
+        x: a real tensor of any shape. The largest bool is whether one of them is true.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        initial: least value that the result can have; needed where there may be no elements.
+
+    Returns:
+        A tensor without the axes `axis`, of the dtype of `x`.
+
+    Raises:
+        ValueError: for no elements without `initial`.
+
+    Example:
+        >>> ops.max([[1, 5], [7, 2]], axis=0).numpy().tolist()
+        [7, 5]
+        >>> ops.max([1, 2], initial=4).numpy().tolist()
+        4
     """
     x = as_tensor(x)
     if initial is None:
@@ -128,13 +216,25 @@ def max(x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None) 
 
 @symbolic_op
 def min(x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None) -> tf.Tensor:
-    """The smallest element over `axis` (all axes unless given).
+    """Returns the smallest element over axes; NaN where there is a NaN.
 
     Args:
-        x: a tensor.
-        axis: the axis or axes to fold.
-        keepdims: whether folded axes stay, with size 1.
-        initial: the greatest value that the result can have.
+        x: a real tensor of any shape. The smallest bool is whether all of them are true.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        initial: greatest value that the result can have; needed where there may be no elements.
+
+    Returns:
+        A tensor without the axes `axis`, of the dtype of `x`.
+
+    Raises:
+        ValueError: for no elements without `initial`.
+
+    Example:
+        >>> ops.min([[1, 5], [7, 2]], axis=0).numpy().tolist()
+        [1, 2]
+        >>> ops.min([1, 2], initial=0).numpy().tolist()
+        0
     """
     x = as_tensor(x)
     if initial is None:
@@ -148,44 +248,143 @@ def min(x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None) 
 
 @symbolic_op
 def amax(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The largest element over `axis` (all axes unless given)."""
+    """Returns the largest element over axes: `max` without `initial`.
+
+    Args:
+        x: a real tensor of any shape. The largest bool is whether one of them is true.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the dtype of `x`; NaN where there is a NaN.
+
+    Raises:
+        ValueError: for no elements.
+
+    Example:
+        >>> ops.amax([[1, 5], [7, 2]], axis=1).numpy().tolist()
+        [5, 7]
+    """
     return max(x, axis, keepdims)
 
 
 @symbolic_op
 def amin(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The smallest element over `axis` (all axes unless given)."""
+    """Returns the smallest element over axes: `min` without `initial`.
+
+    Args:
+        x: a real tensor of any shape. The smallest bool is whether all of them are true.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the dtype of `x`; NaN where there is a NaN.
+
+    Raises:
+        ValueError: for no elements.
+
+    Example:
+        >>> ops.amin([[1, 5], [7, 2]], axis=1).numpy().tolist()
+        [1, 2]
+    """
     return min(x, axis, keepdims)
 
 
 @symbolic_op
 def ptp(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The largest element less the smallest, over `axis` (all axes unless given)."""
+    """Returns the range of the elements over axes, "peak to peak": `max(x) - min(x)`.
+
+    Args:
+        x: a tensor of real numbers (no bools) of any shape.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the dtype of `x`; NaN where there is a NaN.
+
+    Example:
+        >>> ops.ptp([[1, 5], [7, 2]], axis=0).numpy().tolist()
+        [6, 3]
+    """
     x = as_tensor(x)
     return tf.reduce_max(x, axis, keepdims) - tf.reduce_min(x, axis, keepdims)
 
 
 @symbolic_op
 def any(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """Whether an element over `axis` is true; numbers are true where they are not 0."""
+    """Returns whether at least one element over axes is true.
+
+    Args:
+        x: a tensor of any shape and dtype; a number is true where it is not 0, NaN included.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of bools; false for no elements.
+
+    Example:
+        >>> ops.any([[0, 1], [0, 0]], axis=1).numpy().tolist()
+        [True, False]
+    """
     return tf.reduce_any(tf.cast(x, tf.bool), axis, keepdims)
 
 
 @symbolic_op
 def all(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """Whether all elements over `axis` are true; numbers are true where they are not 0."""
+    """Returns whether all elements over axes are true.
+
+    Args:
+        x: a tensor of any shape and dtype; a number is true where it is not 0, NaN included.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of bools; true for no elements.
+
+    Example:
+        >>> ops.all([[1, 1], [0, 2]], axis=1).numpy().tolist()
+        [True, False]
+    """
     return tf.reduce_all(tf.cast(x, tf.bool), axis, keepdims)
 
 
 @symbolic_op
 def count_nonzero(x: Any, axis: Axis = None) -> tf.Tensor:
-    """How many elements over `axis` are not 0, as int32."""
+    """Returns the number of elements that are not 0 over axes.
+
+    Args:
+        x: a tensor of any shape and dtype; NaN and true count as not 0.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+
+    Returns:
+        A tensor without the axes `axis`, of int32.
+
+    Example:
+        >>> ops.count_nonzero([[0, 1], [2, 3]], axis=0).numpy().tolist()
+        [1, 2]
+    """
     return tf.math.count_nonzero(x, axis=axis, dtype=tf.int32)
 
 
 @symbolic_op
 def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """`log(sum(exp(x)))` over `axis`, without overflow."""
+    """Returns `log(sum(exp(x)))` over axes, without overflow in the exponentials.
+
+    Args:
+        x: a tensor of any shape, of a real float dtype.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the dtype of `x`; minus infinity for no elements.
+
+    Raises:
+        InvalidArgumentError: for integers, bools and complex numbers.
+
+    Example:
+        >>> round(float(ops.logsumexp([1000.0, 1000.0])), 3)
+        1000.693
+    """
     return tf.reduce_logsumexp(as_tensor(x), axis, keepdims)
 
 
@@ -213,13 +412,49 @@ def _tiny(dtype: Any) -> float:
 
 @symbolic_op
 def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Tensor:
-    """The index of the largest element along `axis`, in the flattened tensor unless given."""
+    """Returns the index of the largest element along an axis, of the first one among equals.
+
+    NaN is not reliably found or passed over; see `nanargmax`. -0.0 counts as less than 0.0.
+
+    Args:
+        x: a real tensor of any shape.
+        axis: axis to search along; `None` for the flattened tensor.
+        keepdims: whether the searched axis stays, with size 1 (all axes for `None`).
+            Default: `False`.
+
+    Returns:
+        A tensor without the axis `axis`, of int32.
+
+    Example:
+        >>> ops.argmax([[1, 5], [7, 2]]).numpy().tolist()
+        2
+        >>> ops.argmax([[1, 5], [7, 2]], axis=1).numpy().tolist()
+        [1, 0]
+    """
     return _arg_extreme(x, axis, keepdims, tf.argmax)
 
 
 @symbolic_op
 def argmin(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Tensor:
-    """The index of the smallest element along `axis`, in the flattened tensor unless given."""
+    """Returns the index of the smallest element along an axis, of the first one among equals.
+
+    NaN is not reliably found or passed over; see `nanargmin`. -0.0 counts as less than 0.0.
+
+    Args:
+        x: a real tensor of any shape.
+        axis: axis to search along; `None` for the flattened tensor.
+        keepdims: whether the searched axis stays, with size 1 (all axes for `None`).
+            Default: `False`.
+
+    Returns:
+        A tensor without the axis `axis`, of int32.
+
+    Example:
+        >>> ops.argmin([[1, 5], [7, 2]]).numpy().tolist()
+        0
+        >>> ops.argmin([[1, 5], [7, 2]], axis=1).numpy().tolist()
+        [0, 1]
+    """
     return _arg_extreme(x, axis, keepdims, tf.argmin)
 
 
@@ -232,22 +467,68 @@ def _running(x: Any, axis: int | None, dtype: Any, function: Any) -> tf.Tensor:
 
 @symbolic_op
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
-    """The sum of all elements so far along `axis`, of the flattened tensor unless given."""
+    """Returns running sums: each element is the sum of those up to and with its place.
+
+    Args:
+        x: a tensor of any shape; bools are cast to int32.
+        axis: axis to run along; `None` for the flattened tensor.
+        dtype: dtype to add up in; `None` for that of `x`, in which small integers can wrap
+            around.
+
+    Returns:
+        A tensor of the shape of `x`, or a vector for `axis=None`, of `dtype`.
+
+    Example:
+        >>> ops.cumsum([[1, 2], [3, 4]], axis=0).numpy().tolist()
+        [[1, 2], [4, 6]]
+        >>> ops.cumsum([[1, 2], [3, 4]]).numpy().tolist()
+        [1, 3, 6, 10]
+    """
     return _running(x, axis, dtype, tf.cumsum)
 
 
 @symbolic_op
 def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
-    """The product of all elements so far along `axis`, of the flattened tensor unless given."""
+    """Returns running products: each element is the product of those up to and with its place.
+
+    Args:
+        x: a tensor of any shape; bools are cast to int32.
+        axis: axis to run along; `None` for the flattened tensor.
+        dtype: dtype to multiply in; `None` for that of `x`, in which small integers can wrap
+            around.
+
+    Returns:
+        A tensor of the shape of `x`, or a vector for `axis=None`, of `dtype`.
+
+    Example:
+        >>> ops.cumprod([[1, 2], [3, 4]], axis=0).numpy().tolist()
+        [[1, 2], [3, 8]]
+        >>> ops.cumprod([[1, 2], [3, 4]]).numpy().tolist()
+        [1, 2, 6, 24]
+    """
     return _running(x, axis, dtype, tf.math.cumprod)
 
 
 @symbolic_op
 def diff(a: Any, n: int = 1, axis: int = -1) -> tf.Tensor:
-    """Each element less the one before it along `axis`, `n` times over.
+    """Returns differences of neighbours along an axis: `a[i + 1] - a[i]`, taken `n` times.
+
+    Args:
+        a: a tensor with at least one axis. Of bools it is whether neighbours differ.
+        n: number of times. Default: `1`.
+        axis: axis of the neighbours. Default: `-1`.
+
+    Returns:
+        A tensor of the dtype of `a` whose axis `axis` is shorter by `n`.
 
     Raises:
-        ValueError: for a negative `n` or a scalar.
+        ValueError: for a negative `n`, or an `a` without axes.
+
+    Example:
+        >>> ops.diff([1, 4, 9, 16]).numpy().tolist()
+        [3, 5, 7]
+        >>> ops.diff([1, 4, 9, 16], n=2).numpy().tolist()
+        [2, 2]
     """
     a = as_tensor(a)
     if n < 0:
@@ -264,13 +545,25 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> tf.Tensor:
 
 @symbolic_op
 def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> tf.Tensor:
-    """The integral of `y` along `axis` by the trapezoidal rule.
+    """Returns the integral along an axis by the trapezoidal rule.
+
+    It is the sum of `(x[i + 1] - x[i]) * (y[i] + y[i + 1]) / 2`.
 
     Args:
-        y: values.
-        x: where they were taken; `dx` apart unless given.
-        dx: distance between values.
-        axis: the axis to integrate over.
+        y: values of the integrand; integers are cast to the default float dtype.
+        x: points at which `y` was taken, a vector or a tensor of the shape of `y`; `None` for
+            points at distance `dx`.
+        dx: distance between points where `x` is `None`. Default: `1.0`.
+        axis: axis to integrate along. Default: `-1`.
+
+    Returns:
+        A tensor without the axis `axis`, of the float dtype of `y`.
+
+    Example:
+        >>> ops.trapezoid([1.0, 2.0, 3.0]).numpy().tolist()
+        4.0
+        >>> ops.trapezoid([1.0, 2.0, 3.0], x=[0.0, 2.0, 3.0]).numpy().tolist()
+        5.5
     """
     y = to_float(y)
     (axis,) = positive_axes([axis], y.shape.rank)

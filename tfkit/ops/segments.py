@@ -39,17 +39,30 @@ def _reduce_segments(
 def segment_sum(
     data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
 ) -> tf.Tensor:
-    """The sum of the rows of `data` that have the same number in `segment_ids`.
+    """Returns the sums of the rows of `data` that have the same number in `segment_ids`.
 
     Args:
-        data: a tensor.
-        segment_ids: a whole number for each row.
-        num_segments: rows of the result; the largest number and one unless given.
-        sorted: whether the numbers are known to ascend.
+        data: a tensor with at least one axis.
+        segment_ids: number of the segment of each row, a vector of integers as long as `data`.
+            Unless `sorted`, rows with a negative number are left out.
+        num_segments: number of segments; `None` for `max(segment_ids) + 1`, a size that a
+            compiler does not know.
+        sorted: whether `segment_ids` are in ascending order, which is faster. Then `num_segments`
+            must be `None`. Default: `False`.
+
+    Returns:
+        A tensor of shape `(num_segments, *data.shape[1:])` and of the dtype of `data`; 0 for a
+        segment without rows.
 
     Raises:
-        ValueError: when both `num_segments` and `sorted` are given, and when `segment_ids` is no
-            vector with one number for each row.
+        ValueError: when both `num_segments` and `sorted` are given, or `segment_ids` is no vector
+            with one number for each row.
+
+    Example:
+        >>> ops.segment_sum([1, 2, 3], [0, 2, 0]).numpy().tolist()
+        [4, 0, 2]
+        >>> ops.segment_sum([1, 2, 3], [0, 0, 1], num_segments=3).numpy().tolist()
+        [3, 3, 0]
     """
     return _reduce_segments(
         data,
@@ -65,7 +78,29 @@ def segment_sum(
 def segment_prod(
     data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
 ) -> tf.Tensor:
-    """The product of the rows with the same number; the arguments are those of `segment_sum`."""
+    """Returns the products of the rows of `data` that have the same number in `segment_ids`.
+
+    Args:
+        data: a tensor with at least one axis.
+        segment_ids: number of the segment of each row, a vector of integers as long as `data`.
+            Unless `sorted`, rows with a negative number are left out.
+        num_segments: number of segments; `None` for `max(segment_ids) + 1`, a size that a
+            compiler does not know.
+        sorted: whether `segment_ids` are in ascending order, which is faster. Then `num_segments`
+            must be `None`. Default: `False`.
+
+    Returns:
+        A tensor of shape `(num_segments, *data.shape[1:])` and of the dtype of `data`; 1 for a
+        segment without rows.
+
+    Raises:
+        ValueError: when both `num_segments` and `sorted` are given, or `segment_ids` is no vector
+            with one number for each row.
+
+    Example:
+        >>> ops.segment_prod([2, 3, 5], [0, 2, 0]).numpy().tolist()
+        [10, 1, 3]
+    """
     return _reduce_segments(
         data,
         segment_ids,
@@ -80,7 +115,29 @@ def segment_prod(
 def segment_max(
     data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
 ) -> tf.Tensor:
-    """The largest of the rows with the same number; the arguments are those of `segment_sum`."""
+    """Returns the largest of the rows of `data` that have the same number in `segment_ids`.
+
+    Args:
+        data: a tensor with at least one axis.
+        segment_ids: number of the segment of each row, a vector of integers as long as `data`.
+            Unless `sorted`, rows with a negative number are left out.
+        num_segments: number of segments; `None` for `max(segment_ids) + 1`, a size that a
+            compiler does not know.
+        sorted: whether `segment_ids` are in ascending order, which is faster. Then `num_segments`
+            must be `None`. Default: `False`.
+
+    Returns:
+        A tensor of shape `(num_segments, *data.shape[1:])` and of the dtype of `data`. A segment
+        without rows has the least number of the dtype, or 0 with `sorted=True`.
+
+    Raises:
+        ValueError: when both `num_segments` and `sorted` are given, or `segment_ids` is no vector
+            with one number for each row.
+
+    Example:
+        >>> ops.segment_max([4, 2, 7, 3], [0, 1, 0, 1]).numpy().tolist()
+        [7, 3]
+    """
     return _reduce_segments(
         data,
         segment_ids,
@@ -95,7 +152,29 @@ def segment_max(
 def segment_min(
     data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
 ) -> tf.Tensor:
-    """The smallest of the rows with the same number; the arguments are those of `segment_sum`."""
+    """Returns the smallest of the rows of `data` that have the same number in `segment_ids`.
+
+    Args:
+        data: a tensor with at least one axis.
+        segment_ids: number of the segment of each row, a vector of integers as long as `data`.
+            Unless `sorted`, rows with a negative number are left out.
+        num_segments: number of segments; `None` for `max(segment_ids) + 1`, a size that a
+            compiler does not know.
+        sorted: whether `segment_ids` are in ascending order, which is faster. Then `num_segments`
+            must be `None`. Default: `False`.
+
+    Returns:
+        A tensor of shape `(num_segments, *data.shape[1:])` and of the dtype of `data`. A segment
+        without rows has the greatest number of the dtype, or 0 with `sorted=True`.
+
+    Raises:
+        ValueError: when both `num_segments` and `sorted` are given, or `segment_ids` is no vector
+            with one number for each row.
+
+    Example:
+        >>> ops.segment_min([4, 2, 7, 3], [0, 1, 0, 1]).numpy().tolist()
+        [4, 2]
+    """
     return _reduce_segments(
         data,
         segment_ids,

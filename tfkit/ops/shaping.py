@@ -26,10 +26,22 @@ def static_or_dynamic_shape(x: Any) -> tuple[Any, ...]:
 
 @symbolic_op
 def reshape(x: Any, newshape: Any) -> tf.Tensor:
-    """The elements of `x`, in order, in another shape; one size may be -1 and is worked out.
+    """Returns the elements of a tensor, in order, in another shape.
+
+    Args:
+        x: a tensor of any shape, sparse ones included.
+        newshape: sizes of the result, with the same product as those of `x`. One of them may be
+            -1 (or `None`) and is worked out.
+
+    Returns:
+        A tensor of shape `newshape` and of the dtype of `x`.
 
     Raises:
         ValueError: for two sizes that are to be worked out, or another negative one.
+
+    Example:
+        >>> ops.reshape([1, 2, 3, 4, 5, 6], (2, -1)).numpy().tolist()
+        [[1, 2, 3], [4, 5, 6]]
     """
     if isinstance(newshape, (tuple, list)):
         newshape = [-1 if size is None else size for size in newshape]
@@ -51,16 +63,40 @@ def reshape(x: Any, newshape: Any) -> tf.Tensor:
 
 @symbolic_op
 def ravel(x: Any) -> tf.Tensor:
-    """All elements of `x` along one axis."""
+    """Returns all elements of a tensor, in order, along one axis.
+
+    Args:
+        x: a tensor of any shape.
+
+    Returns:
+        A vector of the dtype of `x`.
+
+    Example:
+        >>> ops.ravel([[1, 2], [3, 4]]).numpy().tolist()
+        [1, 2, 3, 4]
+    """
     return tf.reshape(x, [-1])
 
 
 @symbolic_op
 def expand_dims(x: Any, axis: int | Sequence[int]) -> tf.Tensor:
-    """`x` with a new axis of size 1 at each of the places `axis`.
+    """Returns a tensor with new axes of size 1.
+
+    Args:
+        x: a tensor of any shape, sparse ones included.
+        axis: place or places of the new axes in the result; negative ones count from its end.
+
+    Returns:
+        A tensor of the elements and dtype of `x`.
 
     Raises:
         ValueError: for a place that the result does not have.
+
+    Example:
+        >>> ops.expand_dims([1, 2, 3], axis=-1).shape
+        TensorShape([3, 1])
+        >>> ops.expand_dims([1, 2, 3], axis=(0, 1)).shape
+        TensorShape([1, 1, 3])
     """
     x = as_tensor(x)
     insert = sparse.expanded if isinstance(x, tf.SparseTensor) else tf.expand_dims
@@ -72,10 +108,23 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> tf.Tensor:
 
 @symbolic_op
 def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> tf.Tensor:
-    """`x` without its axes of size 1, or without those of them in `axis`.
+    """Returns a tensor without axes of size 1.
+
+    Args:
+        x: a tensor of any shape, sparse ones included.
+        axis: axis or axes to remove; `None` for all that are known to have size 1.
+
+    Returns:
+        A tensor of the elements and dtype of `x`.
 
     Raises:
         ValueError: when an axis in `axis` has another size than 1, or does not exist.
+
+    Example:
+        >>> ops.squeeze(tf.ones((1, 3, 1))).shape
+        TensorShape([3])
+        >>> ops.squeeze(tf.ones((1, 3, 1)), axis=0).shape
+        TensorShape([3, 1])
     """
     x = as_tensor(x)
     axes = positive_axes([] if axis is None else as_axes(axis), x.shape.rank)
@@ -97,10 +146,23 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> tf.Tensor:
 
 @symbolic_op
 def transpose(x: Any, axes: Sequence[int] | None = None) -> tf.Tensor:
-    """`x` with its axes in another order, reversed unless given.
+    """Returns a tensor with its axes in another order.
+
+    Args:
+        x: a tensor of any shape, sparse ones included.
+        axes: for each axis of the result the axis of `x`; `None` for the reverse order.
+
+    Returns:
+        A tensor of the elements and dtype of `x`.
 
     Raises:
         ValueError: when `axes` does not name each axis once.
+
+    Example:
+        >>> ops.transpose([[1, 2, 3], [4, 5, 6]]).numpy().tolist()
+        [[1, 4], [2, 5], [3, 6]]
+        >>> ops.transpose(tf.ones((2, 3, 4)), (0, 2, 1)).shape
+        TensorShape([2, 4, 3])
     """
     x = as_tensor(x)
     if axes is not None:
@@ -118,10 +180,22 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> tf.Tensor:
 
 @symbolic_op
 def swapaxes(x: Any, axis1: int, axis2: int) -> tf.Tensor:
-    """`x` with two axes exchanged.
+    """Returns a tensor with two axes exchanged.
+
+    Args:
+        x: a tensor of any shape.
+        axis1: one axis; negative ones count from the end.
+        axis2: the other axis.
+
+    Returns:
+        A tensor of the elements and dtype of `x`.
 
     Raises:
         ValueError: for an axis that `x` has not.
+
+    Example:
+        >>> ops.swapaxes(tf.ones((2, 3, 4)), 0, -1).shape
+        TensorShape([4, 3, 2])
     """
     x = as_tensor(x)
     axis1, axis2 = positive_axes([axis1, axis2], x.shape.rank)
@@ -132,11 +206,25 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> tf.Tensor:
 
 @symbolic_op
 def moveaxis(x: Any, source: Any, destination: Any) -> tf.Tensor:
-    """`x` with the axes `source` moved to the places `destination`, the others in order.
+    """Returns a tensor with some axes moved to other places, the rest in their order.
+
+    Args:
+        x: a tensor of any shape.
+        source: axis or axes to move.
+        destination: place or places in the result, as many as in `source`.
+
+    Returns:
+        A tensor of the elements and dtype of `x`.
 
     Raises:
-        ValueError: when the two differ in length, and for an axis that `x` has not or that is named
-            twice.
+        ValueError: when the two differ in length, and for an axis that `x` has not or that is
+            named twice.
+
+    Example:
+        >>> ops.moveaxis(tf.ones((2, 3, 4)), 0, -1).shape
+        TensorShape([3, 4, 2])
+        >>> ops.moveaxis(tf.ones((2, 3, 4)), (0, 1), (1, 2)).shape
+        TensorShape([4, 2, 3])
     """
     x = as_tensor(x)
     sources = positive_axes(np.atleast_1d(source).tolist(), x.shape.rank, "source")
@@ -159,7 +247,23 @@ def moveaxis(x: Any, source: Any, destination: Any) -> tf.Tensor:
 
 @symbolic_op
 def broadcast_to(x: Any, shape: Any) -> tf.Tensor:
-    """`x` repeated along its axes of size 1, and along new leading axes, to `shape`."""
+    """Returns a tensor repeated along its axes of size 1, and along new leading axes, to a shape.
+
+    Args:
+        x: a tensor of any shape.
+        shape: sizes of the result. Counted from the end, each size of `x` must be equal to it or
+            1.
+
+    Returns:
+        A tensor of shape `shape` and of the dtype of `x`.
+
+    Raises:
+        InvalidArgumentError: when `x` does not broadcast to `shape`.
+
+    Example:
+        >>> ops.broadcast_to([1, 2, 3], (2, 3)).numpy().tolist()
+        [[1, 2, 3], [1, 2, 3]]
+    """
     return tf.broadcast_to(x, shape)
 
 
@@ -168,12 +272,24 @@ def broadcast_to(x: Any, shape: Any) -> tf.Tensor:
 
 @symbolic_op
 def concatenate(xs: Sequence[Any], axis: int = 0) -> tf.Tensor:
-    """The tensors joined along an axis that they have.
+    """Returns tensors joined along an axis that they have.
 
-    Sparse tensors make a sparse one.
+    Args:
+        xs: a list or tuple of tensors; they are cast to their common dtype. The sizes of all
+            other axes must be equal.
+        axis: axis to join along. Default: `0`.
+
+    Returns:
+        A tensor of the common dtype; sparse where one of the tensors is.
 
     Raises:
         ValueError: for an axis that they have not.
+
+    Example:
+        >>> ops.concatenate([[[1, 2]], [[3, 4]]], axis=0).numpy().tolist()
+        [[1, 2], [3, 4]]
+        >>> ops.concatenate([[[1, 2]], [[3, 4]]], axis=-1).numpy().tolist()
+        [[1, 2, 3, 4]]
     """
     xs = promote_tensors(*xs)
     axis = one_axis(axis, xs[0].shape.rank)
@@ -184,10 +300,23 @@ def concatenate(xs: Sequence[Any], axis: int = 0) -> tf.Tensor:
 
 @symbolic_op
 def stack(x: Sequence[Any], axis: int = 0) -> tf.Tensor:
-    """The tensors joined along a new axis.
+    """Returns tensors of equal shapes joined along a new axis.
+
+    Args:
+        x: a list or tuple of tensors; they are cast to their common dtype.
+        axis: place of the new axis in the result. Default: `0`.
+
+    Returns:
+        A tensor of the common dtype with one axis more.
 
     Raises:
         ValueError: for a place that the result does not have.
+
+    Example:
+        >>> ops.stack([[1, 2], [3, 4]]).numpy().tolist()
+        [[1, 2], [3, 4]]
+        >>> ops.stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
+        [[1, 3], [2, 4]]
     """
     if isinstance(x, tf.Tensor):
         x = tf.unstack(x)
@@ -197,7 +326,22 @@ def stack(x: Sequence[Any], axis: int = 0) -> tf.Tensor:
 
 @symbolic_op
 def append(x1: Any, x2: Any, axis: int | None = None) -> tf.Tensor:
-    """`x2` after `x1` along `axis`; both flattened unless given."""
+    """Returns `x2` after `x1` along an axis.
+
+    Args:
+        x1: a tensor of any shape.
+        x2: a tensor whose sizes are those of `x1` save along `axis`.
+        axis: axis to join along; `None` to flatten both first.
+
+    Returns:
+        A tensor of the common dtype of both.
+
+    Example:
+        >>> ops.append([[1, 2]], [[3, 4]], axis=0).numpy().tolist()
+        [[1, 2], [3, 4]]
+        >>> ops.append([[1, 2]], 3).numpy().tolist()
+        [1, 2, 3]
+    """
     x1, x2 = promote_tensors(x1, x2)
     if axis is None:
         return tf.concat([tf.reshape(x1, [-1]), tf.reshape(x2, [-1])], 0)
@@ -206,14 +350,38 @@ def append(x1: Any, x2: Any, axis: int | None = None) -> tf.Tensor:
 
 @symbolic_op
 def hstack(xs: Sequence[Any]) -> tf.Tensor:
-    """The tensors joined along their second axis, vectors along their first."""
+    """Returns tensors joined side by side: along the second axis, vectors along their only one.
+
+    Args:
+        xs: a list or tuple of tensors; they are cast to their common dtype.
+
+    Returns:
+        A tensor of the common dtype.
+
+    Example:
+        >>> ops.hstack([[1, 2], [3]]).numpy().tolist()
+        [1, 2, 3]
+        >>> ops.hstack([[[1], [2]], [[3], [4]]]).numpy().tolist()
+        [[1, 3], [2, 4]]
+    """
     xs = promote_tensors(*xs)
     return tf.concat(xs, 0 if xs[0].shape.rank == 1 else 1)
 
 
 @symbolic_op
 def vstack(xs: Sequence[Any]) -> tf.Tensor:
-    """The tensors joined along their first axis; vectors are rows."""
+    """Returns tensors joined one below the other: along the first axis, vectors as rows.
+
+    Args:
+        xs: a list or tuple of tensors; they are cast to their common dtype.
+
+    Returns:
+        A tensor of the common dtype with at least two axes.
+
+    Example:
+        >>> ops.vstack([[1, 2], [3, 4]]).numpy().tolist()
+        [[1, 2], [3, 4]]
+    """
     return tf.concat([x[None] if x.shape.rank == 1 else x for x in promote_tensors(*xs)], 0)
 
 
@@ -225,21 +393,43 @@ def _with_three_axes(x: Any) -> tf.Tensor:
 
 @symbolic_op
 def dstack(xs: Sequence[Any]) -> tf.Tensor:
-    """The tensors joined along their third axis, which they get if they have none."""
+    """Returns tensors joined in depth: along the third axis.
+
+    A vector of `n` elements is given the shape `(1, n, 1)`, a matrix a third axis of size 1.
+
+    Args:
+        xs: a list or tuple of tensors; they are cast to their common dtype.
+
+    Returns:
+        A tensor of the common dtype with at least three axes.
+
+    Example:
+        >>> ops.dstack([[1, 2], [3, 4]]).numpy().tolist()
+        [[[1, 3], [2, 4]]]
+    """
     return tf.concat([_with_three_axes(x) for x in promote_tensors(*xs)], 2)
 
 
 @symbolic_op
 def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[tf.Tensor]:
-    """`x` cut along `axis`.
+    """Returns the parts of a tensor that is cut along an axis.
 
     Args:
-        x: a tensor.
-        indices_or_sections: the number of equal parts, or the places to cut at.
-        axis: the axis to cut.
+        x: a tensor with at least one axis.
+        indices_or_sections: number of equal parts, or the ascending places to cut at.
+        axis: axis to cut. Default: `0`.
+
+    Returns:
+        A list of tensors of the dtype of `x`. `k` places give `k + 1` parts.
 
     Raises:
         ValueError: when the axis does not divide into equal parts, or does not exist.
+
+    Example:
+        >>> [part.numpy().tolist() for part in ops.split([1, 2, 3, 4], 2)]
+        [[1, 2], [3, 4]]
+        >>> [part.numpy().tolist() for part in ops.split([1, 2, 3, 4], [1, 3])]
+        [[1], [2, 3], [4]]
     """
     x = as_tensor(x)
     (axis,) = positive_axes([axis], x.shape.rank)
@@ -269,10 +459,24 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[tf.Tensor]:
 
 @symbolic_op
 def array_split(x: Any, indices_or_sections: int, axis: int = 0) -> list[tf.Tensor]:
-    """`x` cut along `axis` into parts whose sizes differ by at most one, larger ones first.
+    """Returns the parts of a tensor cut along an axis into parts of nearly equal size.
+
+    Sizes differ by at most one, and the larger parts come first.
+
+    Args:
+        x: a tensor with at least one axis.
+        indices_or_sections: number of parts.
+        axis: axis to cut. Default: `0`.
+
+    Returns:
+        A list of tensors of the dtype of `x`.
 
     Raises:
         ValueError: for an axis that `x` has not.
+
+    Example:
+        >>> [part.numpy().tolist() for part in ops.array_split([1, 2, 3, 4, 5], 3)]
+        [[1, 2], [3, 4], [5]]
     """
     x = as_tensor(x)
     (axis,) = positive_axes([axis], x.shape.rank)
@@ -287,26 +491,87 @@ def array_split(x: Any, indices_or_sections: int, axis: int = 0) -> list[tf.Tens
 
 @symbolic_op
 def hsplit(x: Any, indices_or_sections: Any) -> list[tf.Tensor]:
-    """`x` cut along its second axis, a vector along its first; see `split`."""
+    """Returns the parts of a tensor cut along its second axis, of a vector along its only one.
+
+    Args:
+        x: a tensor with at least one axis.
+        indices_or_sections: number of equal parts, or the ascending places to cut at.
+
+    Returns:
+        A list of tensors of the dtype of `x`.
+
+    Raises:
+        ValueError: when the axis does not divide into equal parts.
+
+    Example:
+        >>> [part.numpy().tolist() for part in ops.hsplit([[1, 2, 3, 4]], 2)]
+        [[[1, 2]], [[3, 4]]]
+    """
     x = as_tensor(x)
     return split(x, indices_or_sections, 0 if x.shape.rank == 1 else 1)
 
 
 @symbolic_op
 def vsplit(x: Any, indices_or_sections: Any) -> list[tf.Tensor]:
-    """`x` cut along its first axis; see `split`."""
+    """Returns the parts of a tensor cut along its first axis.
+
+    Args:
+        x: a tensor with at least one axis.
+        indices_or_sections: number of equal parts, or the ascending places to cut at.
+
+    Returns:
+        A list of tensors of the dtype of `x`.
+
+    Raises:
+        ValueError: when the axis does not divide into equal parts.
+
+    Example:
+        >>> [part.numpy().tolist() for part in ops.vsplit([[1, 2], [3, 4]], 2)]
+        [[[1, 2]], [[3, 4]]]
+    """
     return split(x, indices_or_sections, 0)
 
 
 @symbolic_op
 def dsplit(x: Any, indices_or_sections: Any) -> list[tf.Tensor]:
-    """`x` cut along its third axis; see `split`."""
+    """Returns the parts of a tensor cut along its third axis.
+
+    Args:
+        x: a tensor with at least three axes.
+        indices_or_sections: number of equal parts, or the ascending places to cut at.
+
+    Returns:
+        A list of tensors of the dtype of `x`.
+
+    Raises:
+        ValueError: when the axis does not divide into equal parts, or does not exist.
+
+    Example:
+        >>> [part.shape for part in ops.dsplit(tf.ones((2, 3, 4)), [1])]
+        [TensorShape([2, 3, 1]), TensorShape([2, 3, 3])]
+    """
     return split(x, indices_or_sections, 2)
 
 
 @symbolic_op
 def unstack(x: Any, num: int | None = None, axis: int = 0) -> list[tf.Tensor]:
-    """The slices of `x` along `axis`, as a list; `num` of them where the size is not known."""
+    """Returns the slices of a tensor along an axis, as a list.
+
+    Args:
+        x: a tensor with at least one axis.
+        num: size of the axis, needed where it is not known.
+        axis: axis to walk along. Default: `0`.
+
+    Returns:
+        A list of tensors of the dtype of `x`, without the axis `axis`.
+
+    Raises:
+        ValueError: for an axis that `x` has not, or whose size is not known.
+
+    Example:
+        >>> [part.numpy().tolist() for part in ops.unstack([[1, 2], [3, 4]], axis=1)]
+        [[1, 3], [2, 4]]
+    """
     x = as_tensor(x)
     return tf.unstack(x, num, *positive_axes([axis], x.shape.rank))
 
@@ -316,7 +581,22 @@ def unstack(x: Any, num: int | None = None, axis: int = 0) -> list[tf.Tensor]:
 
 @symbolic_op
 def tile(x: Any, repeats: Any) -> tf.Tensor:
-    """`x` repeated as a whole, as often along each axis as `repeats` says."""
+    """Returns a tensor repeated as a whole along its axes.
+
+    Args:
+        x: a tensor of any shape.
+        repeats: number of copies along each axis. Where they are fewer or more than the axes of
+            `x`, ones are put before the shorter of the two.
+
+    Returns:
+        A tensor of the dtype of `x`; its sizes are those of `x` times `repeats`.
+
+    Example:
+        >>> ops.tile([1, 2], 2).numpy().tolist()
+        [1, 2, 1, 2]
+        >>> ops.tile([1, 2], (2, 1)).numpy().tolist()
+        [[1, 2], [1, 2]]
+    """
     x = as_tensor(x)
     repeats = [repeats] if isinstance(repeats, int) else list(repeats)
     missing = x.shape.rank - len(repeats)
@@ -326,7 +606,22 @@ def tile(x: Any, repeats: Any) -> tf.Tensor:
 
 @symbolic_op
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> tf.Tensor:
-    """Each slice of `x` along `axis` repeated; each element, flattened, unless given."""
+    """Returns a tensor with each slice along an axis repeated.
+
+    Args:
+        x: a tensor of any shape.
+        repeats: number of copies, or a vector with a number for each slice.
+        axis: axis of the slices; `None` for the single elements of the flattened tensor.
+
+    Returns:
+        A tensor of the dtype of `x`.
+
+    Example:
+        >>> ops.repeat([[1, 2], [3, 4]], 2).numpy().tolist()
+        [1, 1, 2, 2, 3, 3, 4, 4]
+        >>> ops.repeat([[1, 2], [3, 4]], [1, 2], axis=0).numpy().tolist()
+        [[1, 2], [3, 4], [3, 4]]
+    """
     x = as_tensor(x)
     if x.dtype == tf.uint16:  # TensorFlow has no kernel for it.
         return tf.cast(tf.repeat(tf.cast(x, tf.uint32), repeats, axis), tf.uint16)
@@ -343,17 +638,27 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> tf.Tensor:
 
 @symbolic_op
 def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = None) -> tf.Tensor:
-    """`x` with a border.
+    """Returns a tensor with a border.
 
     Args:
-        x: a tensor.
-        pad_width: for each axis how many elements before and after; one pair serves all axes, and
-            so does one number.
-        mode: `"constant"`, `"reflect"` or `"symmetric"`.
-        constant_values: what a constant border is made of, 0 unless given.
+        x: a tensor of any shape.
+        pad_width: for each axis a pair of the number of elements before and after. One pair, or
+            one number, serves all axes.
+        mode: `"constant"`, `"reflect"` (mirrored about the outermost element) or `"symmetric"`
+            (mirrored with it). Default: `"constant"`.
+        constant_values: what a constant border is made of; `None` for 0.
+
+    Returns:
+        A tensor of the dtype of `x`; each size grows by the two numbers of its axis.
 
     Raises:
         ValueError: for `constant_values` with another mode.
+
+    Example:
+        >>> ops.pad([1, 2, 3], (1, 2)).numpy().tolist()
+        [0, 1, 2, 3, 0, 0]
+        >>> ops.pad([1, 2, 3], ((2, 0),), mode="reflect").numpy().tolist()
+        [3, 2, 1, 2, 3]
     """
     x = as_tensor(x)
     if mode != "constant" and constant_values is not None:
@@ -374,7 +679,25 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
 
 @symbolic_op
 def roll(x: Any, shift: Any, axis: Any = None) -> tf.Tensor:
-    """`x` shifted along `axis`, what leaves at one end coming in at the other."""
+    """Returns a tensor shifted along axes; what leaves at one end comes in at the other.
+
+    Args:
+        x: a tensor of any shape.
+        shift: number of places, towards the end where positive; a tuple for several axes.
+        axis: axis or axes to shift along; `None` to shift the flattened tensor.
+
+    Returns:
+        A tensor of the shape and dtype of `x`.
+
+    Raises:
+        ValueError: for an axis that `x` has not.
+
+    Example:
+        >>> ops.roll([1, 2, 3, 4], 1).numpy().tolist()
+        [4, 1, 2, 3]
+        >>> ops.roll([[1, 2, 3], [4, 5, 6]], -1, axis=1).numpy().tolist()
+        [[2, 3, 1], [5, 6, 4]]
+    """
     x = as_tensor(x)
     if axis is not None:
         axes = positive_axes(np.atleast_1d(axis).tolist(), x.shape.rank)
@@ -387,10 +710,23 @@ def roll(x: Any, shift: Any, axis: Any = None) -> tf.Tensor:
 
 @symbolic_op
 def flip(x: Any, axis: int | Sequence[int] | None = None) -> tf.Tensor:
-    """`x` reversed along `axis` (all axes unless given).
+    """Returns a tensor with the order of its elements reversed along axes.
+
+    Args:
+        x: a tensor of any shape.
+        axis: axis or axes to reverse; `None` for all.
+
+    Returns:
+        A tensor of the shape and dtype of `x`.
 
     Raises:
         ValueError: for an axis that `x` has not.
+
+    Example:
+        >>> ops.flip([[1, 2], [3, 4]]).numpy().tolist()
+        [[4, 3], [2, 1]]
+        >>> ops.flip([[1, 2], [3, 4]], axis=1).numpy().tolist()
+        [[2, 1], [4, 3]]
     """
     x = as_tensor(x)
     if axis is None:
@@ -400,22 +736,57 @@ def flip(x: Any, axis: int | Sequence[int] | None = None) -> tf.Tensor:
 
 @symbolic_op
 def fliplr(x: Any) -> tf.Tensor:
-    """`x` reversed along its second axis."""
+    """Returns a tensor reversed along its second axis, from left to right.
+
+    Args:
+        x: a tensor with at least two axes.
+
+    Returns:
+        A tensor of the shape and dtype of `x`.
+
+    Example:
+        >>> ops.fliplr([[1, 2], [3, 4]]).numpy().tolist()
+        [[2, 1], [4, 3]]
+    """
     return tf.reverse(x, [1])
 
 
 @symbolic_op
 def flipud(x: Any) -> tf.Tensor:
-    """`x` reversed along its first axis."""
+    """Returns a tensor reversed along its first axis, upside down.
+
+    Args:
+        x: a tensor with at least one axis.
+
+    Returns:
+        A tensor of the shape and dtype of `x`.
+
+    Example:
+        >>> ops.flipud([[1, 2], [3, 4]]).numpy().tolist()
+        [[3, 4], [1, 2]]
+    """
     return tf.reverse(x, [0])
 
 
 @symbolic_op
 def rot90(array: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> tf.Tensor:
-    """`array` turned by `k` quarters from the first of two axes towards the second.
+    """Returns a tensor turned by quarters in the plane of two axes.
+
+    Args:
+        array: a tensor with at least two axes.
+        k: number of quarter turns from the first of the two axes towards the second; for a matrix
+            that is counterclockwise. Default: `1`.
+        axes: the two axes. Default: `(0, 1)`.
+
+    Returns:
+        A tensor of the dtype of `array`; an odd `k` exchanges the sizes of the two axes.
 
     Raises:
         ValueError: for fewer than two axes, or twice the same.
+
+    Example:
+        >>> ops.rot90([[1, 2], [3, 4]]).numpy().tolist()
+        [[2, 4], [1, 3]]
     """
     array = as_tensor(array)
     if array.shape.rank < 2:
@@ -438,10 +809,24 @@ def rot90(array: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> tf.Tensor:
 
 @symbolic_op
 def view(x: Any, dtype: Any = None) -> tf.Tensor:
-    """The bytes of `x` read as another dtype; the last axis grows or shrinks with its size.
+    """Returns the bytes of a tensor read as another dtype, without a conversion of values.
+
+    Args:
+        x: a tensor of any shape.
+        dtype: dtype of the result; `None` for that of `x`.
+
+    Returns:
+        A tensor of `dtype`. Its last axis grows or shrinks by the ratio of the sizes of the two
+        dtypes.
 
     Raises:
         ValueError: when the last axis does not hold a whole number of the new elements.
+
+    Example:
+        >>> ops.view(tf.constant([1.0], "float32"), "int32").numpy().tolist()
+        [1065353216]
+        >>> ops.view(tf.constant([1, 256], "uint16"), "uint8").numpy().tolist()
+        [1, 0, 0, 1]
     """
     x = as_tensor(x)
     target = x.dtype if dtype is None else tf.as_dtype(standardize_dtype(dtype))

@@ -60,32 +60,98 @@ def _pair(x: Any) -> Pair:
 
 @symbolic_op
 def fft(x: Any) -> Pair:
-    """The Fourier transform along the last axis of a pair: real and imaginary part."""
+    """Returns the discrete Fourier transform along the last axis.
+
+    Element `k` is `sum(x[n] * exp(-2j * pi * k * n / size))` over `n`.
+
+    Args:
+        x: a pair of the real and the imaginary part, tensors of equal shape `(..., size)`, of
+            float32 or float64.
+
+    Returns:
+        A pair of the real and the imaginary part, of the shapes and dtype of those of `x`.
+
+    Raises:
+        ValueError: when `x` is no pair of float tensors of equal shapes with enough axes.
+
+    Example:
+        >>> real, imaginary = ops.fft(([1.0, 2.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0]))
+        >>> real.numpy().round(4).tolist(), imaginary.numpy().round(4).tolist()
+        ([4.0, 0.0, 0.0, 0.0], [0.0, -2.0, 0.0, 2.0])
+    """
     return _pair(tf.signal.fft(_complex(x, 1)))
 
 
 @symbolic_op
 def fft2(x: Any) -> Pair:
-    """The Fourier transform along the last two axes of a pair."""
+    """Returns the discrete Fourier transform over the last two axes.
+
+    It is `fft` along the last axis, then along the one before.
+
+    Args:
+        x: a pair of the real and the imaginary part, tensors of equal shape
+            `(..., height, width)`, of float32 or float64.
+
+    Returns:
+        A pair of the real and the imaginary part, of the shapes and dtype of those of `x`.
+
+    Raises:
+        ValueError: when `x` is no pair of float tensors of equal shapes with enough axes.
+
+    Example:
+        >>> real, imaginary = ops.fft2((tf.ones((2, 2)), tf.zeros((2, 2))))
+        >>> real.numpy().tolist()
+        [[4.0, 0.0], [0.0, 0.0]]
+    """
     return _pair(tf.signal.fft2d(_complex(x, 2)))
 
 
 @symbolic_op
 def ifft2(x: Any) -> Pair:
-    """The inverse of `fft2`."""
+    """Returns the inverse of the discrete Fourier transform over the last two axes (see `fft2`).
+
+    Args:
+        x: a pair of the real and the imaginary part, tensors of equal shape
+            `(..., height, width)`, of float32 or float64.
+
+    Returns:
+        A pair of the real and the imaginary part, of the shapes and dtype of those of `x`.
+
+    Raises:
+        ValueError: when `x` is no pair of float tensors of equal shapes with enough axes.
+
+    Example:
+        >>> image = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        >>> real, imaginary = ops.ifft2(ops.fft2((image, tf.zeros((2, 2)))))
+        >>> real.numpy().round(4).tolist()
+        [[1.0, 2.0], [3.0, 4.0]]
+    """
     return _pair(tf.signal.ifft2d(_complex(x, 2)))
 
 
 @symbolic_op
 def rfft(x: Any, fft_length: int | None = None) -> Pair:
-    """The Fourier transform of real numbers along the last axis, without its mirrored half.
+    """Returns the discrete Fourier transform of real numbers along the last axis.
+
+    The upper half, which mirrors the lower one, is left out.
 
     Args:
-        x: a tensor.
-        fft_length: the last axis is cut or filled up with zeros to this size first.
+        x: a tensor of shape `(..., size)`, of float32 or float64; integers are cast to the
+            default float dtype.
+        fft_length: size of the transform; `x` is cut or filled up with zeros to it. `None` for
+            `size`.
+
+    Returns:
+        A pair of the real and the imaginary part, of shape `(..., fft_length // 2 + 1)` and of
+        the dtype of `x`.
 
     Raises:
         ValueError: for a scalar, and for an `fft_length` below 1.
+
+    Example:
+        >>> real, imaginary = ops.rfft([1.0, 1.0, 1.0, 1.0])
+        >>> real.numpy().tolist(), imaginary.numpy().tolist()
+        ([4.0, 0.0, 0.0], [0.0, 0.0, 0.0])
     """
     x = as_tensor(x)
     require_rank("x", x, 1)
@@ -101,7 +167,23 @@ def rfft(x: Any, fft_length: int | None = None) -> Pair:
 
 @symbolic_op
 def irfft(x: Any, fft_length: int | None = None) -> tf.Tensor:
-    """The inverse of `rfft`; `fft_length` is the size of the result, an even one unless given."""
+    """Returns the inverse of `rfft`: real numbers from the lower half of their Fourier transform.
+
+    Args:
+        x: a pair of the real and the imaginary part, tensors of equal shape `(..., bins)`, of
+            float32 or float64.
+        fft_length: size of the result; `None` for `2 * (bins - 1)`, which is even.
+
+    Returns:
+        A tensor of shape `(..., fft_length)` and of the dtype of the parts.
+
+    Raises:
+        ValueError: when `x` is no pair of float tensors of equal shapes with enough axes.
+
+    Example:
+        >>> ops.irfft(ops.rfft([1.0, 2.0, 3.0, 4.0])).numpy().round(4).tolist()
+        [1.0, 2.0, 3.0, 4.0]
+    """
     x = _complex(x, 1)
     if fft_length is not None:
         _require_positive(fft_length=fft_length)
@@ -143,19 +225,33 @@ def stft(
     window: Any = "hann",
     center: bool = True,
 ) -> Pair:
-    """The Fourier transforms of overlapping stretches of a signal.
+    """Returns the short-time Fourier transform: those of overlapping stretches of a signal.
 
     Args:
-        x: signals along the last axis, float32 or float64.
-        sequence_length: length of a stretch.
-        sequence_stride: from the start of one stretch to that of the next.
-        fft_length: size of the transform, not below `sequence_length`.
-        window: `"hann"`, `"hamming"`, a vector of `sequence_length`, or `None`.
-        center: whether stretches are centred on their places, the signal mirrored at its ends.
+        x: signals of shape `(..., time)`, of float32 or float64.
+        sequence_length: length of a stretch of the signal.
+        sequence_stride: distance from the start of one stretch to that of the next.
+        fft_length: size of the transform, not below `sequence_length`. Shorter stretches are put
+            into the middle of it, with zeros around.
+        window: what each stretch is multiplied with: `"hann"`, `"hamming"`, a vector of
+            `sequence_length` elements, or `None` for ones. Default: `"hann"`.
+        center: whether stretch `i` is centred on the point `i * sequence_stride`. The signal is
+            mirrored at its ends for that. Default: `True`.
+
+    Returns:
+        A pair of the real and the imaginary part, of shape
+        `(..., stretches, fft_length // 2 + 1)` and of the dtype of `x`.
 
     Raises:
         TypeError: for another dtype.
         ValueError: for a window or length that does not fit.
+
+    Example:
+        >>> real, imaginary = ops.stft(tf.ones((8,)), 4, 2, 4, center=False)
+        >>> real.shape
+        TensorShape([3, 3])
+        >>> real[:, 0].numpy().round(4).tolist()
+        [2.0, 2.0, 2.0]
     """
     x = as_tensor(x)
     if x.dtype not in (tf.float32, tf.float64):
@@ -179,19 +275,32 @@ def istft(
     window: Any = "hann",
     center: bool = True,
 ) -> tf.Tensor:
-    """The inverse of `stft`.
+    """Returns the signal of a short-time Fourier transform: the inverse of `stft`.
+
+    Stretches are transformed back, weighted and added up where they overlap.
 
     Args:
-        x: a pair: real and imaginary part.
-        sequence_length: as for `stft`.
-        sequence_stride: as for `stft`.
-        fft_length: as for `stft`.
-        length: length of the signal, as long as the stretches reach unless given.
-        window: as for `stft`.
-        center: as for `stft`.
+        x: a pair of the real and the imaginary part, tensors of equal shape
+            `(..., stretches, fft_length // 2 + 1)`, of float32 or float64.
+        sequence_length: length of a stretch of the signal.
+        sequence_stride: distance from the start of one stretch to that of the next.
+        fft_length: size of the transform, not below `sequence_length`. Shorter stretches are put
+            into the middle of it, with zeros around.
+        length: length of the signal; `None` for as far as the stretches reach.
+        window: what each stretch is multiplied with: `"hann"`, `"hamming"`, a vector of
+            `sequence_length` elements, or `None` for ones. Default: `"hann"`.
+        center: whether `stft` centred the stretches. Default: `True`.
+
+    Returns:
+        A tensor of shape `(..., length)` and of the dtype of the parts.
 
     Raises:
         ValueError: for a window or length that does not fit.
+
+    Example:
+        >>> spectrum = ops.stft(tf.range(1.0, 9.0), 4, 2, 4)
+        >>> ops.istft(spectrum, 4, 2, 4).numpy().round(3).tolist()
+        [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
     """
     x = _complex(x, 2)
     _check_lengths(sequence_length, sequence_stride, fft_length)
@@ -211,15 +320,23 @@ def istft(
 
 @symbolic_op
 def extract_sequences(x: Any, sequence_length: int, sequence_stride: int) -> tf.Tensor:
-    """The overlapping stretches of a signal, along a new axis before the last.
+    """Returns the overlapping stretches of a signal.
 
     Args:
-        x: signals along the last axis.
-        sequence_length: length of a stretch.
-        sequence_stride: from the start of one stretch to that of the next.
+        x: signals of shape `(..., time)`, of any dtype.
+        sequence_length: length of a stretch of the signal.
+        sequence_stride: distance from the start of one stretch to that of the next.
+
+    Returns:
+        A tensor of shape `(..., stretches, sequence_length)` and of the dtype of `x`. What is
+        left at the end is dropped.
 
     Raises:
         ValueError: for a scalar, and for lengths below 1.
+
+    Example:
+        >>> ops.extract_sequences([1, 2, 3, 4, 5, 6], 3, 2).numpy().tolist()
+        [[1, 2, 3], [3, 4, 5]]
     """
     x = as_tensor(x)
     require_rank("x", x, 1)

@@ -68,22 +68,30 @@ def _quantile(x: Any, q: Any, axis: Axis, method: str, keepdims: bool, skip_nan:
 def quantile(
     x: Any, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False
 ) -> tf.Tensor:
-    """The values below which the shares `q` of the elements lie; NaN where an element is NaN.
+    """Returns quantiles over axes: the values below which the shares `q` of the elements lie.
+
+    For `n` elements in ascending order, that is the element number `q * (n - 1)`, counted from 0.
 
     Args:
-        x: a tensor.
-        q: a share from 0 to 1, or a vector of them, which becomes the first axis of the result.
-        axis: the axis or axes to fold, all unless given.
-        method: what to take between two elements: `"linear"`, `"lower"`, `"higher"`, `"nearest"`
-            or `"midpoint"`.
-        keepdims: whether folded axes stay, with size 1.
+        x: a real tensor of any shape; integers and bools are cast to the default float dtype.
+        q: a share in [0, 1], or a vector of shares.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        method: how to choose between the two neighbouring elements: `"linear"` (interpolate),
+            `"lower"`, `"higher"`, `"nearest"` or `"midpoint"`. Default: `"linear"`.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor of the float dtype of `x`, without the axes `axis`; for a vector `q` with a new
+        first axis of its size. NaN where an element is NaN.
 
     Raises:
         ValueError: for another method.
 
     Example:
-        >>> float(quantile([1.0, 2.0, 3.0, 4.0], 0.5))
-        2.5
+        >>> ops.quantile([1.0, 2.0, 3.0, 4.0], [0.25, 0.5]).numpy().tolist()
+        [1.75, 2.5]
+        >>> ops.quantile([[1.0, 2.0], [3.0, 4.0]], 0.5, axis=0, method="lower").numpy().tolist()
+        [1.0, 2.0]
     """
     return _quantile(x, q, axis, method, keepdims, skip_nan=False)
 
@@ -92,7 +100,27 @@ def quantile(
 def nanquantile(
     x: Any, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False
 ) -> tf.Tensor:
-    """The quantiles of the elements that are not NaN; the arguments are those of `quantile`."""
+    """Returns quantiles over axes of the elements that are not NaN; see `quantile`.
+
+    Args:
+        x: a real tensor of any shape; integers and bools are cast to the default float dtype.
+        q: a share in [0, 1], or a vector of shares.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        method: how to choose between the two neighbouring elements: `"linear"` (interpolate),
+            `"lower"`, `"higher"`, `"nearest"` or `"midpoint"`. Default: `"linear"`.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor of the float dtype of `x`, without the axes `axis`; for a vector `q` with a new
+        first axis of its size. NaN where all elements are NaN.
+
+    Raises:
+        ValueError: for another method.
+
+    Example:
+        >>> ops.nanquantile([1.0, np.nan, 3.0], 0.5).numpy().tolist()
+        2.0
+    """
     return _quantile(x, q, axis, method, keepdims, skip_nan=True)
 
 
@@ -104,7 +132,27 @@ def _share(percent: Any) -> Any:
 def percentile(
     x: Any, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False
 ) -> tf.Tensor:
-    """The quantiles for shares in percent; the arguments are those of `quantile`."""
+    """Returns percentiles over axes: `quantile(x, q / 100)`.
+
+    Args:
+        x: a real tensor of any shape; integers and bools are cast to the default float dtype.
+        q: a share in percent, in [0, 100], or a vector of shares.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        method: how to choose between the two neighbouring elements: `"linear"` (interpolate),
+            `"lower"`, `"higher"`, `"nearest"` or `"midpoint"`. Default: `"linear"`.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor of the float dtype of `x`, without the axes `axis`; for a vector `q` with a new
+        first axis of its size. NaN where an element is NaN.
+
+    Raises:
+        ValueError: for another method.
+
+    Example:
+        >>> ops.percentile([1.0, 2.0, 3.0, 5.0], [50, 100]).numpy().tolist()
+        [2.5, 5.0]
+    """
     return _quantile(x, _share(q), axis, method, keepdims, skip_nan=False)
 
 
@@ -112,17 +160,66 @@ def percentile(
 def nanpercentile(
     x: Any, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False
 ) -> tf.Tensor:
-    """The percentiles of the elements that are not NaN; the arguments are those of `quantile`."""
+    """Returns percentiles over axes of the elements that are not NaN; see `percentile`.
+
+    Args:
+        x: a real tensor of any shape; integers and bools are cast to the default float dtype.
+        q: a share in percent, in [0, 100], or a vector of shares.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        method: how to choose between the two neighbouring elements: `"linear"` (interpolate),
+            `"lower"`, `"higher"`, `"nearest"` or `"midpoint"`. Default: `"linear"`.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor of the float dtype of `x`, without the axes `axis`; for a vector `q` with a new
+        first axis of its size. NaN where all elements are NaN.
+
+    Raises:
+        ValueError: for another method.
+
+    Example:
+        >>> ops.nanpercentile([1.0, np.nan, 3.0], 50).numpy().tolist()
+        2.0
+    """
     return _quantile(x, _share(q), axis, method, keepdims, skip_nan=True)
 
 
 @symbolic_op
 def median(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The value in the middle over `axis` (all axes unless given)."""
+    """Returns the median over axes: the middle element, or the mean of the two in the middle.
+
+    Args:
+        x: a real tensor of any shape; integers and bools are cast to the default float dtype.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the float dtype of `x`; NaN where an element is NaN.
+
+    Example:
+        >>> ops.median([1, 2, 3, 10]).numpy().tolist()
+        2.5
+        >>> ops.median([[1, 2, 9], [3, 4, 5]], axis=1).numpy().tolist()
+        [2.0, 4.0]
+    """
     return _quantile(x, 0.5, axis, "linear", keepdims, skip_nan=False)
 
 
 @symbolic_op
 def nanmedian(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """The value in the middle of the elements that are not NaN."""
+    """Returns the median over axes of the elements that are not NaN; see `median`.
+
+    Args:
+        x: a real tensor of any shape; integers and bools are cast to the default float dtype.
+        axis: axis or axes to reduce, a number or a tuple; `None` for all.
+        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+
+    Returns:
+        A tensor without the axes `axis`, of the float dtype of `x`; NaN where all elements are
+        NaN.
+
+    Example:
+        >>> ops.nanmedian([1.0, np.nan, 4.0]).numpy().tolist()
+        2.5
+    """
     return _quantile(x, 0.5, axis, "linear", keepdims, skip_nan=True)

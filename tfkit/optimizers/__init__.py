@@ -48,17 +48,41 @@ register_builtins("optimizers", _CLASSES, aliases=_BY_LOWER_NAME)
 
 
 def serialize(optimizer: Optimizer) -> dict[str, Any]:
-    """Returns the configuration of an optimizer, as data."""
+    """Returns the configuration of an optimizer, without its slots.
+
+    Args:
+        optimizer: an optimizer.
+
+    Returns:
+        A dict of plain data that `deserialize` takes.
+
+    Example:
+        >>> serialize(SGD(momentum=0.5))["config"]["momentum"]
+        0.5
+    """
     return serialize_keras_object(optimizer)
 
 
 @shortened
 def deserialize(config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Optimizer:
-    """Returns the optimizer that a configuration describes; case does not matter in names of tfkit's own.
+    """Returns the optimizer that a configuration describes: the inverse of `serialize`.
+
+    Case does not matter in the names of tfkit's own optimizers.
 
     Args:
-        config: what `serialize` gave.
-        custom_objects: further names that the configuration may use.
+        config: a dict as `serialize` returns it.
+        custom_objects: classes and functions by name that the configuration may name besides
+            tfkit's own and registered ones.
+
+    Returns:
+        An optimizer at its first step.
+
+    Raises:
+        ValueError: for a name that is not known or registered.
+
+    Example:
+        >>> deserialize(serialize(SGD(momentum=0.5))).momentum
+        0.5
     """
     class_name = config.get("class_name")
     if isinstance(class_name, str) and class_name.lower() in _BY_LOWER_NAME:

@@ -19,7 +19,22 @@ from tfkit.training.arrays import as_tensor
 
 @shortened
 def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
-    """`(x, y, sample_weight)` from what a step is given: a tensor, or a tuple of one to three."""
+    """Returns inputs, targets and sample weights of a batch as it is given to a step.
+
+    Args:
+        data: inputs alone, or a tuple or list of one to three: `(x,)`, `(x, y)` or
+            `(x, y, sample_weight)`.
+
+    Returns:
+        A tuple `(x, y, sample_weight)`, with `None` for what is missing.
+
+    Raises:
+        ValueError: for a tuple of another length.
+
+    Example:
+        >>> unpack_x_y_sample_weight((1, 2))
+        (1, 2, None)
+    """
     if isinstance(data, list):
         data = tuple(data)
     if not isinstance(data, tuple):
@@ -33,7 +48,23 @@ def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
 
 
 def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
-    """The inverse of `unpack_x_y_sample_weight`, without what is `None` at the end."""
+    """Returns a batch of inputs, targets and sample weights as a step takes it.
+
+    It is the inverse of `unpack_x_y_sample_weight`.
+
+    Args:
+        x: inputs, a tensor or a nest of tensors.
+        y: targets, or `None`.
+        sample_weight: weights of the samples, or `None`.
+
+    Returns:
+        A tuple without what is `None` at the end; a single `x` that is no list or tuple stands
+        alone.
+
+    Example:
+        >>> pack_x_y_sample_weight(1, 2), pack_x_y_sample_weight(1)
+        ((1, 2), 1)
+    """
     if y is None:
         return (x,) if isinstance(x, (list, tuple)) else x
     return (x, y) if sample_weight is None else (x, y, sample_weight)

@@ -46,30 +46,28 @@ def print_message(message: str, line_break: bool = True) -> None:
 
 
 class Progbar:
-    """Shows how far a loop has come, how long it takes, and the values that it reports.
+    """A line that shows how far a loop has come, how long it takes, and the values that it reports.
 
-    In a terminal or a notebook the line is redrawn in place. In a log file or a pipe only the final
-    line is written, without control characters.
+    In a terminal or a notebook the line is redrawn in place. In a log file or a pipe only the
+    final line is written, without control characters.
 
     Args:
         target: number of steps to come; `None` where it is not known.
-        width: characters of the bar.
-        verbose: `0` writes nothing, `1` the bar, `2` only a line at the end.
-        interval: shortest time between two redraws, in seconds.
+        width: characters of the bar. Default: `20`.
+        verbose: `0` writes nothing, `1` the bar, `2` only a line at the end. Default: `1`.
+        interval: shortest time between two redraws, in seconds. Default: `0.05`.
         stateful_metrics: names of values to show as they are; of the others the mean is shown.
-        stateless_metrics: the other way round: names of values to show the mean of. At most one of
-            the two may be given.
-        unit_name: what a step is called.
+        stateless_metrics: the other way round: names of values to show the mean of. At most one
+            of the two may be given.
+        unit_name: name of a step. Default: `"step"`.
 
     Raises:
         ValueError: where both `stateful_metrics` and `stateless_metrics` are given.
 
     Example:
-        ```python
-        bar = Progbar(target=100)
-        for step in range(100):
-            bar.update(step + 1, [("loss", train(step))])
-        ```
+        >>> bar = Progbar(target=2, verbose=0)
+        >>> for step in range(2):
+        ...     bar.update(step + 1, [("loss", 0.5)])
     """
 
     def __init__(

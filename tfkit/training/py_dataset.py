@@ -18,14 +18,15 @@ _dataset_of_worker: Any = None
 class PyDataset:
     """A data set of batches that can be asked for by index; subclass it.
 
-    A subclass defines `__getitem__(index)`, which returns a batch `(x, y)` or `(x, y, sample_weight)`, and
-    `__len__`, the number of batches. Batches are made ahead of time while the model trains.
+    A subclass defines `__getitem__(index)`, which returns a batch `(x, y)` or
+    `(x, y, sample_weight)`, and `__len__`, the number of batches. Batches are made ahead of time
+    while the model trains.
 
     Args:
-        workers: how many threads or processes make batches.
-        use_multiprocessing: whether these are processes, for code that holds Python's lock. The data set
-            is copied into each; none of them should use TensorFlow.
-        max_queue_size: most batches that are made ahead.
+        workers: number of threads or processes that make batches. Default: `1`.
+        use_multiprocessing: whether these are processes, for code that holds Python's lock. The
+            data set is copied into each; none of them should use TensorFlow. Default: `False`.
+        max_queue_size: greatest number of batches that are made ahead. Default: `10`.
 
     Example:
         >>> class Squares(PyDataset):

@@ -37,14 +37,23 @@ def array_to_img(
     """Returns a Pillow image of an array.
 
     Args:
-        x: one image, with 1, 3 or 4 channels (grey, RGB, RGBA).
-        data_format: `"channels_last"` or `"channels_first"`; the default layout unless given.
-        scale: whether to stretch the values so that the least is 0 and the largest 255.
-        dtype: dtype to compute in; the default float type unless given.
+        x: one image, an array of three axes with 1, 3 or 4 channels (grey, RGB, RGBA).
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+        scale: whether to stretch the values so that the least is 0 and the largest 255. If not,
+            they should lie in this range. Default: `True`.
+        dtype: dtype to compute in; `None` for the default float dtype.
+
+    Returns:
+        An image of Pillow (`PIL.Image.Image`).
 
     Raises:
         ImportError: without Pillow.
         ValueError: for another number of axes or channels.
+
+    Example:
+        >>> array_to_img(np.zeros((2, 4, 3))).size
+        (4, 2)
     """
     image = _pillow()
     x = np.asarray(x, settings.floatx() if dtype is None else dtype)
@@ -69,11 +78,19 @@ def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) ->
 
     Args:
         img: the image.
-        data_format: `"channels_last"` or `"channels_first"`; the default layout unless given.
-        dtype: dtype of the result; the default float type unless given.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+        dtype: dtype of the result; `None` for the default float dtype.
+
+    Returns:
+        An array of shape `(height, width, channels)`, or with channels first.
 
     Raises:
         ValueError: for an image that has neither two nor three axes.
+
+    Example:
+        >>> img_to_array(array_to_img(np.ones((2, 4, 3)))).shape
+        (2, 4, 3)
     """
     x = np.asarray(img, settings.floatx() if dtype is None else dtype)
     if x.ndim not in (2, 3):
@@ -96,14 +113,26 @@ def save_img(
 
     Args:
         path: a path, or a file that is open for writing.
-        x: one image, as in `array_to_img`.
-        data_format: as in `array_to_img`.
-        file_format: format of the file, such as `"png"`; told from the path unless given.
-        scale: as in `array_to_img`.
+        x: one image, an array of three axes with 1, 3 or 4 channels (grey, RGB, RGBA).
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+        file_format: format of the file, such as `"png"`; `None` to take it from the path.
+        scale: whether to stretch the values so that the least is 0 and the largest 255.
+            Default: `True`.
         **kwargs: options of the format, for Pillow's `Image.save`.
+
+    Warns:
+        UserWarning: for an image of 4 channels in a JPEG file, which has no transparency.
 
     Raises:
         ImportError: without Pillow.
+        ValueError: for another number of axes or channels.
+
+    Example:
+        >>> file = io.BytesIO()
+        >>> save_img(file, np.zeros((2, 4, 3)), file_format="png")
+        >>> load_img(file).size
+        (4, 2)
     """
     if file_format is None and isinstance(path, (str, os.PathLike)):
         file_format = Path(path).suffix[1:].lower()
@@ -124,21 +153,30 @@ def load_img(
     interpolation: str = "nearest",
     keep_aspect_ratio: bool = False,
 ) -> Any:
-    """Reads an image file as a Pillow image.
+    """Returns the image of a file as a Pillow image.
 
     Args:
         path: a path, or the file's content as `io.BytesIO`.
-        color_mode: `"grayscale"`, `"rgb"` or `"rgba"`.
-        target_size: `(height, width)` in pixels; that of the file unless given.
-        interpolation: how to resize: `"nearest"`, `"bilinear"`, `"bicubic"`, `"hamming"`, `"box"` or
-            `"lanczos"`.
-        keep_aspect_ratio: whether to resize only the largest part in the centre that has the form of
-            `target_size`, instead of distorting the image.
+        color_mode: `"grayscale"`, `"rgb"` or `"rgba"`. Default: `"rgb"`.
+        target_size: `(height, width)` in pixels; `None` for that of the file.
+        interpolation: how to resize: `"nearest"`, `"bilinear"`, `"bicubic"`, `"hamming"`, `"box"`
+            or `"lanczos"`. Default: `"nearest"`.
+        keep_aspect_ratio: whether to resize only the largest part in the centre that has the form
+            of `target_size`, and not distort the image. Default: `False`.
+
+    Returns:
+        An image of Pillow (`PIL.Image.Image`), which `img_to_array` makes an array.
 
     Raises:
         ImportError: without Pillow.
         TypeError: for a `path` of another type.
         ValueError: for a colour mode or an interpolation that is not one of the above.
+
+    Example:
+        >>> file = io.BytesIO()
+        >>> save_img(file, np.zeros((2, 4, 3)), file_format="png")
+        >>> load_img(file, color_mode="grayscale", target_size=(8, 8)).size
+        (8, 8)
     """
     image = _pillow()
     if color_mode not in _MODES:

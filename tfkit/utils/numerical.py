@@ -13,16 +13,19 @@ from tfkit.tracebacks import shortened
 
 @shortened
 def to_categorical(x: Any, num_classes: int | None = None) -> Any:
-    """Class indices as one-hot vectors.
+    """Returns class numbers as vectors with a one at the place of the class and zeros elsewhere.
 
     Args:
-        x: integers from 0 to `num_classes - 1`.
-        num_classes: number of classes; the largest index and one unless given. Of a tensor it must be
-            given.
+        x: integers from 0 to `num_classes - 1`, of any shape.
+        num_classes: number of classes; `None` for the largest number and one, which is possible
+            for arrays only.
 
     Returns:
-        An array (of a tensor, a tensor) of the shape of `x`, without a last axis of size 1, and one
-        axis of `num_classes` more.
+        A float64 array (for a tensor a float32 tensor) of the shape of `x`, without a last axis
+        of size 1, and with a new last axis of size `num_classes`.
+
+    Raises:
+        ValueError: for a tensor without `num_classes`.
 
     Example:
         >>> to_categorical([0, 2], 3).tolist()
@@ -42,12 +45,16 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
 
 @shortened
 def normalize(x: Any, axis: int = -1, order: int = 2) -> Any:
-    """Returns `x` divided by its norm along `axis`; zeros stay zeros.
+    """Returns vectors divided by their norms; zeros stay zeros.
 
     Args:
-        x: an array, of at least two axes; anything else is taken as a tensor, and a tensor is returned.
-        axis: the axis along which the norm is taken.
-        order: order of the norm, `2` for the Euclidean one.
+        x: an array with at least two axes; anything else is taken as a tensor, and a tensor is
+            returned.
+        axis: axis of the vectors. Default: `-1`.
+        order: order of the norm: 2 for the Euclidean one. Default: `2`.
+
+    Returns:
+        An array (or a tensor) of the shape of `x`.
 
     Example:
         >>> normalize(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()

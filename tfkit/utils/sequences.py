@@ -18,26 +18,30 @@ def pad_sequences(
     truncating: str = "pre",
     value: Any = 0.0,
 ) -> np.ndarray:
-    """Makes sequences equally long, by padding the shorter and cutting the longer ones.
+    """Returns sequences of different lengths as one array: shorter ones padded, longer ones cut.
 
     Args:
         sequences: a list of sequences; their items may be arrays of one shape.
-        maxlen: length of the result; that of the longest sequence unless given.
-        dtype: dtype of the result; `object` for strings.
-        padding: `"pre"` or `"post"`: where the padding goes.
-        truncating: `"pre"` or `"post"`: where items are cut off.
-        value: what to pad with.
+        maxlen: length of the result; `None` for that of the longest sequence.
+        dtype: dtype of the result; `object` for strings. Default: `"int32"`.
+        padding: `"pre"` (before the items) or `"post"` (after them): the place of the padding.
+            Default: `"pre"`.
+        truncating: `"pre"` (at the start) or `"post"` (at the end): the side at which items are
+            cut off. Default: `"pre"`.
+        value: what to pad with. Default: `0.0`.
 
     Returns:
         An array of shape `(len(sequences), maxlen, ...)`.
 
     Raises:
-        ValueError: when `sequences` holds something that is no sequence, items differ in shape, or an
-            option is not one of the above.
+        ValueError: when `sequences` holds something that is no sequence, items differ in shape,
+            or an option is not one of the above.
 
     Example:
         >>> pad_sequences([[1], [2, 3, 4]], maxlen=2).tolist()
         [[0, 1], [3, 4]]
+        >>> pad_sequences([[1], [2, 3, 4]], padding="post").tolist()
+        [[1, 0, 0], [2, 3, 4]]
     """
     for name, side in (("padding", padding), ("truncating", truncating)):
         if side not in ("pre", "post"):

@@ -13,13 +13,17 @@ from tfkit.random import reset_global_seed_generator
 def clear_session(free_memory: bool = True) -> None:
     """Forgets default names, the global seed generator, the global dtype policy and log switches.
 
-    Models need no such call to be freed: they go, with their compiled programs, after their last use.
+    Models need no such call to be freed: they go, with their compiled programs, after their last
+    use.
 
     Args:
-        free_memory: whether to collect garbage at once, which takes a moment.
+        free_memory: whether to collect garbage at once, which takes a moment. Default: `True`.
 
     Example:
+        >>> first = tfkit.layers.Dense(1)
         >>> clear_session()
+        >>> tfkit.layers.Dense(1).name
+        'dense'
     """
     reset_names()
     reset_global_seed_generator()

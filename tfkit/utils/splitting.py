@@ -20,18 +20,23 @@ def split_dataset(
     seed: int | None = None,
     preferred_backend: str | None = None,
 ) -> tuple[tf.data.Dataset, tf.data.Dataset]:
-    """Splits data into two parts, such as one to train on and one to validate on.
+    """Returns data in two parts, such as one to train on and one to validate on.
 
     Args:
-        dataset: a NumPy array, a list or tuple of arrays of one length, or a `tf.data.Dataset`, which
-            is read into memory and, if its last step is `batch`, unbatched before and batched after.
-        left_size: samples in the first part: a whole number, or a fraction between 0 and 1. What the
-            second part leaves unless given.
-        right_size: samples in the second part, from the end of the data, likewise.
-        shuffle: whether to shuffle the samples first.
-        seed: seed of the shuffle. Python's `random` goes on from this seed, as it does in Keras, so
-            that what is drawn later is equal too.
+        dataset: a NumPy array, a list or tuple of arrays of one length, or a `tf.data.Dataset`,
+            which is read into memory and, if its last step is `batch`, unbatched before and
+            batched after.
+        left_size: samples in the first part: a whole number, or a fraction between 0 and 1;
+            `None` for what the second part leaves.
+        right_size: samples in the second part, from the end of the data: a whole number, or a
+            fraction between 0 and 1; `None` for what the first part leaves.
+        shuffle: whether to shuffle the samples first. Default: `False`.
+        seed: seed of the shuffle. Python's `random` goes on from this seed, as it does in Keras,
+            so that what is drawn later is equal too.
         preferred_backend: `"tensorflow"`, or `None` for the same.
+
+    Returns:
+        A pair of `tf.data.Dataset`.
 
     Raises:
         TypeError: for data or sizes of another type.
