@@ -20,7 +20,7 @@ from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 from tests.serving.conftest import X, export, serving, small
 from tfkit import cli
-from tfkit.serving import batching, grpc_service, packages, rest_json
+from tfkit.serving import batching, grpc_service, packages
 from tfkit.serving.errors import RequestError
 from tfkit.serving.servable import Servable
 from tfkit.serving.server import Options

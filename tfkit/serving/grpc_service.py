@@ -19,9 +19,9 @@ from tfkit.serving.messages import (
     regression_result,
     tensor_of,
 )
-from tfkit.serving.offload import num_bytes
-from tfkit.serving.servable import DEFAULT, Servable
-from tfkit.serving.service import Service
+from tfkit.serving.offload import Arrays, num_bytes
+from tfkit.serving.servable import Servable
+from tfkit.serving.service import Answer, Read, Service
 
 _log = logging.getLogger("tfkit.serving")
 Method = Callable[[Any, Any], Awaitable[Any]]
@@ -57,41 +57,62 @@ class _Servicer:
         self.MultiInference = self.HandleReloadConfigRequest = _with_status(_unimplemented)
 
     async def Predict(self, request: Any, context: Any) -> Any:
-        servable, outputs = await self._service.predict(
-            *_asked(request.model_spec),
-            lambda _: arrays_of(request.inputs, self._max_body),
-            request.ByteSize(),
-        )
+        async def read(servable: Servable) -> tuple[str, Arrays]:
+            inputs = await self._service.worker.run(
+                request.ByteSize(), lambda: arrays_of(request.inputs, self._max_body)
+            )
+            return request.model_spec.signature_name, inputs
+
+        answer = await self._service.predict(*_asked(request.model_spec), read)
+        outputs = answer.outputs
         names = list(request.output_filter) or list(outputs)
         if unknown := set(names) - outputs.keys():
             raise invalid(
                 f"output_filter: expected outputs of the signature, {sorted(outputs)}. Received: "
                 f"{sorted(unknown)}"
             )
-        response = packages.predict_pb2.PredictResponse()
-        _answered_by(response.model_spec, servable, request)
 
-        def write() -> None:
+        def write() -> Any:
+            response = packages.predict_pb2.PredictResponse()
             for name in names:
                 response.outputs[name].CopyFrom(tensor_of(outputs[name]))
+            return response
 
-        await self._service.worker.run(num_bytes(outputs), write)
-        return response
+        return await self._response(answer, write)
 
     async def Classify(self, request: Any, context: Any) -> Any:
-        examples = examples_of(request.input)
-        servable, rows = await self._service.classify(*_asked(request.model_spec), examples)
-        response = packages.classification_pb2.ClassificationResponse(
-            result=classification_result(rows)
-        )
-        _answered_by(response.model_spec, servable, request)
-        return response
+        answer = await self._service.classify(*_asked(request.model_spec), self._examples(request))
+
+        def write() -> Any:
+            result = classification_result(**answer.outputs)
+            return packages.classification_pb2.ClassificationResponse(result=result)
+
+        return await self._response(answer, write)
 
     async def Regress(self, request: Any, context: Any) -> Any:
-        examples = examples_of(request.input)
-        servable, values = await self._service.regress(*_asked(request.model_spec), examples)
-        response = packages.regression_pb2.RegressionResponse(result=regression_result(values))
-        _answered_by(response.model_spec, servable, request)
+        answer = await self._service.regress(*_asked(request.model_spec), self._examples(request))
+
+        def write() -> Any:
+            result = regression_result(**answer.outputs)
+            return packages.regression_pb2.RegressionResponse(result=result)
+
+        return await self._response(answer, write)
+
+    def _examples(self, request: Any) -> Read:
+        async def read(servable: Servable) -> tuple[str, Arrays]:
+            inputs = await self._service.worker.run(
+                request.ByteSize(), lambda: examples_of(request.input)
+            )
+            return request.model_spec.signature_name, {"inputs": inputs}
+
+        return read
+
+    async def _response(self, answer: Answer, write: Callable[[], Any]) -> Any:
+        """What `write` makes of the outputs, with who answered."""
+        response = await self._service.worker.run(num_bytes(answer.outputs), write)
+        spec = response.model_spec
+        spec.name, spec.version.value = answer.servable.name, answer.servable.version
+        spec.signature_name = answer.signature_name
         return response
 
     async def GetModelMetadata(self, request: Any, context: Any) -> Any:
@@ -99,10 +120,10 @@ class _Servicer:
             raise invalid(
                 f"Expected metadata_field: ['{SIGNATURE_DEF}']. Received: {list(request.metadata_field)}"
             )
-        return self._service.metadata(*_asked(request.model_spec)[:2])
+        return self._service.metadata(*_asked(request.model_spec))
 
     async def GetModelStatus(self, request: Any, context: Any) -> Any:
-        return self._service.status(*_asked(request.model_spec)[:2])
+        return self._service.status(*_asked(request.model_spec))
 
 
 async def _unimplemented(request: Any, context: Any) -> Any:
@@ -110,19 +131,11 @@ async def _unimplemented(request: Any, context: Any) -> Any:
     raise RequestError(Code.UNIMPLEMENTED, message)
 
 
-def _asked(spec: Any) -> tuple[str, int | None, str]:
-    """Name, version and signature in a `ModelSpec`."""
+def _asked(spec: Any) -> tuple[str, int | None]:
+    """Name and version in a `ModelSpec`."""
     if spec.HasField("version_label"):
         raise invalid("tfkit serve has no version labels: name the version by its number.")
-    version = spec.version.value if spec.HasField("version") else None
-    return spec.name, version, spec.signature_name
-
-
-def _answered_by(spec: Any, servable: Servable, request: Any) -> None:
-    """Says in the `ModelSpec` of a response who answered."""
-    spec.name = servable.name
-    spec.version.value = servable.version
-    spec.signature_name = request.model_spec.signature_name or DEFAULT
+    return spec.name, spec.version.value if spec.HasField("version") else None
 
 
 def _with_status(method: Method) -> Method:

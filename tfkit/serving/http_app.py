@@ -11,11 +11,14 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tfkit.serving import packages, rest_json
+from tfkit.serving import packages
+from tfkit.serving.bodies.jobs import body_of
+from tfkit.serving.bodies.rest_json import check_dtype
 from tfkit.serving.errors import HTTP_STATUS, RequestError, invalid
 from tfkit.serving.messages import SIGNATURE_DEF
-from tfkit.serving.offload import num_bytes
-from tfkit.serving.service import Service
+from tfkit.serving.offload import Arrays, num_bytes
+from tfkit.serving.servable import Servable
+from tfkit.serving.service import Read, Service
 
 _log = logging.getLogger("tfkit.serving")
 _MODEL = r"/v1/models/(?P<name>[^/:]+)(?:/versions/(?P<version>\d+))?"
@@ -47,43 +50,45 @@ class _Handler:
         if request.method == "POST" and (found := _METHOD.fullmatch(request.path)):
             answer = getattr(self, found["method"])
             body = await request.read()
-            parsed = await self._service.worker.run(len(body), lambda: rest_json.parse(body))
-            return await answer(found["name"], _version(found["version"]), parsed, len(body))
+            return await answer(found["name"], _version(found["version"]), body)
         if request.method == "GET" and (found := _QUESTION.fullmatch(request.path)):
             answer = self.metadata if found["metadata"] else self.status
             return _json(answer(found["name"], _version(found["version"])))
         raise invalid(f"Malformed request: {request.method} {request.path}")
 
-    async def predict(self, name: str, version: int | None, body: Json, size: int) -> Any:
+    async def predict(self, name: str, version: int | None, body: bytes) -> Any:
         in_rows = False
 
-        def read(signature: Any) -> rest_json.Arrays:
+        async def read(servable: Servable) -> tuple[str, Arrays]:
             nonlocal in_rows
-            inputs, in_rows = rest_json.predict_inputs(body, signature.inputs)
-            return inputs
+            (signature_name, in_rows), inputs = await self._service.worker.json(
+                len(body), "predict_inputs", servable.dtypes, body_of(body)
+            )
+            return signature_name, inputs
 
-        signature_name = rest_json.signature_name(body)
-        _, outputs = await self._service.predict(name, version, signature_name, read, size)
-        return await self._response(
-            num_bytes(outputs),
-            lambda: rest_json.predict_answer(outputs, in_rows),
-        )
+        answer = await self._service.predict(name, version, read)
+        for each, array in answer.outputs.items():
+            if array.dtype != object:
+                check_dtype(f"Output {each!r}", array.dtype.name)
+        return await self._response("predict_answer", in_rows, answer.outputs)
 
-    async def classify(self, name: str, version: int | None, body: Json, size: int) -> Any:
-        examples = await self._service.worker.run(size, lambda: rest_json.examples(body))
-        signature_name = rest_json.signature_name(body)
-        _, result = await self._service.classify(name, version, signature_name, examples)
-        return await self._response(size, lambda: rest_json.classification(result))
+    async def classify(self, name: str, version: int | None, body: bytes) -> Any:
+        answer = await self._service.classify(name, version, self._examples(body))
+        return await self._response("classification", None, answer.outputs)
 
-    async def regress(self, name: str, version: int | None, body: Json, size: int) -> Any:
-        examples = await self._service.worker.run(size, lambda: rest_json.examples(body))
-        signature_name = rest_json.signature_name(body)
-        _, values = await self._service.regress(name, version, signature_name, examples)
-        return await self._response(size, lambda: rest_json.regression(values))
+    async def regress(self, name: str, version: int | None, body: bytes) -> Any:
+        answer = await self._service.regress(name, version, self._examples(body))
+        return await self._response("regression", None, answer.outputs)
 
-    async def _response(self, size: int, answer: Callable[[], Json]) -> Any:
-        """The response with an answer that is made of so many bytes."""
-        return await self._service.worker.run(size, lambda: _json(answer()))
+    def _examples(self, body: bytes) -> Read:
+        async def read(servable: Servable) -> tuple[str, Arrays]:
+            return await self._service.worker.json(len(body), "examples", None, body_of(body))
+
+        return read
+
+    async def _response(self, job: str, value: Any, outputs: Arrays) -> Any:
+        _, text = await self._service.worker.json(num_bytes(outputs), job, value, outputs)
+        return _json_response(text["body"].tobytes())
 
     def metadata(self, name: str, version: int | None) -> Any:
         response = self._service.metadata(name, version)
@@ -111,8 +116,13 @@ def _plain(message: Any) -> Any:
 
 
 def _json(answer: Any, status: int = 200) -> Any:
-    text = json.dumps(answer, separators=(", ", ": "))
-    return packages.web.Response(text=text + "\n", status=status, content_type="application/json")
+    return _json_response((json.dumps(answer, separators=(", ", ": ")) + "\n").encode(), status)
+
+
+def _json_response(body: bytes, status: int = 200) -> Any:
+    return packages.web.Response(
+        body=body, status=status, content_type="application/json", charset="utf-8"
+    )
 
 
 async def _with_errors_as_json(request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:

@@ -52,7 +52,7 @@ def arrays_of(inputs: Any, max_bytes: int) -> dict[str, np.ndarray]:
     return {name: array_of(name, tensor, max_bytes) for name, tensor in inputs.items()}
 
 
-def examples_of(request_input: Any) -> list[bytes]:
+def examples_of(request_input: Any) -> np.ndarray:
     """The serialized `tf.Example`s in an `Input`, each with the shared context.
 
     Raises:
@@ -63,7 +63,9 @@ def examples_of(request_input: Any) -> list[bytes]:
     rows = request_input.example_list.examples or with_context.examples
     if not rows:
         raise invalid("Expected one example or more as `input`. Received: none")
-    return [context + row.SerializeToString() for row in rows]
+    inputs = np.empty(len(rows), object)
+    inputs[:] = [context + row.SerializeToString() for row in rows]
+    return inputs
 
 
 def tensor_of(array: np.ndarray) -> Any:
@@ -72,20 +74,20 @@ def tensor_of(array: np.ndarray) -> Any:
     return tf.make_tensor_proto(array, dtype=dtype, shape=array.shape)
 
 
-def classification_result(rows: Iterable[Iterable[tuple[str, float]]]) -> Any:
-    """A `ClassificationResult` with pairs of label and score for each example."""
+def classification_result(labels: np.ndarray, scores: np.ndarray) -> Any:
+    """A `ClassificationResult` with the labels and scores of each example."""
     result = packages.classification_pb2.ClassificationResult()
-    for row in rows:
+    for row in zip(labels.tolist(), scores.tolist(), strict=True):
         classes = result.classifications.add().classes
-        for label, score in row:
-            classes.add(label=label, score=score)
+        for label, score in zip(*row, strict=True):
+            classes.add(label=label.decode(errors="replace"), score=score)
     return result
 
 
 def regression_result(values: np.ndarray) -> Any:
     """A `RegressionResult` with a number for each example."""
     result = packages.regression_pb2.RegressionResult()
-    for value in values:
+    for value in values.tolist():
         result.regressions.add(value=value)
     return result
 

@@ -31,6 +31,10 @@ class Servable:
         version: its number.
         trusted: whether it may have operations on files, other machines, processes or Python.
 
+    Attributes:
+        signature_defs: the signatures as the file has them.
+        dtypes: of the inputs of each signature, by name; the default one has the name "" too.
+
     Raises:
         LoadError: for a model that is refused, or is none.
         RuntimeError: where TensorFlow cannot load it.
@@ -42,6 +46,14 @@ class Servable:
         self.version = version
         self.signature_defs = dict(meta_graph_of(str(folder), trusted).signature_def)
         self._model = SavedModel(folder)
+        signatures = self._model.signatures
+        self._rows = {key for key, signature in signatures.items() if _has_rows(signature)}
+        self.dtypes = {
+            key: {each: spec.dtype for each, spec in signature.inputs.items()}
+            for key, signature in signatures.items()
+        }
+        if DEFAULT in self.dtypes:
+            self.dtypes[""] = self.dtypes[DEFAULT]
         self._users = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -72,6 +84,10 @@ class Servable:
                 f'Signature "{name}" has the method name {found}. Expected: {method_name}'
             )
         return self._model.signatures[name]
+
+    def has_rows(self, name: str) -> bool:
+        """Whether each row of a signature's outputs is that of the same row of its inputs, it seems."""
+        return name in self._rows
 
     def run(self, signature: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs of a signature by name. Several threads may call it at once.
@@ -126,7 +142,13 @@ class Servable:
                 self.run(request.model_spec.signature_name or DEFAULT, _inputs(request))
 
 
+def _has_rows(signature: Signature) -> bool:
+    """Whether the first dimension of all inputs and outputs is free."""
+    specs = [*signature.inputs.values(), *signature.outputs.values()]
+    return bool(signature.inputs) and all(spec.shape and spec.shape[0] is None for spec in specs)
+
+
 def _inputs(request: Any) -> dict[str, np.ndarray]:
     if hasattr(request, "inputs"):
         return arrays_of(request.inputs, _LARGEST_MESSAGE)
-    return {"inputs": np.array(examples_of(request.input), object)}
+    return {"inputs": examples_of(request.input)}

@@ -86,8 +86,9 @@ async def running(options: Options) -> AsyncIterator[Running]:
         await store.refresh()
         batcher = Batcher(options.batching_window, options.max_batch, options.threads)
         stack.push_async_callback(batcher.close)
-        worker = Worker()
+        worker = Worker(options.max_body)
         stack.push_async_callback(worker.close)
+        worker.start()
         service = Service(store, batcher, worker)
 
         runner = web.AppRunner(http_app(service, options.max_body), access_log=None)

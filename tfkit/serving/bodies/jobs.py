@@ -1,0 +1,84 @@
+"""What is done with bodies: values and arrays in, values and arrays out, in this process or in another."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from . import rest_json
+from .rest_json import Arrays
+
+MAX_STRINGS = 1 << 20  # in a request; freeing more of them holds Python's lock for too long
+
+
+def predict_inputs(value: dict[str, dict[str, str]], arrays: Arrays) -> tuple[Any, Arrays]:
+    """The name of the signature that a predict request asks, whether it has rows, and the inputs.
+
+    Args:
+        value: dtypes of the inputs by name, for each signature.
+        arrays: the bytes of the `body`.
+
+    Inputs are not read for a signature that is not there.
+    """
+    request = rest_json.parse(arrays["body"].tobytes())
+    name = rest_json.signature_name(request)
+    dtypes = value.get(name)
+    if dtypes is None:
+        return (name, False), {}
+    inputs, in_rows = rest_json.predict_inputs(request, dtypes)
+    _check_strings(inputs)
+    return (name, in_rows), inputs
+
+
+def examples(value: None, arrays: Arrays) -> tuple[Any, Arrays]:
+    """The name of the signature that a classify or regress request asks, and its serialized examples.
+
+    Args:
+        value: nothing.
+        arrays: the bytes of the `body`.
+    """
+    request = rest_json.parse(arrays["body"].tobytes())
+    found = rest_json.examples(request)
+    inputs = np.empty(len(found), object)
+    inputs[:] = found
+    _check_strings({"inputs": inputs})
+    return rest_json.signature_name(request), {"inputs": inputs}
+
+
+def predict_answer(value: bool, arrays: Arrays) -> tuple[Any, Arrays]:
+    """The text of the answer to a predict request; `value` says whether it is in rows."""
+    return None, _text(rest_json.predict_answer(arrays, value))
+
+
+def classification(value: None, arrays: Arrays) -> tuple[Any, Arrays]:
+    """The text of the answer to a classify request, from `labels` and `scores`."""
+    return None, _text(rest_json.classification(arrays["labels"], arrays["scores"]))
+
+
+def regression(value: None, arrays: Arrays) -> tuple[Any, Arrays]:
+    """The text of the answer to a regress request, from its `values`."""
+    return None, _text(rest_json.regression(arrays["values"]))
+
+
+JOBS = {
+    job.__name__: job
+    for job in (predict_inputs, examples, predict_answer, classification, regression)
+}
+
+
+def body_of(content: bytes) -> Arrays:
+    """The arrays of a job that reads a body."""
+    return {"body": np.frombuffer(content, np.uint8)}
+
+
+def _text(answer: Any) -> Arrays:
+    text = json.dumps(answer, separators=(", ", ": ")) + "\n"
+    return body_of(text.encode())
+
+
+def _check_strings(inputs: Arrays) -> None:
+    count = sum(array.size for array in inputs.values() if array.dtype == object)
+    if count > MAX_STRINGS:
+        raise rest_json.invalid(f"Expected {MAX_STRINGS:,} strings at most. Received: {count:,}")
