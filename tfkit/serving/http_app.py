@@ -5,18 +5,20 @@ Reference: https://www.tensorflow.org/tfx/serving/api_rest
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import numpy as np
+
 from tfkit.serving import packages
-from tfkit.serving.bodies.jobs import body_of
 from tfkit.serving.bodies.rest_json import check_dtype
 from tfkit.serving.errors import HTTP_STATUS, RequestError, invalid
 from tfkit.serving.messages import SIGNATURE_DEF
-from tfkit.serving.offload import Arrays, num_bytes
+from tfkit.serving.offload import Arrays
 from tfkit.serving.servable import Servable
 from tfkit.serving.service import Read, Service
 
@@ -24,45 +26,66 @@ _log = logging.getLogger("tfkit.serving")
 _MODEL = r"/v1/models/(?P<name>[^/:]+)(?:/versions/(?P<version>\d+))?"
 _METHOD = re.compile(_MODEL + ":(?P<method>predict|classify|regress)")
 _QUESTION = re.compile(_MODEL + "(?P<metadata>/metadata)?")
+_JSON = "application/json; charset=utf-8"
+_PART = 256 * 2**10  # bytes that are sent at once
 _LARGEST_VERSION = 2**63 - 1
 Json = dict[str, Any]
 
 
-def http_app(service: Service, max_body: int) -> Any:
+def http_app(service: Service, max_body: int, read_timeout: float) -> Any:
     """The `aiohttp` application.
 
     Args:
         service: what answers.
         max_body: bytes of the largest request that is read.
+        read_timeout: seconds until the whole body must be here, and until the whole answer must be taken.
     """
-    app = packages.web.Application(
-        client_max_size=max_body, middlewares=[packages.web.middleware(_with_errors_as_json)]
-    )
-    app.router.add_route("*", "/{path:.*}", _Handler(service).answer)
+    app = packages.web.Application(middlewares=[packages.web.middleware(_with_errors_as_json)])
+    app.router.add_route("*", "/{path:.*}", _Handler(service, max_body, read_timeout).answer)
     return app
 
 
 class _Handler:
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, max_body: int, read_timeout: float) -> None:
         self._service = service
+        self._max_body = max_body
+        self._read_timeout = read_timeout
 
     async def answer(self, request: Any) -> Any:
         if request.method == "POST" and (found := _METHOD.fullmatch(request.path)):
             answer = getattr(self, found["method"])
-            body = await request.read()
-            return await answer(found["name"], _version(found["version"]), body)
+            body = await self._body(request)
+            text = await answer(found["name"], _version(found["version"]), body)
+            return await self._response(request, text)
         if request.method == "GET" and (found := _QUESTION.fullmatch(request.path)):
             answer = self.metadata if found["metadata"] else self.status
             return _json(answer(found["name"], _version(found["version"])))
         raise invalid(f"Malformed request: {request.method} {request.path}")
 
-    async def predict(self, name: str, version: int | None, body: bytes) -> Any:
+    async def _body(self, request: Any) -> list[bytes]:
+        """The parts of a body, as they came."""
+        parts: list[bytes] = []
+        size = request.content_length or 0
+        try:
+            async with asyncio.timeout(self._read_timeout):
+                while size <= self._max_body and (part := await request.content.readany()):
+                    parts.append(part)
+                    size = max(size, sum(map(len, parts)))
+        except TimeoutError:
+            raise packages.web.HTTPRequestTimeout(
+                text=f"The request did not come within {self._read_timeout:g} seconds."
+            ) from None
+        if size > self._max_body:
+            raise packages.web.HTTPRequestEntityTooLarge(self._max_body, size)
+        return parts
+
+    async def predict(self, name: str, version: int | None, body: list[bytes]) -> np.ndarray:
         in_rows = False
 
         async def read(servable: Servable) -> tuple[str, Arrays]:
             nonlocal in_rows
-            (signature_name, in_rows), inputs = await self._service.worker.json(
-                len(body), "predict_inputs", servable.dtypes, body_of(body)
+            (signature_name, in_rows), inputs = await self._service.worker.read_json(
+                "predict_inputs", servable.dtypes, body
             )
             return signature_name, inputs
 
@@ -70,25 +93,37 @@ class _Handler:
         for each, array in answer.outputs.items():
             if array.dtype != object:
                 check_dtype(f"Output {each!r}", array.dtype.name)
-        return await self._response("predict_answer", in_rows, answer.outputs)
+        return await self._service.worker.write_json("predict_answer", in_rows, answer.outputs)
 
-    async def classify(self, name: str, version: int | None, body: bytes) -> Any:
+    async def classify(self, name: str, version: int | None, body: list[bytes]) -> np.ndarray:
         answer = await self._service.classify(name, version, self._examples(body))
-        return await self._response("classification", None, answer.outputs)
+        return await self._service.worker.write_json("classification", None, answer.outputs)
 
-    async def regress(self, name: str, version: int | None, body: bytes) -> Any:
+    async def regress(self, name: str, version: int | None, body: list[bytes]) -> np.ndarray:
         answer = await self._service.regress(name, version, self._examples(body))
-        return await self._response("regression", None, answer.outputs)
+        return await self._service.worker.write_json("regression", None, answer.outputs)
 
-    def _examples(self, body: bytes) -> Read:
+    def _examples(self, body: list[bytes]) -> Read:
         async def read(servable: Servable) -> tuple[str, Arrays]:
-            return await self._service.worker.json(len(body), "examples", None, body_of(body))
+            return await self._service.worker.read_json("examples", None, body)
 
         return read
 
-    async def _response(self, job: str, value: Any, outputs: Arrays) -> Any:
-        _, text = await self._service.worker.json(num_bytes(outputs), job, value, outputs)
-        return _json_response(text["body"].tobytes())
+    async def _response(self, request: Any, text: np.ndarray) -> Any:
+        """The response with a text in UTF-8; a large one goes out in parts, between those of others."""
+        if text.size <= _PART:
+            return _json_response(text.tobytes())
+        response = packages.web.StreamResponse(headers={"Content-Type": _JSON})
+        response.content_length = text.size
+        try:
+            async with asyncio.timeout(self._read_timeout):
+                await response.prepare(request)
+                for start in range(0, text.size, _PART):
+                    await response.write(text[start : start + _PART].tobytes())
+                await response.write_eof()
+        except TimeoutError:  # Whoever asked does not take the answer.
+            request.transport.abort()
+        return response
 
     def metadata(self, name: str, version: int | None) -> Any:
         response = self._service.metadata(name, version)
@@ -120,9 +155,7 @@ def _json(answer: Any, status: int = 200) -> Any:
 
 
 def _json_response(body: bytes, status: int = 200) -> Any:
-    return packages.web.Response(
-        body=body, status=status, content_type="application/json", charset="utf-8"
-    )
+    return packages.web.Response(body=body, status=status, headers={"Content-Type": _JSON})
 
 
 async def _with_errors_as_json(request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:

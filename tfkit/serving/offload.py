@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tfkit.serving.bodies import frames
-from tfkit.serving.bodies.jobs import JOBS
+from tfkit.serving.bodies.jobs import JOBS, body_of
 from tfkit.serving.errors import Code, RequestError
 
 LARGE = 64 * 2**10  # bytes; below, another thread or process costs more than it saves
@@ -66,20 +66,37 @@ class Worker:
             return function()
         return await asyncio.get_running_loop().run_in_executor(self._thread, function)
 
-    async def json(self, size: int, name: str, value: Any, arrays: Arrays) -> tuple[Any, Arrays]:
-        """What a job of `bodies/jobs.py` gives; the process does it if it is about many bytes.
+    async def read_json(self, name: str, value: Any, body: list[bytes]) -> tuple[Any, Arrays]:
+        """What a job of `bodies/jobs.py` reads from a body; the process does it if it is large.
 
         Args:
-            size: how many.
             name: of the job.
-            value: what it takes.
-            arrays: what it takes.
+            value: what it takes beside the body.
+            body: the parts of the body, as they came: to join large ones would hold up others.
 
         Raises:
             RequestError: for a body that does not fit, or that takes too much memory or time.
         """
-        if size <= LARGE:
-            return JOBS[name](value, arrays)
+        if sum(map(len, body)) <= LARGE:
+            return JOBS[name](value, body_of(b"".join(body)))
+        return await self._in_process(name, value, {"body": body})
+
+    async def write_json(self, name: str, value: Any, outputs: Arrays) -> np.ndarray:
+        """The bytes of an answer that a job of `bodies/jobs.py` writes; the process does it if it is large.
+
+        Args:
+            name: of the job.
+            value: what it takes beside the outputs.
+            outputs: arrays by name.
+
+        Raises:
+            RequestError: for outputs that JSON cannot hold.
+        """
+        if num_bytes(outputs) <= LARGE:
+            return JOBS[name](value, outputs)[1]["body"]
+        return (await self._in_process(name, value, outputs))[1]["body"]
+
+    async def _in_process(self, name: str, value: Any, arrays: frames.Sent) -> tuple[Any, Arrays]:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._reader.run, name, value, arrays)
 
@@ -119,7 +136,7 @@ class _Reader:
             )
         self._connection.settimeout(_TIMEOUT)
 
-    def run(self, name: str, value: Any, arrays: Arrays) -> tuple[Any, Arrays]:
+    def run(self, name: str, value: Any, arrays: frames.Sent) -> tuple[Any, Arrays]:
         """What a job gives."""
         self.start()
         try:

@@ -30,6 +30,7 @@ class Options:
         max_body: bytes of the largest request.
         batching_window: seconds that a request waits for others to be joined with; 0 joins none.
         max_batch: rows at which joined requests do not wait any longer.
+        read_timeout: seconds for the head of a request, for its body, and for the answer to be taken.
         num_versions: how many versions of each model are served, the newest.
         poll: seconds between two looks at the folder.
         threads: how many requests run at once.
@@ -43,9 +44,10 @@ class Options:
     max_body: int = 32 * 2**20
     batching_window: float = 0.0
     max_batch: int = 64
+    read_timeout: float = 60.0
     num_versions: int = 1
     poll: float = 1.0
-    threads: int = 4
+    threads: int = 2
     trusted: bool = False
 
 
@@ -91,7 +93,12 @@ async def running(options: Options) -> AsyncIterator[Running]:
         worker.start()
         service = Service(store, batcher, worker)
 
-        runner = web.AppRunner(http_app(service, options.max_body), access_log=None)
+        runner = web.AppRunner(
+            http_app(service, options.max_body, options.read_timeout),
+            access_log=None,
+            keepalive_timeout=options.read_timeout,  # for the head of a request, from the first byte on
+            lingering_time=1.0,
+        )
         await runner.setup()
         stack.push_async_callback(runner.cleanup)
         site = web.TCPSite(runner, options.host, options.port)

@@ -9,27 +9,34 @@ from __future__ import annotations
 import pickle
 import socket
 import struct
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 Arrays = dict[str, np.ndarray]
+Sent = Mapping[str, np.ndarray | list[bytes]]  # a list is one array of bytes, in parts
 _SIZE = struct.Struct("!Q")
 
 
-def send(connection: socket.socket, value: Any, arrays: Arrays) -> None:
+def send(connection: socket.socket, value: Any, arrays: Sent) -> None:
     """Sends a value and arrays by name; object arrays are of `bytes`."""
-    specs, buffers = [], []
+    specs: list[Any] = []
+    buffers: list[Any] = []
     for name, array in arrays.items():
+        if isinstance(array, list):
+            size = sum(map(len, array))
+            specs.append((name, (size,), [("|u1", size)]))
+            buffers += array
+            continue
         is_string = array.dtype == object
         parts = _strings_apart(array) if is_string else [np.ascontiguousarray(array).reshape(-1)]
         specs.append((name, array.shape, [(part.dtype.str, part.size) for part in parts]))
-        buffers += parts
+        buffers += [part.view(np.uint8).data for part in parts if part.size]
     header = pickle.dumps((value, specs))
     connection.sendall(_SIZE.pack(len(header)) + header)
     for buffer in buffers:
-        if buffer.size:
-            connection.sendall(buffer.view(np.uint8).data)
+        connection.sendall(buffer)
 
 
 def receive(connection: socket.socket) -> tuple[Any, Arrays]:

@@ -69,7 +69,7 @@ JOBS = {
 
 
 def body_of(content: bytes) -> Arrays:
-    """The arrays of a job that reads a body."""
+    """What a job takes, or gives, that is about a body."""
     return {"body": np.frombuffer(content, np.uint8)}
 
 

@@ -39,6 +39,7 @@ DTYPES = frozenset(
 )  # those of `tfkit.export.json_dtypes`, which a test compares
 _BYTES_SUFFIX = "_bytes"
 _MAX_DEPTH = 100  # of lists in lists
+_ACCEPTED: dict[str, set[type]] = {"b": {bool}, "f": {int, float}}  # by kind of dtype; others: int
 _DIGITS = {"float32": 24, "float64": 53}  # of the binary numbers that these hold
 
 
@@ -186,7 +187,7 @@ def _flat(name: str, values: list[Any], dtype: str) -> np.ndarray:
         return array
     check_dtype(f"Input {name!r}", dtype)
     target = np.dtype(dtype)
-    accepted: set[type] = {"b": {bool}, "f": {int, float}}.get(target.kind, {int})
+    accepted = _ACCEPTED.get(target.kind, {int})
     if others := set(map(type, values)) - accepted:
         other = next(value for value in values if type(value) in others)
         raise invalid(f"Input {name!r} expects values of {dtype}. Received: {_start(other)}")
