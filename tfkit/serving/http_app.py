@@ -84,7 +84,7 @@ class _Handler:
 
         async def read(servable: Servable) -> tuple[str, Arrays]:
             nonlocal in_rows
-            (signature_name, in_rows), inputs = await self._service.worker.read_json(
+            (signature_name, in_rows), inputs = await self._service.worker.read(
                 "predict_inputs", servable.dtypes, body
             )
             return signature_name, inputs
@@ -93,19 +93,19 @@ class _Handler:
         for each, array in answer.outputs.items():
             if array.dtype != object:
                 check_dtype(f"Output {each!r}", array.dtype.name)
-        return await self._service.worker.write_json("predict_answer", in_rows, answer.outputs)
+        return await self._service.worker.write("predict_answer", in_rows, answer.outputs)
 
     async def classify(self, name: str, version: int | None, body: list[bytes]) -> np.ndarray:
         answer = await self._service.classify(name, version, self._examples(body))
-        return await self._service.worker.write_json("classification", None, answer.outputs)
+        return await self._service.worker.write("classification", None, answer.outputs)
 
     async def regress(self, name: str, version: int | None, body: list[bytes]) -> np.ndarray:
         answer = await self._service.regress(name, version, self._examples(body))
-        return await self._service.worker.write_json("regression", None, answer.outputs)
+        return await self._service.worker.write("regression", None, answer.outputs)
 
     def _examples(self, body: list[bytes]) -> Read:
         async def read(servable: Servable) -> tuple[str, Arrays]:
-            return await self._service.worker.read_json("examples", None, body)
+            return await self._service.worker.read("examples", None, body)
 
         return read
 

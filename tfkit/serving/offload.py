@@ -66,8 +66,8 @@ class Worker:
             return function()
         return await asyncio.get_running_loop().run_in_executor(self._thread, function)
 
-    async def read_json(self, name: str, value: Any, body: list[bytes]) -> tuple[Any, Arrays]:
-        """What a job of `bodies/jobs.py` reads from a body; the process does it if it is large.
+    async def read(self, name: str, value: Any, body: list[bytes]) -> tuple[Any, Arrays]:
+        """What a job of `bodies/jobs.py` reads from a body; the process does it if that is large.
 
         Args:
             name: of the job.
@@ -81,7 +81,7 @@ class Worker:
             return JOBS[name](value, body_of(b"".join(body)))
         return await self._in_process(name, value, {"body": body})
 
-    async def write_json(self, name: str, value: Any, outputs: Arrays) -> np.ndarray:
+    async def write(self, name: str, value: Any, outputs: Arrays) -> np.ndarray:
         """The bytes of an answer that a job of `bodies/jobs.py` writes; the process does it if it is large.
 
         Args:

@@ -14,8 +14,8 @@ import tensorflow as tf
 from tfkit.export.c_api import SavedModel, Signature, StatusError
 from tfkit.export.warmup import FILE
 from tfkit.serving import packages
+from tfkit.serving.bodies import protos
 from tfkit.serving.errors import RequestError, invalid
-from tfkit.serving.messages import arrays_of, examples_of
 from tfkit.serving.scan import meta_graph_of
 
 DEFAULT = "serving_default"
@@ -150,5 +150,14 @@ def _has_rows(signature: Signature) -> bool:
 
 def _inputs(request: Any) -> dict[str, np.ndarray]:
     if hasattr(request, "inputs"):
-        return arrays_of(request.inputs, _LARGEST_MESSAGE)
-    return {"inputs": examples_of(request.input)}
+        (_, _, narrow), inputs = protos.predict_request(request, _LARGEST_MESSAGE)
+        return with_bfloat16(inputs, narrow)
+    return protos.examples_request(request)[1]
+
+
+def with_bfloat16(inputs: dict[str, np.ndarray], names: list[str]) -> dict[str, np.ndarray]:
+    """Inputs of a gRPC request, those that came as uint16 as bfloat16."""
+    bfloat16 = tf.bfloat16.as_numpy_dtype
+    return {
+        name: array.view(bfloat16) if name in names else array for name, array in inputs.items()
+    }

@@ -104,7 +104,7 @@ async def running(options: Options) -> AsyncIterator[Running]:
         site = web.TCPSite(runner, options.host, options.port)
         await site.start()
 
-        server = grpc_server(service, options.max_body)
+        server = grpc_server(service, options.max_body, options.read_timeout)
         grpc_port = _bind(server, options.host, options.grpc_port)
         await server.start()
         stack.push_async_callback(server.stop, 5.0)

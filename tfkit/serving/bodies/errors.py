@@ -30,6 +30,8 @@ class Code(enum.IntEnum):
     UNAUTHENTICATED = 16
 
 
+_LONGEST = 2_000  # letters in a message
+
 # TF Serving's HTTP statuses; all other codes are 500.
 HTTP_STATUS = {
     Code.CANCELLED: 499,
@@ -48,6 +50,11 @@ HTTP_STATUS = {
 }
 
 
+def shortened(text: str, length: int = 100) -> str:
+    """The text, or its start where it is longer than `length` letters."""
+    return text if len(text) <= length else f"{text[:length]}..."
+
+
 class RequestError(Exception):
     """A request that gets an error for an answer.
 
@@ -57,9 +64,10 @@ class RequestError(Exception):
     """
 
     def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
+        # Whole bodies could stand in it, and gRPC's clients do not take more than 8 KiB.
+        super().__init__(shortened(message, _LONGEST))
         self.code = Code(code)
-        self.message = message
+        self.message = shortened(message, _LONGEST)
 
 
 def invalid(message: str) -> RequestError:

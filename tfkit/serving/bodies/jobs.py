@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import rest_json
+from . import protos, rest_json
 from .rest_json import Arrays
 
 MAX_STRINGS = 1 << 20  # in a request; freeing more of them holds Python's lock for too long
@@ -47,6 +47,34 @@ def examples(value: None, arrays: Arrays) -> tuple[Any, Arrays]:
     return rest_json.signature_name(request), {"inputs": inputs}
 
 
+def predict_message(value: tuple[tuple[bytes, ...], int], arrays: Arrays) -> tuple[Any, Arrays]:
+    """What `protos.predict_request` gives, for the bytes of the message.
+
+    Args:
+        value: descriptions of the messages, and the bytes of the largest array to make.
+        arrays: the bytes of the `body`.
+    """
+    files, max_bytes = value
+    message_type = protos.message_class(files, "tensorflow.serving.PredictRequest")
+    request = protos.decoded(message_type, arrays["body"].tobytes())
+    answer, inputs = protos.predict_request(request, max_bytes)
+    _check_strings(inputs)
+    return answer, inputs
+
+
+def examples_message(value: tuple[tuple[bytes, ...], str], arrays: Arrays) -> tuple[Any, Arrays]:
+    """What `protos.examples_request` gives, for the bytes of the message.
+
+    Args:
+        value: descriptions of the messages, and the name of the type of the message.
+        arrays: the bytes of the `body`.
+    """
+    request = protos.decoded(protos.message_class(*value), arrays["body"].tobytes())
+    answer, inputs = protos.examples_request(request)
+    _check_strings(inputs)
+    return answer, inputs
+
+
 def predict_answer(value: bool, arrays: Arrays) -> tuple[Any, Arrays]:
     """The text of the answer to a predict request; `value` says whether it is in rows."""
     return None, _text(rest_json.predict_answer(arrays, value))
@@ -64,7 +92,15 @@ def regression(value: None, arrays: Arrays) -> tuple[Any, Arrays]:
 
 JOBS = {
     job.__name__: job
-    for job in (predict_inputs, examples, predict_answer, classification, regression)
+    for job in (
+        predict_inputs,
+        examples,
+        predict_message,
+        examples_message,
+        predict_answer,
+        classification,
+        regression,
+    )
 }
 
 
