@@ -258,7 +258,5 @@ def test_examples_that_are_none(body, message):
 
 def test_answers_of_classify_and_regress():
     scores = np.array([[0.5, 0.25]], "float32")
-    assert rest_json.classification(NAMES[None], scores) == {
-        "results": [[["a", 0.5], ["b", 0.25]]]
-    }
+    assert rest_json.classification(NAMES[None], scores) == {"results": [[["a", 0.5], ["b", 0.25]]]}
     assert rest_json.regression(np.array([0.1], "float32")) == {"results": [0.1]}

@@ -16,11 +16,16 @@ import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
+from tensorflow_serving.apis import (
+    classification_pb2,
+    predict_pb2,
+    prediction_service_pb2_grpc,
+)
 
 from tests.serving.conftest import X, export, serving, small
 from tfkit import cli
-from tfkit.serving import batching, grpc_service, packages
+from tfkit.serving import batching, packages
+from tfkit.serving.bodies import jobs
 from tfkit.serving.errors import RequestError
 from tfkit.serving.servable import Servable
 from tfkit.serving.server import Options
@@ -358,30 +363,21 @@ def test_other_commands_do_without_the_packages():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_large_messages_are_read_and_written_beside_the_event_loop(client, model, monkeypatch):
-    threads = []
+def test_large_messages_are_read_and_written_by_another_process(client, model, monkeypatch):
+    here = []
 
-    def noted(module, name):
-        function = getattr(module, name)
+    def noted(name, job):
+        return lambda value, arrays: here.append(name) or job(value, arrays)
 
-        def call(*args):
-            threads.append((name, threading.current_thread().name.partition("_")[0]))
-            return function(*args)
-
-        monkeypatch.setattr(module, name, call)
-
-    for name in ("parse", "predict_inputs", "predict_answer", "examples", "classification"):
-        noted(rest_json, name)
-    for name in ("arrays_of", "tensor_of"):
-        noted(grpc_service, name)
+    for name, job in jobs.JOBS.items():
+        monkeypatch.setitem(jobs.JOBS, name, noted(name, job))
     rows = np.random.default_rng(0).normal(size=(10_000, 3)).astype("float32")
-    examples = [{"x": [1.5, 2.0, 0.5], "text": "a" * 100_000}]
     stub_request = predict_pb2.PredictRequest()
     stub_request.model_spec.name = "small"
     with grpc.insecure_channel(client.grpc_address) as channel:
         stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
-        for size, where in ((5, None), (10_000, "tfkit-serving-messages")):
-            threads.clear()
+        for size, where in ((5, ["predict_inputs", "predict_answer"]), (10_000, [])):
+            here.clear()
             status, answer = client("small:predict", {"instances": rows[:size].tolist()})
             assert status == 200
             np.testing.assert_allclose(answer["predictions"], model(rows[:size]), rtol=1e-5)
@@ -389,13 +385,23 @@ def test_large_messages_are_read_and_written_beside_the_event_loop(client, model
             outputs = stub.Predict(stub_request).outputs
             (found,) = (tf.make_ndarray(value) for value in outputs.values())
             np.testing.assert_allclose(found, model(rows[:size]), rtol=1e-5)
-            assert len(threads) == 5
-            assert all((thread == where) == (where is not None) for _, thread in threads), threads
-    threads.clear()
-    body = {"signature_name": "labels", "examples": examples}
-    assert client("small:classify", body)[0] == 200
-    assert {thread for _, thread in threads} == {"tfkit-serving-messages"}
-    assert len(threads) == 3
+            assert here == where
+        here.clear()
+        text = "a" * 100_000
+        example = {"x": [1.5, 2.0, 0.5], "text": text}
+        body = {"signature_name": "labels", "examples": [example]}
+        status, answer = client("small:classify", body)
+        message = classification_pb2.ClassificationRequest()
+        message.model_spec.name, message.model_spec.signature_name = "small", "labels"
+        features = message.input.example_list.examples.add().features.feature
+        features["x"].float_list.value.extend(example["x"])
+        features["text"].bytes_list.value.append(text.encode())
+        (row,) = stub.Classify(message).result.classifications
+        assert status == 200
+        np.testing.assert_allclose(
+            [score for _, score in answer["results"][0]], [each.score for each in row.classes]
+        )
+    assert here == ["classification"]  # The answer is small.
 
 
 def test_the_server_listens_to_this_machine_alone_unless_told_otherwise(tmp_path):

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tfkit.serving.errors import RequestError
+from tfkit.serving.metrics import Metrics
 from tfkit.serving.servable import Servable
 
 Arrays = dict[str, np.ndarray]
@@ -43,9 +44,17 @@ class Batcher:
         window: seconds that the first of several requests waits for others although a thread is free.
         max_rows: rows at which nothing more is joined; with 1 nothing ever is.
         threads: how many runs there are at once.
+        metrics: where runs are counted.
     """
 
-    def __init__(self, window: float = 0.0, max_rows: int = 64, threads: int = 2) -> None:
+    def __init__(
+        self,
+        window: float = 0.0,
+        max_rows: int = 64,
+        threads: int = 2,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self._metrics = metrics or Metrics()
         self._window = window
         self._max_rows = max_rows
         self._threads = ThreadPoolExecutor(threads, "tfkit-serving")
@@ -140,7 +149,7 @@ class Batcher:
     async def _answer(self, batch: _Batch) -> None:
         loop = asyncio.get_running_loop()
         try:
-            found = await loop.run_in_executor(self._threads, _outcomes, batch)
+            found = await loop.run_in_executor(self._threads, _outcomes, batch, self._metrics)
         except Exception as error:  # a fault of ours, which the server reports
             found = [error] * len(batch.answers)
         finally:
@@ -156,14 +165,18 @@ class Batcher:
                 answer.set_result(outcome)
 
 
-def _outcomes(batch: _Batch) -> list[Arrays | Exception]:
+def _outcomes(batch: _Batch, metrics: Metrics) -> list[Arrays | Exception]:
     """The outputs for each request, or its error. In a thread."""
     if len(batch.inputs) > 1:
+        metrics.runs.add()
         joined = _joined(batch)
         if joined is not None:
+            metrics.batch_sizes.add("tfkit-serving", value=batch.num_rows)
             return joined
     found: list[Arrays | Exception] = []
-    for inputs in batch.inputs:
+    for inputs, rows in zip(batch.inputs, batch.rows, strict=True):
+        metrics.runs.add()
+        metrics.batch_sizes.add("tfkit-serving", value=rows)
         try:
             found.append(batch.servable.run(batch.name, inputs))
         except Exception as error:

@@ -13,7 +13,10 @@ from typing import Any
 
 from tfkit.serving import packages
 from tfkit.serving.bodies import protos
+from tfkit.serving.calls import Call, Calls
 from tfkit.serving.errors import Code, RequestError, invalid
+from tfkit.serving.health import NAME as HEALTH
+from tfkit.serving.health import Health, watch_handler
 from tfkit.serving.messages import (
     SIGNATURE_DEF,
     classification_result,
@@ -26,14 +29,18 @@ from tfkit.serving.service import Answer, Read, Service
 
 _log = logging.getLogger("tfkit.serving")
 _PACKAGE = "tensorflow.serving"
-Method = Callable[[bytes], Awaitable[bytes]]
+Method = Callable[[bytes, str], Awaitable[bytes]]  # of the request and who sends it
 
 
-def grpc_server(service: Service, max_body: int, read_timeout: float) -> Any:
+def grpc_server(
+    service: Service, calls: Calls, health: Health, max_body: int, read_timeout: float
+) -> Any:
     """The `grpc.aio` server, without a port.
 
     Args:
         service: what answers.
+        calls: what counts and logs predictions.
+        health: what answers load balancers.
         max_body: bytes of the largest request that is read.
         read_timeout: seconds until a whole request must be here.
     """
@@ -44,12 +51,15 @@ def grpc_server(service: Service, max_body: int, read_timeout: float) -> Any:
         ("grpc.server_handshake_timeout_ms", int(read_timeout * 1000)),
     ]
     server = packages.grpc.aio.server(options=options)
-    methods = _Methods(service, max_body)
+    methods = _Methods(service, calls, max_body)
     for name, found in (
         (f"{_PACKAGE}.PredictionService", methods.of_predictions),
         (f"{_PACKAGE}.ModelService", methods.of_models),
+        (HEALTH, {"Check": lambda content, peer: health.check(content)}),
     ):
         handlers = {each: _handler(each, answer, read_timeout) for each, answer in found.items()}
+        if name == HEALTH:
+            handlers["Watch"] = watch_handler(health)
         server.add_generic_rpc_handlers(
             (packages.grpc.method_handlers_generic_handler(name, handlers),)
         )
@@ -59,15 +69,16 @@ def grpc_server(service: Service, max_body: int, read_timeout: float) -> Any:
 class _Methods:
     """What answers the bytes of a request with the bytes of a response, by the protocol's names."""
 
-    def __init__(self, service: Service, max_body: int) -> None:
+    def __init__(self, service: Service, calls: Calls, max_body: int) -> None:
         self._service = service
+        self._calls = calls
         self._files = protos.files_of(packages.predict_pb2.DESCRIPTOR)
         self._more_files = protos.files_of(packages.prediction_log_pb2.DESCRIPTOR)
         self._max_body = max_body
         self.of_predictions: dict[str, Method] = {
-            "Predict": self.predict,
-            "Classify": self.classify,
-            "Regress": self.regress,
+            "Predict": partial(self._counted, self.predict),
+            "Classify": partial(self._counted, self.classify),
+            "Regress": partial(self._counted, self.regress),
             "GetModelMetadata": self.metadata,
             "MultiInference": partial(_unimplemented, "MultiInference"),
         }
@@ -76,7 +87,16 @@ class _Methods:
             "HandleReloadConfigRequest": partial(_unimplemented, "HandleReloadConfigRequest"),
         }
 
-    async def predict(self, content: bytes) -> bytes:
+    async def _counted(
+        self, method: Callable[[bytes, Call], Awaitable[bytes]], content: bytes, peer: str
+    ) -> bytes:
+        call = Call(method.__name__, "GRPC", peer, bytes_in=len(content))
+        with self._calls.counted(call):
+            response = await method(content, call)
+            call.bytes_out = len(response)
+        return response
+
+    async def predict(self, content: bytes, call: Call) -> bytes:
         if len(content) <= LARGE:
             request = protos.decoded(packages.predict_pb2.PredictRequest, content)
             asked, inputs = protos.predict_request(request, self._max_body)
@@ -84,11 +104,12 @@ class _Methods:
             value = self._files, self._max_body
             asked, inputs = await self._service.worker.read("predict_message", value, [content])
         (name, version, signature_name), names, narrow = asked
+        call.model = name
 
         async def read(servable: Servable) -> tuple[str, Arrays]:
             return signature_name, with_bfloat16(inputs, narrow) if narrow else inputs
 
-        answer = await self._service.predict(name, version, read)
+        call.answer = answer = await self._service.predict(name, version, read)
         outputs = answer.outputs
         if unknown := set(names) - outputs.keys():
             raise invalid(
@@ -106,9 +127,10 @@ class _Methods:
 
         return await self._response(answer, write)
 
-    async def classify(self, content: bytes) -> bytes:
+    async def classify(self, content: bytes, call: Call) -> bytes:
         (name, version, _), read = await self._examples("Classification", content)
-        answer = await self._service.classify(name, version, read)
+        call.model = name
+        call.answer = answer = await self._service.classify(name, version, read)
 
         def write() -> Any:
             result = classification_result(**answer.outputs)
@@ -116,9 +138,10 @@ class _Methods:
 
         return await self._response(answer, write)
 
-    async def regress(self, content: bytes) -> bytes:
+    async def regress(self, content: bytes, call: Call) -> bytes:
         (name, version, _), read = await self._examples("Regression", content)
-        answer = await self._service.regress(name, version, read)
+        call.model = name
+        call.answer = answer = await self._service.regress(name, version, read)
 
         def write() -> Any:
             result = regression_result(**answer.outputs)
@@ -153,7 +176,7 @@ class _Methods:
 
         return await self._service.worker.run(num_bytes(answer.outputs), written)
 
-    async def metadata(self, content: bytes) -> bytes:
+    async def metadata(self, content: bytes, peer: str) -> bytes:
         _check_small(content)
         message_type = packages.get_model_metadata_pb2.GetModelMetadataRequest
         request = protos.decoded(message_type, content)
@@ -165,14 +188,14 @@ class _Methods:
         name, version, _ = protos.model_of(request.model_spec)
         return bytes(self._service.metadata(name, version).SerializeToString())
 
-    async def status(self, content: bytes) -> bytes:
+    async def status(self, content: bytes, peer: str) -> bytes:
         _check_small(content)
         message_type = packages.get_model_status_pb2.GetModelStatusRequest
         name, version, _ = protos.model_of(protos.decoded(message_type, content).model_spec)
         return bytes(self._service.status(name, version).SerializeToString())
 
 
-async def _unimplemented(method: str, content: bytes) -> bytes:
+async def _unimplemented(method: str, content: bytes, peer: str) -> bytes:
     message = f"tfkit serve does not answer {method}. TF Serving does."
     raise RequestError(Code.UNIMPLEMENTED, message)
 
@@ -203,7 +226,7 @@ def _handler(name: str, method: Method, read_timeout: float) -> Any:
         try:
             if content is None:
                 raise invalid("Expected a message. Received: none")
-            return await method(content)
+            return await method(content, context.peer())
         except RequestError as error:
             code, message = error.code, error.message
         except Exception:

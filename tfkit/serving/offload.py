@@ -8,7 +8,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +27,7 @@ _MEMORY_PER_BYTE = 128
 _MEMORY = 2**30  # address space of Python and numpy, most of which is never used
 
 Arrays = dict[str, np.ndarray]
+Body = Sequence[bytes | bytearray]
 _T = TypeVar("_T")
 
 
@@ -66,7 +67,7 @@ class Worker:
             return function()
         return await asyncio.get_running_loop().run_in_executor(self._thread, function)
 
-    async def read(self, name: str, value: Any, body: list[bytes]) -> tuple[Any, Arrays]:
+    async def read(self, name: str, value: Any, body: Body) -> tuple[Any, Arrays]:
         """What a job of `bodies/jobs.py` reads from a body; the process does it if that is large.
 
         Args:
@@ -79,7 +80,7 @@ class Worker:
         """
         if sum(map(len, body)) <= LARGE:
             return JOBS[name](value, body_of(b"".join(body)))
-        return await self._in_process(name, value, {"body": body})
+        return await self._in_process(name, value, {"body": list(body)})
 
     async def write(self, name: str, value: Any, outputs: Arrays) -> np.ndarray:
         """The bytes of an answer that a job of `bodies/jobs.py` writes; the process does it if it is large.

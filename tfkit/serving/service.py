@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -28,12 +29,14 @@ class Answer:
         signature_name: its signature.
         outputs: arrays by name.
         num_examples: how many rows the first input has; 0 where it has none.
+        seconds: how long the request waited for the model and ran.
     """
 
     servable: Servable
     signature_name: str
     outputs: Arrays
     num_examples: int
+    seconds: float
 
 
 class Service:
@@ -69,9 +72,12 @@ class Service:
             signature_name, inputs = await read(servable)
             signature_name = signature_name or DEFAULT
             servable.signature(signature_name, method_name)
+            start = time.perf_counter()
             outputs = await self._batcher.run(servable, signature_name, inputs)
+            seconds = time.perf_counter() - start
             first = next(iter(inputs.values()), np.zeros(()))
-            return Answer(servable, signature_name, outputs, len(first) if first.ndim else 0)
+            rows = len(first) if first.ndim else 0
+            return Answer(servable, signature_name, outputs, rows, seconds)
 
     async def classify(self, name: str, version: int | None, read: Read) -> Answer:
         """Labels and scores of each serialized `tf.Example`: `labels` of strings, `scores` of float32."""
@@ -95,6 +101,16 @@ class Service:
         if values is None or values.dtype != np.float32 or values.size != answer.num_examples:
             raise _unexpected("'outputs' of float32, one for each example", answer)
         return dataclasses.replace(answer, outputs={"values": values.reshape(-1)})
+
+    def is_ready(self, name: str | None = None, version: int | None = None) -> bool:
+        """Whether a model answers; any model unless one is named."""
+        if name is None:
+            return bool(self._store.names())
+        try:
+            self._store.find(name, version)
+        except RequestError:
+            return False
+        return True
 
     def metadata(self, name: str, version: int | None) -> Any:
         """A `GetModelMetadataResponse`."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 Arrays = dict[str, np.ndarray]
-Sent = Mapping[str, np.ndarray | list[bytes]]  # a list is one array of bytes, in parts
+Sent = Mapping[str, np.ndarray | list[bytes | bytearray]]  # a list is one array of bytes, in parts
 _SIZE = struct.Struct("!Q")
 
 

@@ -9,6 +9,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError
 
 from .errors import invalid, shortened
 
@@ -100,13 +102,13 @@ def array_of(name: str, tensor: Any, max_bytes: int) -> np.ndarray:
         size *= length  # Python's numbers do not overflow.
     if size * dtype.itemsize > max_bytes or max(shape, default=0) > max_bytes:
         raise invalid(f"{what}: an array of {shape} is larger than {max_bytes:,} bytes")
-    if tensor.tensor_content and dtype != object:
+    if tensor.tensor_content and dtype.kind != "O":
         content = tensor.tensor_content
         if len(content) != size * dtype.itemsize:
             raise invalid(f"{what}: {len(content):,} bytes are not an array of {shape}")
         return np.frombuffer(content, dtype).reshape(shape)
     values = _values(getattr(tensor, field), dtype, field)
-    if len(values) > size or (size and not len(values) and dtype == object):
+    if len(values) > size or (size and not len(values) and dtype.kind == "O"):
         raise invalid(f"{what}: {len(values):,} values are not an array of {shape}")
     array = np.zeros(size, dtype) if not len(values) else np.full(size, values[-1], dtype)
     array[: len(values)] = values
@@ -114,7 +116,7 @@ def array_of(name: str, tensor: Any, max_bytes: int) -> np.ndarray:
 
 
 def _values(values: Any, dtype: np.dtype[Any], field: str) -> np.ndarray:
-    if dtype == object:
+    if dtype.kind == "O":
         array = np.empty(len(values), object)
         array[:] = list(values)
         return array
@@ -137,8 +139,6 @@ def message_class(files: tuple[bytes, ...], name: str) -> Any:
 
     The reader has no TensorFlow, whose package they come with.
     """
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
     pool = descriptor_pool.DescriptorPool()
     for file in files:
         pool.Add(descriptor_pb2.FileDescriptorProto.FromString(file))
@@ -167,5 +167,5 @@ def decoded(message_type: Any, content: bytes) -> Any:
     """
     try:
         return message_type.FromString(content)
-    except Exception as error:  # `DecodeError`, which is not imported for that
+    except DecodeError as error:
         raise invalid(f"Expected a {message_type.DESCRIPTOR.name}: {error}") from None
