@@ -1,4 +1,4 @@
-"""The shortest server that one would write: aiohttp around `tf.saved_model.load`, one request after the other."""
+"""The shortest server that one would write: aiohttp around `tf.saved_model.load`."""
 
 import json
 import sys
