@@ -127,6 +127,10 @@ def test_what_does_not_fit_is_refused_with_a_reason(body, specs, message):
     assert raised.value.code == Code.INVALID_ARGUMENT
 
 
+def test_the_dtypes_are_those_that_exports_warn_about():
+    assert rest_json.DTYPES == JSON_DTYPES
+
+
 def test_inputs_that_json_cannot_say():
     for dtype in ("complex64", "float16", "bfloat16", "uint16", "TF_DataType(20)"):
         message = f"Input 'x' is of dtype {re.escape(dtype)}, .* Ask over gRPC"

@@ -1,5 +1,6 @@
 """The shortest server that one would write: aiohttp around `tf.saved_model.load`."""
 
+import asyncio
 import json
 import sys
 
@@ -19,18 +20,13 @@ def main(folder):
     app = web.Application()
     app.router.add_post("/v1/models/load:predict", predict)
 
-    async def started(_):
-        print("REST at http://127.0.0.1:%d" % runner.addresses[0][1], flush=True)
-
     async def serve():
+        runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
-        await started(app)
+        print(f"REST at http://127.0.0.1:{runner.addresses[0][1]}", flush=True)
         await asyncio.Event().wait()
 
-    import asyncio
-
-    runner = web.AppRunner(app, access_log=None)
     asyncio.run(serve())
 
 

@@ -110,7 +110,9 @@ def array_of(name: str, tensor: Any, max_bytes: int) -> np.ndarray:
     values = _values(getattr(tensor, field), dtype, field)
     if len(values) > size or (size and not len(values) and dtype.kind == "O"):
         raise invalid(f"{what}: {len(values):,} values are not an array of {shape}")
-    array = np.zeros(size, dtype) if not len(values) else np.full(size, values[-1], dtype)
+    array = np.zeros(size, dtype)
+    if len(values):
+        array.fill(values[-1])  # `np.full` would drop zero bytes at the end of a string.
     array[: len(values)] = values
     return array.reshape(shape)
 
