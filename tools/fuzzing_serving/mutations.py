@@ -67,7 +67,7 @@ def value(draws: random.Random, depth: int = 0):
     if kind <= 7:
         return [value(draws, depth + 1) for _ in range(draws.choice((0, 1, 2, 3, 5)))]
     if kind == 8:
-        return [value(draws, 4)] * draws.choice((1, 3, 200))
+        return [value(draws, 5)] * draws.choice((1, 3, 200))
     return {
         draws.choice((*KEYS, *TEXTS)): value(draws, depth + 1) for _ in range(draws.randrange(4))
     }
