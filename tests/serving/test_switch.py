@@ -22,6 +22,7 @@ from tensorflow_serving.apis import (
     prediction_service_pb2_grpc,
 )
 
+import tfkit
 from tests.serving.conftest import X, export, serving, small
 from tfkit import cli
 from tfkit.serving import batching, packages
@@ -230,9 +231,52 @@ def test_requests_are_joined_and_split_again(counted):
     assert not counted._users
 
 
-def test_nothing_is_joined_without_a_window(counted):
+def test_who_finds_the_model_busy_is_joined_with_the_others(counted):
+    asked = [numbers(each) for each in range(1, 8)]
+    found = run_together(counted, asked, window=0.0, threads=1)
+    assert results(found) == [[2 * each] for each in range(1, 8)]
+    assert counted.sizes == [1, 6]  # The first one finds it free, and does not wait.
+    assert not counted._users
+
+
+def test_nobody_waits_while_a_thread_is_free(counted):
     assert results(run_together(counted, [numbers(1), numbers(2)], window=0.0)) == [[2], [4]]
     assert counted.sizes == [1, 1]
+
+
+def test_joining_can_be_turned_off(counted):
+    asked = [numbers(each) for each in range(1, 5)]
+    for window in (0.0, 0.05):
+        found = run_together(counted, asked, window=window, threads=1, max_rows=1)
+        assert results(found) == [[2], [4], [6], [8]]
+    assert counted.sizes == [1] * 8
+
+
+def test_an_error_among_those_that_waited_reaches_its_own_request(counted):
+    asked = [numbers(1), numbers(2), numbers(-1), numbers(3)]
+    found = run_together(counted, asked, window=0.0, threads=1)
+    assert isinstance(found[2], RequestError)
+    assert results([found[0], found[1], found[3]]) == [[2], [4], [6]]
+    assert counted.sizes == [1, 3, 1, 1, 1]
+
+
+def test_those_that_wait_longest_run_first(counted):
+    """Whether they can be joined or not: here two signatures, and one request that fills a run."""
+    order = []
+    run = counted.run
+    counted.run = lambda name, inputs: (
+        order.append((name, inputs["numbers"].tolist())) or run(name, inputs)
+    )
+    total = ("total", {"numbers": np.array([5], "int32")})
+    asked = [numbers(1), total, numbers(2), numbers(3, 4, 5), total, numbers(6)]
+    run_together(counted, asked, window=0.0, threads=1, max_rows=3)
+    assert order == [
+        ("positive", [1]),
+        ("total", [5]),
+        ("positive", [2, 6]),
+        ("positive", [3, 4, 5]),
+        ("total", [5]),
+    ]
 
 
 def test_a_joined_request_has_at_most_so_many_rows(counted):
@@ -257,6 +301,22 @@ def test_other_shapes_signatures_and_outputs_without_rows_are_not_joined(counted
     np.testing.assert_allclose(results(found[2:3]), results(found[3:4]))
     assert isinstance(found[4], RequestError)
     assert counted.sizes == [2, 2, 2, 2, 2]
+
+
+def test_rows_that_depend_on_each_other_are_not_joined(tmp_path, caplog):
+    """The warm-up requests show it."""
+    x = tfkit.Input((2,), name="x")
+    relative = tfkit.Model(x, tfkit.layers.Lambda(lambda x: x / tf.reduce_sum(x, 0))(x), name="m")
+    plain = tfkit.Model(x, tfkit.layers.Lambda(lambda x: 2 * x)(x), name="n")
+    names = {"serve", "serving_default"}
+    for model, joined in ((relative, set()), (plain, names)):
+        folder = tfkit.export.to_serving(model, tmp_path, warmup=X[:, :2])
+        servable = Servable(folder, model.name, 1)
+        assert {name for name in names if servable.has_rows(name)} == joined
+        servable.close()
+    (*lines,) = (each.getMessage() for each in caplog.records if "not joined" in each.getMessage())
+    assert len(lines) == 2
+    assert all(line.startswith("Model m, version 1: a row of signature 'serv") for line in lines)
 
 
 def test_the_server_joins_requests(exports, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tfkit.serving.errors import RequestError, invalid
 from tfkit.serving.scan import meta_graph_of
 
 DEFAULT = "serving_default"
+_log = logging.getLogger("tfkit.serving")
 _LARGEST_MESSAGE = 2**31 - 1  # bytes
 
 
@@ -48,6 +50,7 @@ class Servable:
         self._model = SavedModel(folder)
         signatures = self._model.signatures
         self._rows = {key for key, signature in signatures.items() if _has_rows(signature)}
+        self._forms = {key: _form(signature) for key, signature in signatures.items()}
         self.dtypes = {
             key: {each: spec.dtype for each, spec in signature.inputs.items()}
             for key, signature in signatures.items()
@@ -139,7 +142,40 @@ class Servable:
             kind = log.WhichOneof("log_type")
             if kind in ("predict_log", "classify_log", "regress_log"):
                 request: Any = getattr(log, kind).request
-                self.run(request.model_spec.signature_name or DEFAULT, _inputs(request))
+                name, inputs = request.model_spec.signature_name or DEFAULT, _inputs(request)
+                self.run(name, inputs)
+                self._check_rows(self.signature(name), inputs)
+
+    def _check_rows(self, like: Signature, inputs: dict[str, np.ndarray]) -> None:
+        """Notes the signatures whose rows depend on each other, of those that take the same inputs."""
+        if {array.shape[:1] for array in inputs.values()} <= {(), (0,), (1,)}:
+            return
+        first = {name: array[:1] for name, array in inputs.items()}
+        for name in sorted(self._rows):
+            if self._forms[name] == _form(like):
+                whole, alone = self.run(name, inputs), self.run(name, first)
+                if not all(_same(whole[each][:1], alone[each]) for each in whole):
+                    self._rows.discard(name)
+                    _log.warning(
+                        "Model %s, version %d: a row of signature %r gives something else beside other rows: "
+                        "requests are not joined",
+                        self.name,
+                        self.version,
+                        name,
+                    )
+
+
+def _form(signature: Signature) -> Any:
+    return {name: (spec.dtype, spec.shape) for name, spec in signature.inputs.items()}
+
+
+def _same(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether arrays are equal, numbers to what rounding in another order may do."""
+    if one.shape != other.shape or one.dtype == object or one.dtype.kind not in "fcV":
+        return bool(np.array_equal(one, other))
+    one, other = one.astype(np.complex128), other.astype(np.complex128)
+    size = np.max(np.abs(one), initial=0.0, where=np.isfinite(one))
+    return bool(np.allclose(one, other, rtol=1e-3, atol=1e-3 * size, equal_nan=True))
 
 
 def _has_rows(signature: Signature) -> bool:
