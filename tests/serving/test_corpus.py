@@ -2,6 +2,8 @@
 
 import http.client
 import json
+import random
+from itertools import islice
 from pathlib import Path
 
 import grpc
@@ -55,3 +57,20 @@ def test_the_good_ones_are_good(client):
         body = Path(__file__).with_name("corpus") / f"{name}.json"
         status, answer = client("small:predict", body.read_bytes())
         assert (status, list(answer)) == (200, [keys])
+
+
+def test_a_few_requests_of_the_fuzzer(client, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "tools"))
+    from fuzzing_serving import checks
+    from fuzzing_serving.__main__ import requests
+
+    kinds = set()
+    with grpc.insecure_channel(client.grpc_address) as channel:
+        for kind, where, content in islice(requests(random.Random(0)), 200):
+            kinds.add(kind)
+            if kind == "rest":
+                wrong = checks.rest(client.port, where, content)
+            else:
+                wrong = checks.over_grpc(channel, where, content)
+            assert not wrong, (where, content)
+    assert kinds == {"rest", "grpc"}
