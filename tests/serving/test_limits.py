@@ -17,6 +17,7 @@ import pytest
 from tests.serving.conftest import X, serving
 from tfkit.serving import offload
 from tfkit.serving.bodies import jobs
+from tfkit.serving.bodies.errors import MAX_STRINGS
 from tfkit.serving.errors import Code, RequestError
 
 ROWS = {"instances": X.tolist()}
@@ -59,7 +60,7 @@ def test_errors_come_back_from_the_reader(worker):
         with pytest.raises(RequestError, match=message) as raised:
             read(worker, body)
         assert raised.value.code is Code.INVALID_ARGUMENT
-    many = json.dumps({"signature_name": "s", "inputs": [""] * (jobs.MAX_STRINGS + 1)}).encode()
+    many = json.dumps({"signature_name": "s", "inputs": [""] * (MAX_STRINGS + 1)}).encode()
     with pytest.raises(RequestError, match=r"1,048,576 strings at most\. Received: 1,048,577"):
         read(worker, many)
     assert read(worker, b'{"signature_name": "none", "inputs": 1}' + blank) == (("none", False), {})

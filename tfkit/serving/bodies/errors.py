@@ -30,6 +30,7 @@ class Code(enum.IntEnum):
     UNAUTHENTICATED = 16
 
 
+MAX_STRINGS = 1 << 20  # in a request; freeing more of them holds Python's lock for too long
 _LONGEST = 2_000  # letters in a message
 
 # TF Serving's HTTP statuses; all other codes are 500.
@@ -68,6 +69,16 @@ class RequestError(Exception):
         super().__init__(shortened(message, _LONGEST))
         self.code = Code(code)
         self.message = shortened(message, _LONGEST)
+
+
+def check_strings(count: int) -> None:
+    """Refuses more strings than a request may have, before they are made.
+
+    Raises:
+        RequestError: for more than `MAX_STRINGS`.
+    """
+    if count > MAX_STRINGS:
+        raise invalid(f"Expected {MAX_STRINGS:,} strings at most. Received: {count:,}")
 
 
 def invalid(message: str) -> RequestError:

@@ -10,8 +10,6 @@ import numpy as np
 from . import protos, rest_json
 from .rest_json import Arrays
 
-MAX_STRINGS = 1 << 20  # in a request; freeing more of them holds Python's lock for too long
-
 
 def predict_inputs(value: dict[str, dict[str, str]], arrays: Arrays) -> tuple[Any, Arrays]:
     """The name of the signature that a predict request asks, whether it has rows, and the inputs.
@@ -28,7 +26,6 @@ def predict_inputs(value: dict[str, dict[str, str]], arrays: Arrays) -> tuple[An
     if dtypes is None:
         return (name, False), {}
     inputs, in_rows = rest_json.predict_inputs(request, dtypes)
-    _check_strings(inputs)
     return (name, in_rows), inputs
 
 
@@ -43,7 +40,6 @@ def examples(value: None, arrays: Arrays) -> tuple[Any, Arrays]:
     found = rest_json.examples(request)
     inputs = np.empty(len(found), object)
     inputs[:] = found
-    _check_strings({"inputs": inputs})
     return rest_json.signature_name(request), {"inputs": inputs}
 
 
@@ -58,7 +54,6 @@ def predict_message(value: tuple[tuple[bytes, ...], int], arrays: Arrays) -> tup
     message_type = protos.message_class(files, "tensorflow.serving.PredictRequest")
     request = protos.decoded(message_type, arrays["body"].tobytes())
     answer, inputs = protos.predict_request(request, max_bytes)
-    _check_strings(inputs)
     return answer, inputs
 
 
@@ -71,7 +66,6 @@ def examples_message(value: tuple[tuple[bytes, ...], str], arrays: Arrays) -> tu
     """
     request = protos.decoded(protos.message_class(*value), arrays["body"].tobytes())
     answer, inputs = protos.examples_request(request)
-    _check_strings(inputs)
     return answer, inputs
 
 
@@ -112,9 +106,3 @@ def body_of(content: bytes) -> Arrays:
 def _text(answer: Any) -> Arrays:
     text = json.dumps(answer, separators=(", ", ": ")) + "\n"
     return body_of(text.encode())
-
-
-def _check_strings(inputs: Arrays) -> None:
-    count = sum(array.size for array in inputs.values() if array.dtype == object)
-    if count > MAX_STRINGS:
-        raise rest_json.invalid(f"Expected {MAX_STRINGS:,} strings at most. Received: {count:,}")

@@ -12,7 +12,7 @@ import numpy as np
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
-from .errors import invalid, shortened
+from .errors import check_strings, invalid, shortened
 
 Arrays = dict[str, np.ndarray]
 MAX_NAMES = 10_000  # of inputs and of wanted outputs in a request
@@ -62,6 +62,7 @@ def examples_request(request: Any) -> tuple[Any, Arrays]:
     rows = request.input.example_list.examples or with_context.examples
     if not rows:
         raise invalid("Expected one example or more as `input`. Received: none")
+    check_strings(len(rows))
     inputs = np.empty(len(rows), object)
     inputs[:] = [context + row.SerializeToString() for row in rows]
     return (model_of(request.model_spec), [], []), {"inputs": inputs}
@@ -107,6 +108,8 @@ def array_of(name: str, tensor: Any, max_bytes: int) -> np.ndarray:
         if len(content) != size * dtype.itemsize:
             raise invalid(f"{what}: {len(content):,} bytes are not an array of {shape}")
         return np.frombuffer(content, dtype).reshape(shape)
+    if dtype.kind == "O":
+        check_strings(size)
     values = _values(getattr(tensor, field), dtype, field)
     if len(values) > size or (size and not len(values) and dtype.kind == "O"):
         raise invalid(f"{what}: {len(values):,} values are not an array of {shape}")
@@ -119,6 +122,7 @@ def array_of(name: str, tensor: Any, max_bytes: int) -> np.ndarray:
 
 def _values(values: Any, dtype: np.dtype[Any], field: str) -> np.ndarray:
     if dtype.kind == "O":
+        check_strings(len(values))
         array = np.empty(len(values), object)
         array[:] = list(values)
         return array

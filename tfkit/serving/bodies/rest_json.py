@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import examples_wire
-from .errors import Code, RequestError, invalid
+from .errors import Code, RequestError, check_strings, invalid
 
 Arrays = dict[str, np.ndarray]
 Dtypes = Mapping[str, str]  # of the inputs of a signature, by name
@@ -179,6 +179,7 @@ def _uneven(name: str) -> RequestError:
 
 def _flat(name: str, values: list[Any], dtype: str) -> np.ndarray:
     if dtype == "string":
+        check_strings(len(values))
         array = np.empty(len(values), object)
         array[:] = [
             value.encode() if type(value) is str and value.isascii() else _as_bytes(name, value)
@@ -289,6 +290,7 @@ def examples(request: dict[str, Any]) -> list[bytes]:
     rows = request.get("examples")
     if not isinstance(rows, list) or not rows:
         raise invalid(f"Expected a list of objects as 'examples'. Received: {_kind(rows)}")
+    check_strings(len(rows))
     context = _example(request.get("context", {}), "'context'")
     found = [_example(row, f"Item {index} of 'examples'") for index, row in enumerate(rows)]
     return [context + example for example in found]  # Joined messages are merged messages.
