@@ -48,7 +48,7 @@ class Worker:
         max_body: bytes of the largest body that is read.
     """
 
-    def __init__(self, max_body: int = 32 * 2**20) -> None:
+    def __init__(self, max_body: int = 16 * 2**20) -> None:
         self._thread = ThreadPoolExecutor(1, "tfkit-serving-messages")
         self._reader = _Reader(_MEMORY + _MEMORY_PER_BYTE * max_body)
 

@@ -46,7 +46,7 @@ class Options:
     host: str = "127.0.0.1"
     port: int = 8501
     grpc_port: int = 8500
-    max_body: int = 32 * 2**20
+    max_body: int = 16 * 2**20
     batching_window: float = 0.0
     max_batch: int = 64
     read_timeout: float = 60.0

@@ -73,9 +73,11 @@ def main():
     parser.add_argument(
         "--megabytes", type=float, default=8.0, help="of large bodies; 8 unless given"
     )
-    parser.add_argument("options", nargs=argparse.REMAINDER, help="of `tfkit serve`, after --")
-    options = parser.parse_args()
-    options.options = [each for each in options.options if each != "--"]
+    parser.epilog = "What stands after -- are options of `tfkit serve`."
+    words = sys.argv[1:]
+    end = words.index("--") if "--" in words else len(words)
+    options = parser.parse_args(words[:end])
+    options.options = words[end + 1 :]
     options.seconds = options.seconds or (60.0 if options.mode == "soak" else 3.0)
     options.clients = options.clients or ("8" if options.mode == "soak" else "1,32")
     with tempfile.TemporaryDirectory() as temporary:

@@ -31,6 +31,8 @@ def _process(command):
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         try:
             ports = re.findall(r":(\d+)", process.stdout.readline())
+            if not ports:
+                raise RuntimeError(f"The server has not started: {command}")
             yield process.pid, *map(int, ports)
         finally:
             process.terminate()
