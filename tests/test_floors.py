@@ -40,8 +40,10 @@ OPTIONAL = {
 
 # A module that the user names; the packages of an extra, in a table.
 NAMED_BY_STRINGS = {"tfkit.cli.convert", "tfkit.serving.packages", "tfkit.wrappers"}
-# A folder that runs without tfkit, wherever it stands.
+# Folders that run without tfkit: wherever it stands; as a process that starts fast.
 COPIED = "tfkit.export.c_api"
+READER = "tfkit.serving.bodies"
+ALONE = {COPIED: {"numpy", "ml_dtypes"}, READER: {"numpy", "google"}}
 
 
 def module_of(path):
@@ -71,8 +73,9 @@ def imports_of(module):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            assert not node.level or module.startswith(COPIED), f"{module} has a relative import"
-            base = f"{COPIED}.{node.module}" if node.level else node.module
+            folder = next((folder for folder in ALONE if module.startswith(folder)), None)
+            assert not node.level or folder, f"{module} has a relative import"
+            base = ".".join(filter(None, (folder, node.module))) if node.level else node.module
             wholes = [f"{base}.{alias.name}" for alias in node.names]
             names = [whole if whole in FILES else base for whole in wholes]
         yield from ("tfkit.__init__" if name == "tfkit" else name for name in names)
@@ -117,12 +120,13 @@ def test_keras_is_reached_in_no_other_way():
     assert not found
 
 
-def test_the_folder_that_may_be_copied_away_needs_numpy_alone():
-    files = [module for module in FILES if module.startswith(COPIED)]
+@pytest.mark.parametrize("folder", ALONE)
+def test_the_folders_that_run_alone_need_numpy_and_little_else(folder):
+    files = [module for module in FILES if module.startswith(folder)]
     assert len(files) > 5
     found = {name for module in files for name in imports_of(module) if name not in files}
     roots = {name.partition(".")[0] for name in found} - sys.stdlib_module_names
-    assert roots == {"numpy", "ml_dtypes"}
+    assert roots == ALONE[folder]
 
 
 def test_no_file_imports_itself_in_a_circle():
@@ -134,7 +138,7 @@ def test_no_file_imports_itself_in_a_circle():
     graphlib.TopologicalSorter(graph).prepare()
 
 
-ALONE = """
+WITHOUT_KERAS = """
 import sys
 import tfkit
 assert "keras" not in sys.modules, "tfkit, or TensorFlow for it, has imported Keras"
@@ -151,5 +155,7 @@ assert keras.optimizers.Adam is tf.keras.optimizers.Adam
 
 
 def test_keras_and_the_profiler_are_imported_when_they_are_used_and_not_before():
-    run = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_KERAS], capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stderr[-2000:]

@@ -9,7 +9,8 @@ import pytest
 import tensorflow as tf
 
 from tfkit.export.c_api import TensorSpec
-from tfkit.serving import rest_json
+from tfkit.export.json_dtypes import JSON_DTYPES
+from tfkit.serving.bodies import rest_json
 from tfkit.serving.errors import Code, RequestError
 
 ONE = {"x": TensorSpec("float32", (None, 2), "x:0")}
@@ -25,7 +26,8 @@ def bytes_value(value):
 
 
 def inputs_of(body, specs):
-    return rest_json.predict_inputs(rest_json.parse(json.dumps(body).encode()), specs)
+    dtypes = {name: spec.dtype for name, spec in specs.items()}
+    return rest_json.predict_inputs(rest_json.parse(json.dumps(body).encode()), dtypes)
 
 
 @pytest.mark.parametrize(
@@ -123,6 +125,10 @@ def test_what_does_not_fit_is_refused_with_a_reason(body, specs, message):
     with pytest.raises(RequestError, match=message) as raised:
         inputs_of(body, specs)
     assert raised.value.code == Code.INVALID_ARGUMENT
+
+
+def test_the_dtypes_are_those_that_exports_warn_about():
+    assert rest_json.DTYPES == JSON_DTYPES
 
 
 def test_inputs_that_json_cannot_say():
@@ -255,7 +261,6 @@ def test_examples_that_are_none(body, message):
 
 
 def test_answers_of_classify_and_regress():
-    assert rest_json.classification([[("a", 0.5), ("b", 0.25)]]) == {
-        "results": [[["a", 0.5], ["b", 0.25]]]
-    }
+    scores = np.array([[0.5, 0.25]], "float32")
+    assert rest_json.classification(NAMES[None], scores) == {"results": [[["a", 0.5], ["b", 0.25]]]}
     assert rest_json.regression(np.array([0.1], "float32")) == {"results": [0.1]}

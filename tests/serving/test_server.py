@@ -288,7 +288,7 @@ def test_errors_over_grpc(prediction, request_or_change, code, message):
 
 
 def test_what_only_tf_serving_answers(prediction, channel):
-    with pytest.raises(grpc.RpcError, match="does not answer MultiInferenceRequest") as raised:
+    with pytest.raises(grpc.RpcError, match="does not answer MultiInference") as raised:
         prediction.MultiInference(inference_pb2.MultiInferenceRequest(), timeout=30)
     assert raised.value.code() is grpc.StatusCode.UNIMPLEMENTED
     request = get_model_metadata_pb2.GetModelMetadataRequest(metadata_field=["x"])

@@ -16,11 +16,17 @@ import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
+from tensorflow_serving.apis import (
+    classification_pb2,
+    predict_pb2,
+    prediction_service_pb2_grpc,
+)
 
+import tfkit
 from tests.serving.conftest import X, export, serving, small
 from tfkit import cli
-from tfkit.serving import batching, grpc_service, packages, rest_json
+from tfkit.serving import batching, packages
+from tfkit.serving.bodies import jobs
 from tfkit.serving.errors import RequestError
 from tfkit.serving.servable import Servable
 from tfkit.serving.server import Options
@@ -225,9 +231,52 @@ def test_requests_are_joined_and_split_again(counted):
     assert not counted._users
 
 
-def test_nothing_is_joined_without_a_window(counted):
+def test_who_finds_the_model_busy_is_joined_with_the_others(counted):
+    asked = [numbers(each) for each in range(1, 8)]
+    found = run_together(counted, asked, window=0.0, threads=1)
+    assert results(found) == [[2 * each] for each in range(1, 8)]
+    assert counted.sizes == [1, 6]  # The first one finds it free, and does not wait.
+    assert not counted._users
+
+
+def test_nobody_waits_while_a_thread_is_free(counted):
     assert results(run_together(counted, [numbers(1), numbers(2)], window=0.0)) == [[2], [4]]
     assert counted.sizes == [1, 1]
+
+
+def test_joining_can_be_turned_off(counted):
+    asked = [numbers(each) for each in range(1, 5)]
+    for window in (0.0, 0.05):
+        found = run_together(counted, asked, window=window, threads=1, max_rows=1)
+        assert results(found) == [[2], [4], [6], [8]]
+    assert counted.sizes == [1] * 8
+
+
+def test_an_error_among_those_that_waited_reaches_its_own_request(counted):
+    asked = [numbers(1), numbers(2), numbers(-1), numbers(3)]
+    found = run_together(counted, asked, window=0.0, threads=1)
+    assert isinstance(found[2], RequestError)
+    assert results([found[0], found[1], found[3]]) == [[2], [4], [6]]
+    assert counted.sizes == [1, 3, 1, 1, 1]
+
+
+def test_those_that_wait_longest_run_first(counted):
+    """Whether they can be joined or not: here two signatures, and one request that fills a run."""
+    order = []
+    run = counted.run
+    counted.run = lambda name, inputs: (
+        order.append((name, inputs["numbers"].tolist())) or run(name, inputs)
+    )
+    total = ("total", {"numbers": np.array([5], "int32")})
+    asked = [numbers(1), total, numbers(2), numbers(3, 4, 5), total, numbers(6)]
+    run_together(counted, asked, window=0.0, threads=1, max_rows=3)
+    assert order == [
+        ("positive", [1]),
+        ("total", [5]),
+        ("positive", [2, 6]),
+        ("positive", [3, 4, 5]),
+        ("total", [5]),
+    ]
 
 
 def test_a_joined_request_has_at_most_so_many_rows(counted):
@@ -252,6 +301,22 @@ def test_other_shapes_signatures_and_outputs_without_rows_are_not_joined(counted
     np.testing.assert_allclose(results(found[2:3]), results(found[3:4]))
     assert isinstance(found[4], RequestError)
     assert counted.sizes == [2, 2, 2, 2, 2]
+
+
+def test_rows_that_depend_on_each_other_are_not_joined(tmp_path, caplog):
+    """The warm-up requests show it."""
+    x = tfkit.Input((2,), name="x")
+    relative = tfkit.Model(x, tfkit.layers.Lambda(lambda x: x / tf.reduce_sum(x, 0))(x), name="m")
+    plain = tfkit.Model(x, tfkit.layers.Lambda(lambda x: 2 * x)(x), name="n")
+    names = {"serve", "serving_default"}
+    for model, joined in ((relative, set()), (plain, names)):
+        folder = tfkit.export.to_serving(model, tmp_path, warmup=X[:, :2])
+        servable = Servable(folder, model.name, 1)
+        assert {name for name in names if servable.has_rows(name)} == joined
+        servable.close()
+    (*lines,) = (each.getMessage() for each in caplog.records if "not joined" in each.getMessage())
+    assert len(lines) == 2
+    assert all(line.startswith("Model m, version 1: a row of signature 'serv") for line in lines)
 
 
 def test_the_server_joins_requests(exports, tmp_path):
@@ -358,30 +423,21 @@ def test_other_commands_do_without_the_packages():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_large_messages_are_read_and_written_beside_the_event_loop(client, model, monkeypatch):
-    threads = []
+def test_large_messages_are_read_and_written_by_another_process(client, model, monkeypatch):
+    here = []
 
-    def noted(module, name):
-        function = getattr(module, name)
+    def noted(name, job):
+        return lambda value, arrays: here.append(name) or job(value, arrays)
 
-        def call(*args):
-            threads.append((name, threading.current_thread().name.partition("_")[0]))
-            return function(*args)
-
-        monkeypatch.setattr(module, name, call)
-
-    for name in ("parse", "predict_inputs", "predict_answer", "examples", "classification"):
-        noted(rest_json, name)
-    for name in ("arrays_of", "tensor_of"):
-        noted(grpc_service, name)
+    for name, job in jobs.JOBS.items():
+        monkeypatch.setitem(jobs.JOBS, name, noted(name, job))
     rows = np.random.default_rng(0).normal(size=(10_000, 3)).astype("float32")
-    examples = [{"x": [1.5, 2.0, 0.5], "text": "a" * 100_000}]
     stub_request = predict_pb2.PredictRequest()
     stub_request.model_spec.name = "small"
     with grpc.insecure_channel(client.grpc_address) as channel:
         stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
-        for size, where in ((5, None), (10_000, "tfkit-serving-messages")):
-            threads.clear()
+        for size, where in ((5, ["predict_inputs", "predict_answer"]), (10_000, [])):
+            here.clear()
             status, answer = client("small:predict", {"instances": rows[:size].tolist()})
             assert status == 200
             np.testing.assert_allclose(answer["predictions"], model(rows[:size]), rtol=1e-5)
@@ -389,13 +445,23 @@ def test_large_messages_are_read_and_written_beside_the_event_loop(client, model
             outputs = stub.Predict(stub_request).outputs
             (found,) = (tf.make_ndarray(value) for value in outputs.values())
             np.testing.assert_allclose(found, model(rows[:size]), rtol=1e-5)
-            assert len(threads) == 5
-            assert all((thread == where) == (where is not None) for _, thread in threads), threads
-    threads.clear()
-    body = {"signature_name": "labels", "examples": examples}
-    assert client("small:classify", body)[0] == 200
-    assert {thread for _, thread in threads} == {"tfkit-serving-messages"}
-    assert len(threads) == 3
+            assert here == where
+        here.clear()
+        text = "a" * 100_000
+        example = {"x": [1.5, 2.0, 0.5], "text": text}
+        body = {"signature_name": "labels", "examples": [example]}
+        status, answer = client("small:classify", body)
+        message = classification_pb2.ClassificationRequest()
+        message.model_spec.name, message.model_spec.signature_name = "small", "labels"
+        features = message.input.example_list.examples.add().features.feature
+        features["x"].float_list.value.extend(example["x"])
+        features["text"].bytes_list.value.append(text.encode())
+        (row,) = stub.Classify(message).result.classifications
+        assert status == 200
+        np.testing.assert_allclose(
+            [score for _, score in answer["results"][0]], [each.score for each in row.classes]
+        )
+    assert here == ["classification"]  # The answer is small.
 
 
 def test_the_server_listens_to_this_machine_alone_unless_told_otherwise(tmp_path):

@@ -13,6 +13,7 @@ from tfkit.export.endpoints import PREDICT, Endpoint, function_endpoint, layer_e
 from tfkit.export.examples import ExampleFunction
 from tfkit.export.folders import export_folder
 from tfkit.export.method_names import set_method_names
+from tfkit.export.provenance import write_provenance
 
 DEFAULT = "serving_default"
 _Trackable = tf.__internal__.tracking.Trackable
@@ -222,6 +223,7 @@ class ExportArchive:
             raise ValueError("No endpoints have been set. Call `add_endpoint()` first.")
         with export_folder(filepath) as folder:
             self.write_into(folder, options)
+            write_provenance(folder)
         if verbose:
             print(f"Saved artifact at '{filepath}'. Endpoints:\n\n{self.describe()}")
 

@@ -16,7 +16,9 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.export.archive import DEFAULT, ExportArchive
+from tfkit.export.endpoints import PREDICT
 from tfkit.export.json_dtypes import warn_of_others
+from tfkit.export.provenance import write_provenance
 from tfkit.export.samples import made_up, samples_by_endpoint
 from tfkit.export.saved_model import archive_of
 from tfkit.export.verification import Case, expected, unchanged, verify
@@ -91,6 +93,8 @@ def to_serving(
         if requests:
             write_warmup(written, folder.name, requests)
             cases += read_warmup(written)
+        predicted = {name: inputs for name, method, inputs in requests if method == PREDICT}
+        write_provenance(written, predicted)
         verify(written, {**archive.endpoints, DEFAULT: archive.default}, cases, archive.state)
         sync_tree(written)
         published = _publish(written, folder, version)

@@ -34,7 +34,7 @@ def write_warmup(folder: Path, model_name: str, requests: Iterable[tuple[str, st
         requests: signature, method name and inputs by name, of each request.
     """
     file = folder / FILE
-    file.parent.mkdir()
+    file.parent.mkdir(exist_ok=True)
     with tf.io.TFRecordWriter(str(file)) as writer:
         for signature, method_name, inputs in requests:
             writer.write(encode_request(model_name, signature, method_name, inputs))

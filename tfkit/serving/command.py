@@ -28,9 +28,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--max-body", type=_at_least(1), default=default.max_body, metavar="BYTES",
         help="largest request (default: %(default)s)")  # fmt: skip
     add("--batching-window", type=_milliseconds, default=0.0, metavar="MS",
-        help="milliseconds that a request waits for others to run with (default: 0, none)")  # fmt: skip
+        help="milliseconds that a request waits for others to run with although the model is free "
+        "(default: 0; those that find it busy are joined in any case)")  # fmt: skip
     add("--max-batch", type=_at_least(1), default=default.max_batch, metavar="ROWS",
-        help="rows that end the waiting (default: %(default)s)")  # fmt: skip
+        help="most rows of joined requests (default: %(default)s; 1 joins none)")  # fmt: skip
+    add("--threads", type=_at_least(1), default=default.threads, metavar="N",
+        help="runs of models at once (default: %(default)s)")  # fmt: skip
+    add("--read-timeout", type=_seconds, default=default.read_timeout, metavar="SECONDS",
+        help="for the head of a request, and for its body (default: %(default)s)")  # fmt: skip
+    add("--log-requests", action="store_true",
+        help="write a line of JSON about each request, without its values, to standard error")  # fmt: skip
     add("--num-versions", type=_at_least(1), default=default.num_versions, metavar="N",
         help="how many versions of a model to serve, the newest (default: %(default)s)")  # fmt: skip
     add("--trusted", action="store_true",
@@ -60,6 +67,9 @@ def run(args: argparse.Namespace) -> int:
         max_body=args.max_body,
         batching_window=args.batching_window,
         max_batch=args.max_batch,
+        threads=args.threads,
+        read_timeout=args.read_timeout,
+        log_requests=args.log_requests,
         num_versions=args.num_versions,
         trusted=args.trusted,
     )
@@ -88,6 +98,12 @@ def _at_least(smallest: int) -> Callable[[str], int]:
         return int(text)
 
     return number
+
+
+def _seconds(text: str) -> float:
+    if not 0 < float(text) <= 3600:
+        raise ValueError
+    return float(text)
 
 
 def _milliseconds(text: str) -> float:

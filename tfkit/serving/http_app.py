@@ -5,85 +5,164 @@ Reference: https://www.tensorflow.org/tfx/serving/api_rest
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tfkit.serving import packages, rest_json
+import numpy as np
+
+from tfkit.serving import packages
+from tfkit.serving.bodies.errors import shortened
+from tfkit.serving.bodies.rest_json import check_dtype
+from tfkit.serving.calls import Call, Calls
 from tfkit.serving.errors import HTTP_STATUS, RequestError, invalid
 from tfkit.serving.messages import SIGNATURE_DEF
-from tfkit.serving.offload import num_bytes
-from tfkit.serving.service import Service
+from tfkit.serving.metrics import PATH, Metrics
+from tfkit.serving.offload import Arrays, Body
+from tfkit.serving.servable import Servable
+from tfkit.serving.service import Read, Service
 
 _log = logging.getLogger("tfkit.serving")
 _MODEL = r"/v1/models/(?P<name>[^/:]+)(?:/versions/(?P<version>\d+))?"
 _METHOD = re.compile(_MODEL + ":(?P<method>predict|classify|regress)")
 _QUESTION = re.compile(_MODEL + "(?P<metadata>/metadata)?")
+_HEALTH = re.compile(
+    r"/v2/(?:health|models/(?P<name>[^/]+)(?:/versions/(?P<version>\d+))?)/(?P<what>live|ready)"
+)
+_JSON = "application/json; charset=utf-8"
+_PART = 256 * 2**10  # bytes that are sent at once
 _LARGEST_VERSION = 2**63 - 1
 Json = dict[str, Any]
 
 
-def http_app(service: Service, max_body: int) -> Any:
+def http_app(
+    service: Service, calls: Calls, metrics: Metrics, max_body: int, read_timeout: float
+) -> Any:
     """The `aiohttp` application.
 
     Args:
         service: what answers.
+        calls: what counts and logs predictions.
+        metrics: what Prometheus reads.
         max_body: bytes of the largest request that is read.
+        read_timeout: seconds until the whole body must be here, and until the whole answer must be taken.
     """
-    app = packages.web.Application(
-        client_max_size=max_body, middlewares=[packages.web.middleware(_with_errors_as_json)]
-    )
-    app.router.add_route("*", "/{path:.*}", _Handler(service).answer)
+    app = packages.web.Application(middlewares=[packages.web.middleware(_with_errors_as_json)])
+    handler = _Handler(service, calls, metrics, max_body, read_timeout)
+    app.router.add_route("*", "/{path:.*}", handler.answer)
     return app
 
 
 class _Handler:
-    def __init__(self, service: Service) -> None:
+    def __init__(
+        self, service: Service, calls: Calls, metrics: Metrics, max_body: int, read_timeout: float
+    ) -> None:
         self._service = service
+        self._calls = calls
+        self._metrics = metrics
+        self._max_body = max_body
+        self._read_timeout = read_timeout
 
     async def answer(self, request: Any) -> Any:
         if request.method == "POST" and (found := _METHOD.fullmatch(request.path)):
-            answer = getattr(self, found["method"])
-            body = await request.read()
-            parsed = await self._service.worker.run(len(body), lambda: rest_json.parse(body))
-            return await answer(found["name"], _version(found["version"]), parsed, len(body))
+            call = Call(found["method"], "REST", str(request.remote), found["name"])
+            with self._calls.counted(call):
+                text = await self._answer(request, call, _version(found["version"]))
+            return await self._response(request, text)
         if request.method == "GET" and (found := _QUESTION.fullmatch(request.path)):
             answer = self.metadata if found["metadata"] else self.status
             return _json(answer(found["name"], _version(found["version"])))
-        raise invalid(f"Malformed request: {request.method} {request.path}")
+        if request.method == "GET" and request.path == PATH:
+            return packages.web.Response(text=self._metrics.text(), content_type="text/plain")
+        if request.method == "GET" and (found := _HEALTH.fullmatch(request.path)):
+            return self._health(found["what"], found["name"], _version(found["version"]))
+        raise invalid(f"Malformed request: {request.method} {shortened(request.path, 200)}")
 
-    async def predict(self, name: str, version: int | None, body: Json, size: int) -> Any:
+    def _health(self, what: str, name: str | None, version: int | None) -> Any:
+        """Whether the server runs, and whether a model answers, as in KServe's protocol."""
+        is_well = what == "live" or self._service.is_ready(name, version)
+        return _json({what: is_well}, 200 if is_well else 503)
+
+    async def _answer(self, request: Any, call: Call, version: int | None) -> np.ndarray:
+        """The bytes of the answer to a predict, classify or regress request."""
+        body = await self._body(request)
+        call.bytes_in = sum(map(len, body))
+        text: np.ndarray = await getattr(self, call.api)(call, version, body)
+        call.bytes_out = text.size
+        return text
+
+    async def _body(self, request: Any) -> Body:
+        """The parts of a body, as they came."""
+        parts: list[bytearray] = []
+        received = 0
+        size = request.content_length or 0
+        try:
+            async with asyncio.timeout(self._read_timeout):
+                while size <= self._max_body and (part := await request.content.readany()):
+                    if parts and len(parts[-1]) < _PART:
+                        parts[-1] += part  # Somebody may send one byte after the other.
+                    else:
+                        parts.append(bytearray(part))
+                    received += len(part)
+                    size = max(size, received)
+        except TimeoutError:
+            raise packages.web.HTTPRequestTimeout(
+                text=f"The request did not come within {self._read_timeout:g} seconds."
+            ) from None
+        if size > self._max_body:
+            raise packages.web.HTTPRequestEntityTooLarge(self._max_body, size)
+        return parts
+
+    async def predict(self, call: Call, version: int | None, body: Body) -> np.ndarray:
         in_rows = False
 
-        def read(signature: Any) -> rest_json.Arrays:
+        async def read(servable: Servable) -> tuple[str, Arrays]:
             nonlocal in_rows
-            inputs, in_rows = rest_json.predict_inputs(body, signature.inputs)
-            return inputs
+            (signature_name, in_rows), inputs = await self._service.worker.read(
+                "predict_inputs", servable.dtypes, body
+            )
+            return signature_name, inputs
 
-        signature_name = rest_json.signature_name(body)
-        _, outputs = await self._service.predict(name, version, signature_name, read, size)
-        return await self._response(
-            num_bytes(outputs),
-            lambda: rest_json.predict_answer(outputs, in_rows),
-        )
+        call.answer = answer = await self._service.predict(call.model, version, read)
+        for each, array in answer.outputs.items():
+            if array.dtype != object:
+                check_dtype(f"Output {each!r}", array.dtype.name)
+        return await self._service.worker.write("predict_answer", in_rows, answer.outputs)
 
-    async def classify(self, name: str, version: int | None, body: Json, size: int) -> Any:
-        examples = await self._service.worker.run(size, lambda: rest_json.examples(body))
-        signature_name = rest_json.signature_name(body)
-        _, result = await self._service.classify(name, version, signature_name, examples)
-        return await self._response(size, lambda: rest_json.classification(result))
+    async def classify(self, call: Call, version: int | None, body: Body) -> np.ndarray:
+        read = self._examples(body)
+        call.answer = answer = await self._service.classify(call.model, version, read)
+        return await self._service.worker.write("classification", None, answer.outputs)
 
-    async def regress(self, name: str, version: int | None, body: Json, size: int) -> Any:
-        examples = await self._service.worker.run(size, lambda: rest_json.examples(body))
-        signature_name = rest_json.signature_name(body)
-        _, values = await self._service.regress(name, version, signature_name, examples)
-        return await self._response(size, lambda: rest_json.regression(values))
+    async def regress(self, call: Call, version: int | None, body: Body) -> np.ndarray:
+        read = self._examples(body)
+        call.answer = answer = await self._service.regress(call.model, version, read)
+        return await self._service.worker.write("regression", None, answer.outputs)
 
-    async def _response(self, size: int, answer: Callable[[], Json]) -> Any:
-        """The response with an answer that is made of so many bytes."""
-        return await self._service.worker.run(size, lambda: _json(answer()))
+    def _examples(self, body: Body) -> Read:
+        async def read(servable: Servable) -> tuple[str, Arrays]:
+            return await self._service.worker.read("examples", None, body)
+
+        return read
+
+    async def _response(self, request: Any, text: np.ndarray) -> Any:
+        """The response with a text in UTF-8; a large one goes out in parts, between those of others."""
+        if text.size <= _PART:
+            return _json_response(text.tobytes())
+        response = packages.web.StreamResponse(headers={"Content-Type": _JSON})
+        response.content_length = text.size
+        try:
+            async with asyncio.timeout(self._read_timeout):
+                await response.prepare(request)
+                for start in range(0, text.size, _PART):
+                    await response.write(text[start : start + _PART].tobytes())
+                await response.write_eof()
+        except TimeoutError:  # Whoever asked does not take the answer.
+            request.transport.abort()
+        return response
 
     def metadata(self, name: str, version: int | None) -> Any:
         response = self._service.metadata(name, version)
@@ -111,8 +190,11 @@ def _plain(message: Any) -> Any:
 
 
 def _json(answer: Any, status: int = 200) -> Any:
-    text = json.dumps(answer, separators=(", ", ": "))
-    return packages.web.Response(text=text + "\n", status=status, content_type="application/json")
+    return _json_response((json.dumps(answer, separators=(", ", ": ")) + "\n").encode(), status)
+
+
+def _json_response(body: bytes, status: int = 200) -> Any:
+    return packages.web.Response(body=body, status=status, headers={"Content-Type": _JSON})
 
 
 async def _with_errors_as_json(request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:

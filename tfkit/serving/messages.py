@@ -12,58 +12,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.serving import packages
-from tfkit.serving.errors import invalid
 
 SIGNATURE_DEF = "signature_def"
-
-
-def array_of(name: str, tensor: Any, max_bytes: int) -> np.ndarray:
-    """The array in a `TensorProto`.
-
-    Args:
-        name: of the input, for messages.
-        tensor: a `TensorProto`; one value may stand for many, so that a small one may be a huge array.
-        max_bytes: largest array to make.
-
-    Raises:
-        RequestError: for a message that is no tensor.
-    """
-    sizes = [dim.size for dim in tensor.tensor_shape.dim]
-    try:
-        dtype = tf.as_dtype(tensor.dtype)
-        if tensor.tensor_shape.unknown_rank or min(sizes, default=0) < 0:
-            raise ValueError("its shape is not known")
-        if _product(sizes) * dtype.size > max_bytes:
-            raise ValueError(f"an array of {sizes} is larger than {max_bytes:,} bytes")
-        return np.asarray(tf.make_ndarray(tensor))
-    except (TypeError, ValueError) as error:
-        raise invalid(f"Input {name!r} is no tensor: {error}") from None
-
-
-def _product(sizes: list[int]) -> int:
-    product = 1
-    for size in sizes:
-        product *= size  # Python's numbers do not overflow.
-    return product
-
-
-def arrays_of(inputs: Any, max_bytes: int) -> dict[str, np.ndarray]:
-    """The inputs of a `PredictRequest` by name."""
-    return {name: array_of(name, tensor, max_bytes) for name, tensor in inputs.items()}
-
-
-def examples_of(request_input: Any) -> list[bytes]:
-    """The serialized `tf.Example`s in an `Input`, each with the shared context.
-
-    Raises:
-        RequestError: for an input without examples.
-    """
-    with_context = request_input.example_list_with_context
-    context = with_context.context.SerializeToString()
-    rows = request_input.example_list.examples or with_context.examples
-    if not rows:
-        raise invalid("Expected one example or more as `input`. Received: none")
-    return [context + row.SerializeToString() for row in rows]
 
 
 def tensor_of(array: np.ndarray) -> Any:
@@ -72,20 +22,20 @@ def tensor_of(array: np.ndarray) -> Any:
     return tf.make_tensor_proto(array, dtype=dtype, shape=array.shape)
 
 
-def classification_result(rows: Iterable[Iterable[tuple[str, float]]]) -> Any:
-    """A `ClassificationResult` with pairs of label and score for each example."""
+def classification_result(labels: np.ndarray, scores: np.ndarray) -> Any:
+    """A `ClassificationResult` with the labels and scores of each example."""
     result = packages.classification_pb2.ClassificationResult()
-    for row in rows:
+    for row in zip(labels.tolist(), scores.tolist(), strict=True):
         classes = result.classifications.add().classes
-        for label, score in row:
-            classes.add(label=label, score=score)
+        for label, score in zip(*row, strict=True):
+            classes.add(label=label.decode(errors="replace"), score=score)
     return result
 
 
 def regression_result(values: np.ndarray) -> Any:
     """A `RegressionResult` with a number for each example."""
     result = packages.regression_pb2.RegressionResult()
-    for value in values:
+    for value in values.tolist():
         result.regressions.add(value=value)
     return result
 

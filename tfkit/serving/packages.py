@@ -15,10 +15,8 @@ _MODULES = {
     "classification_pb2": "tensorflow_serving.apis.classification_pb2",
     "get_model_metadata_pb2": "tensorflow_serving.apis.get_model_metadata_pb2",
     "get_model_status_pb2": "tensorflow_serving.apis.get_model_status_pb2",
-    "model_service_pb2_grpc": "tensorflow_serving.apis.model_service_pb2_grpc",
     "predict_pb2": "tensorflow_serving.apis.predict_pb2",
     "prediction_log_pb2": "tensorflow_serving.apis.prediction_log_pb2",
-    "prediction_service_pb2_grpc": "tensorflow_serving.apis.prediction_service_pb2_grpc",
     "regression_pb2": "tensorflow_serving.apis.regression_pb2",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ import tensorflow as tf
 from tfkit.export.c_api import SavedModel, Signature, StatusError
 from tfkit.export.warmup import FILE
 from tfkit.serving import packages
+from tfkit.serving.bodies import protos
 from tfkit.serving.errors import RequestError, invalid
-from tfkit.serving.messages import arrays_of, examples_of
 from tfkit.serving.scan import meta_graph_of
 
 DEFAULT = "serving_default"
+_log = logging.getLogger("tfkit.serving")
 _LARGEST_MESSAGE = 2**31 - 1  # bytes
 
 
@@ -31,6 +33,10 @@ class Servable:
         version: its number.
         trusted: whether it may have operations on files, other machines, processes or Python.
 
+    Attributes:
+        signature_defs: the signatures as the file has them.
+        dtypes: of the inputs of each signature, by name; the default one has the name "" too.
+
     Raises:
         LoadError: for a model that is refused, or is none.
         RuntimeError: where TensorFlow cannot load it.
@@ -42,6 +48,15 @@ class Servable:
         self.version = version
         self.signature_defs = dict(meta_graph_of(str(folder), trusted).signature_def)
         self._model = SavedModel(folder)
+        signatures = self._model.signatures
+        self._rows = {key for key, signature in signatures.items() if _has_rows(signature)}
+        self._forms = {key: _form(signature) for key, signature in signatures.items()}
+        self.dtypes = {
+            key: {each: spec.dtype for each, spec in signature.inputs.items()}
+            for key, signature in signatures.items()
+        }
+        if DEFAULT in self.dtypes:
+            self.dtypes[""] = self.dtypes[DEFAULT]
         self._users = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -72,6 +87,10 @@ class Servable:
                 f'Signature "{name}" has the method name {found}. Expected: {method_name}'
             )
         return self._model.signatures[name]
+
+    def has_rows(self, name: str) -> bool:
+        """Whether each row of a signature's outputs is that of the same row of its inputs, it seems."""
+        return name in self._rows
 
     def run(self, signature: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs of a signature by name. Several threads may call it at once.
@@ -123,10 +142,58 @@ class Servable:
             kind = log.WhichOneof("log_type")
             if kind in ("predict_log", "classify_log", "regress_log"):
                 request: Any = getattr(log, kind).request
-                self.run(request.model_spec.signature_name or DEFAULT, _inputs(request))
+                name, inputs = request.model_spec.signature_name or DEFAULT, _inputs(request)
+                self.run(name, inputs)
+                self._check_rows(self.signature(name), inputs)
+
+    def _check_rows(self, like: Signature, inputs: dict[str, np.ndarray]) -> None:
+        """Notes the signatures whose rows depend on each other, of those that take the same inputs."""
+        if {array.shape[:1] for array in inputs.values()} <= {(), (0,), (1,)}:
+            return
+        first = {name: array[:1] for name, array in inputs.items()}
+        for name in sorted(self._rows):
+            if self._forms[name] == _form(like):
+                whole, alone = self.run(name, inputs), self.run(name, first)
+                if not all(_same(whole[each][:1], alone[each]) for each in whole):
+                    self._rows.discard(name)
+                    _log.warning(
+                        "Model %s, version %d: a row of signature %r gives something else beside other rows: "
+                        "requests are not joined",
+                        self.name,
+                        self.version,
+                        name,
+                    )
+
+
+def _form(signature: Signature) -> Any:
+    return {name: (spec.dtype, spec.shape) for name, spec in signature.inputs.items()}
+
+
+def _same(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether arrays are equal, numbers to what rounding in another order may do."""
+    if one.shape != other.shape or one.dtype == object or one.dtype.kind not in "fcV":
+        return bool(np.array_equal(one, other))
+    one, other = one.astype(np.complex128), other.astype(np.complex128)
+    size = np.max(np.abs(one), initial=0.0, where=np.isfinite(one))
+    return bool(np.allclose(one, other, rtol=1e-3, atol=1e-3 * size, equal_nan=True))
+
+
+def _has_rows(signature: Signature) -> bool:
+    """Whether the first dimension of all inputs and outputs is free."""
+    specs = [*signature.inputs.values(), *signature.outputs.values()]
+    return bool(signature.inputs) and all(spec.shape and spec.shape[0] is None for spec in specs)
 
 
 def _inputs(request: Any) -> dict[str, np.ndarray]:
     if hasattr(request, "inputs"):
-        return arrays_of(request.inputs, _LARGEST_MESSAGE)
-    return {"inputs": np.array(examples_of(request.input), object)}
+        (_, _, narrow), inputs = protos.predict_request(request, _LARGEST_MESSAGE)
+        return with_bfloat16(inputs, narrow)
+    return protos.examples_request(request)[1]
+
+
+def with_bfloat16(inputs: dict[str, np.ndarray], names: list[str]) -> dict[str, np.ndarray]:
+    """Inputs of a gRPC request, those that came as uint16 as bfloat16."""
+    bfloat16 = tf.bfloat16.as_numpy_dtype
+    return {
+        name: array.view(bfloat16) if name in names else array for name, array in inputs.items()
+    }

@@ -11,8 +11,11 @@ from typing import Any
 
 from tfkit.serving import packages
 from tfkit.serving.batching import Batcher
+from tfkit.serving.calls import Calls
 from tfkit.serving.grpc_service import grpc_server
+from tfkit.serving.health import Health
 from tfkit.serving.http_app import http_app
+from tfkit.serving.metrics import Metrics
 from tfkit.serving.offload import Worker
 from tfkit.serving.service import Service
 from tfkit.serving.store import Store
@@ -28,25 +31,30 @@ class Options:
         port: of REST; 0 for any that is free.
         grpc_port: of gRPC; 0 for any that is free.
         max_body: bytes of the largest request.
-        batching_window: seconds that a request waits for others to be joined with; 0 joins none.
-        max_batch: rows at which joined requests do not wait any longer.
+        batching_window: seconds that a request waits for others although it could run; with 0 requests are
+            joined where they have to wait anyway.
+        max_batch: rows at which nothing more is joined; 1 joins none.
+        read_timeout: seconds for the head of a request, for its body, and for the answer to be taken.
         num_versions: how many versions of each model are served, the newest.
         poll: seconds between two looks at the folder.
-        threads: how many requests run at once.
+        threads: how many runs there are at once.
         trusted: whether models may have operations on files, other machines, processes or Python.
+        log_requests: whether a line is logged for each request, by `tfkit.serving.requests`.
     """
 
     base: Path
     host: str = "127.0.0.1"
     port: int = 8501
     grpc_port: int = 8500
-    max_body: int = 32 * 2**20
+    max_body: int = 16 * 2**20
     batching_window: float = 0.0
     max_batch: int = 64
+    read_timeout: float = 60.0
     num_versions: int = 1
     poll: float = 1.0
-    threads: int = 4
+    threads: int = 2
     trusted: bool = False
+    log_requests: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,22 +89,30 @@ async def running(options: Options) -> AsyncIterator[Running]:
             f"versions in it. Serve {str(base.parent)!r}."
         )
     async with contextlib.AsyncExitStack() as stack:
-        store = Store(base, options.num_versions, options.trusted)
+        metrics = Metrics()
+        store = Store(base, options.num_versions, options.trusted, metrics)
         stack.push_async_callback(store.close)
         await store.refresh()
-        batcher = Batcher(options.batching_window, options.max_batch, options.threads)
+        batcher = Batcher(options.batching_window, options.max_batch, options.threads, metrics)
         stack.push_async_callback(batcher.close)
-        worker = Worker()
+        worker = Worker(options.max_body)
         stack.push_async_callback(worker.close)
+        worker.start()
         service = Service(store, batcher, worker)
+        calls = Calls(metrics, store.has, options.log_requests)
 
-        runner = web.AppRunner(http_app(service, options.max_body), access_log=None)
+        runner = web.AppRunner(
+            http_app(service, calls, metrics, options.max_body, options.read_timeout),
+            access_log=None,
+            keepalive_timeout=options.read_timeout,  # for the head of a request, from the first byte on
+            lingering_time=1.0,
+        )
         await runner.setup()
         stack.push_async_callback(runner.cleanup)
         site = web.TCPSite(runner, options.host, options.port)
         await site.start()
 
-        server = grpc_server(service, options.max_body)
+        server = grpc_server(service, calls, Health(store), options.max_body, options.read_timeout)
         grpc_port = _bind(server, options.host, options.grpc_port)
         await server.start()
         stack.push_async_callback(server.stop, 5.0)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+import time
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import numpy as np
 
-from tfkit.export.c_api import Signature
 from tfkit.export.examples import CLASSIFY, REGRESS
 from tfkit.serving.batching import Arrays, Batcher
 from tfkit.serving.errors import Code, RequestError
@@ -15,6 +16,27 @@ from tfkit.serving.messages import metadata_response, status_response
 from tfkit.serving.offload import Worker
 from tfkit.serving.servable import DEFAULT, Servable
 from tfkit.serving.store import Store
+
+Read = Callable[[Servable], Awaitable[tuple[str, Arrays]]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """Outputs by name, and what gave them.
+
+    Attributes:
+        servable: the version that was asked.
+        signature_name: its signature.
+        outputs: arrays by name.
+        num_examples: how many rows the first input has; 0 where it has none.
+        seconds: how long the request waited for the model and ran.
+    """
+
+    servable: Servable
+    signature_name: str
+    outputs: Arrays
+    num_examples: int
+    seconds: float
 
 
 class Service:
@@ -35,65 +57,60 @@ class Service:
         self.worker = worker
 
     async def predict(
-        self,
-        name: str,
-        version: int | None,
-        signature_name: str,
-        read: Callable[[Signature], Arrays],
-        size: int,
-        method_name: str | None = None,
-    ) -> tuple[Servable, Arrays]:
-        """The version that answered, and the outputs of a signature by name.
+        self, name: str, version: int | None, read: Read, method_name: str | None = None
+    ) -> Answer:
+        """The outputs of a signature by name, and which version of which signature gave them.
 
         Args:
             name: of the model.
             version: its number.
-            signature_name: `serving_default` where it is empty.
-            read: gives the inputs, for the signature that they are for.
-            size: bytes that it reads.
+            read: gives the name of the signature, `serving_default` where it is empty, and the inputs, for
+                the version that is asked.
             method_name: the kind of signature that is meant; any unless given.
         """
         with self._store.find(name, version).used() as servable:
+            signature_name, inputs = await read(servable)
             signature_name = signature_name or DEFAULT
-            signature = servable.signature(signature_name, method_name)
-            inputs = await self.worker.run(size, lambda: read(signature))
-            return servable, await self._batcher.run(servable, signature_name, inputs)
+            servable.signature(signature_name, method_name)
+            start = time.perf_counter()
+            outputs = await self._batcher.run(servable, signature_name, inputs)
+            seconds = time.perf_counter() - start
+            first = next(iter(inputs.values()), np.zeros(()))
+            rows = len(first) if first.ndim else 0
+            return Answer(servable, signature_name, outputs, rows, seconds)
 
-    async def classify(
-        self, name: str, version: int | None, signature_name: str, examples: Sequence[bytes]
-    ) -> tuple[Servable, list[list[tuple[str, float]]]]:
-        """The version that answered, and pairs of label and score for each serialized `tf.Example`."""
-        servable, outputs = await self.predict(
-            name, version, signature_name, lambda _: _examples(examples), 0, CLASSIFY
-        )
-        scores, classes = outputs.get("scores"), outputs.get("classes")
-        shape = next((each.shape for each in (scores, classes) if each is not None), ())
-        if len(shape) != 2 or shape[0] != len(examples):
-            raise _unexpected("'classes' and 'scores' of shape (examples, classes)", outputs)
+    async def classify(self, name: str, version: int | None, read: Read) -> Answer:
+        """Labels and scores of each serialized `tf.Example`: `labels` of strings, `scores` of float32."""
+        answer = await self.predict(name, version, read, CLASSIFY)
+        scores, labels = answer.outputs.get("scores"), answer.outputs.get("classes")
+        shape = next((each.shape for each in (scores, labels) if each is not None), ())
+        if len(shape) != 2 or shape[0] != answer.num_examples:
+            raise _unexpected("'classes' and 'scores' of shape (examples, classes)", answer)
         if scores is None:
             scores = np.zeros(shape, np.float32)
-        labels = np.full(shape, b"", object) if classes is None else classes
+        if labels is None:
+            labels = np.full(shape, b"", object)
         if labels.shape != scores.shape or labels.dtype != object or scores.dtype != np.float32:
-            raise _unexpected("'classes' of strings and 'scores' of float32", outputs)
-        return servable, [
-            [
-                (label.decode(errors="replace"), score.item())
-                for label, score in zip(*row, strict=True)
-            ]
-            for row in zip(labels, scores, strict=True)
-        ]
+            raise _unexpected("'classes' of strings and 'scores' of float32", answer)
+        return dataclasses.replace(answer, outputs={"labels": labels, "scores": scores})
 
-    async def regress(
-        self, name: str, version: int | None, signature_name: str, examples: Sequence[bytes]
-    ) -> tuple[Servable, np.ndarray]:
-        """The version that answered, and a number for each serialized `tf.Example`."""
-        servable, outputs = await self.predict(
-            name, version, signature_name, lambda _: _examples(examples), 0, REGRESS
-        )
-        values = outputs.get("outputs")
-        if values is None or values.dtype != np.float32 or values.size != len(examples):
-            raise _unexpected("'outputs' of float32, one for each example", outputs)
-        return servable, values.reshape(-1)
+    async def regress(self, name: str, version: int | None, read: Read) -> Answer:
+        """A number for each serialized `tf.Example`: `values`."""
+        answer = await self.predict(name, version, read, REGRESS)
+        values = answer.outputs.get("outputs")
+        if values is None or values.dtype != np.float32 or values.size != answer.num_examples:
+            raise _unexpected("'outputs' of float32, one for each example", answer)
+        return dataclasses.replace(answer, outputs={"values": values.reshape(-1)})
+
+    def is_ready(self, name: str | None = None, version: int | None = None) -> bool:
+        """Whether a model answers; any model unless one is named."""
+        if name is None:
+            return bool(self._store.names())
+        try:
+            self._store.find(name, version)
+        except RequestError:
+            return False
+        return True
 
     def metadata(self, name: str, version: int | None) -> Any:
         """A `GetModelMetadataResponse`."""
@@ -105,14 +122,8 @@ class Service:
         return status_response(self._store.statuses(name, version))
 
 
-def _examples(examples: Sequence[bytes]) -> Arrays:
-    inputs = np.empty(len(examples), object)
-    inputs[:] = examples
-    return {"inputs": inputs}
-
-
-def _unexpected(expected: str, outputs: Arrays) -> RequestError:
-    found = {name: (array.dtype.name, array.shape) for name, array in outputs.items()}
+def _unexpected(expected: str, answer: Answer) -> RequestError:
+    found = {name: (array.dtype.name, array.shape) for name, array in answer.outputs.items()}
     return RequestError(
         Code.FAILED_PRECONDITION, f"Expected the outputs {expected}. The model gives {found}"
     )

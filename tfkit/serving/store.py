@@ -11,6 +11,7 @@ from typing import Any
 
 from tfkit.export.versions import versions_in
 from tfkit.serving.errors import Code, RequestError
+from tfkit.serving.metrics import Metrics
 from tfkit.serving.servable import Servable
 
 _log = logging.getLogger("tfkit.serving")
@@ -36,9 +37,17 @@ class Store:
         base: the folder.
         num_versions: how many versions of each model are served, the newest that load.
         trusted: whether models may have operations on files, other machines, processes or Python.
+        metrics: where loads are counted.
     """
 
-    def __init__(self, base: Path, num_versions: int = 1, trusted: bool = False) -> None:
+    def __init__(
+        self,
+        base: Path,
+        num_versions: int = 1,
+        trusted: bool = False,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self._metrics = metrics or Metrics()
         self._base = base
         self._num_versions = num_versions
         self._trusted = trusted
@@ -83,6 +92,10 @@ class Store:
     def names(self) -> list[str]:
         """Names of the models that can be asked."""
         return [name for name in sorted(self._models) if self._available(name)]
+
+    def has(self, name: str) -> bool:
+        """Whether there is a model of this name, be it one that can be asked or not."""
+        return name in self._models
 
     async def watch(self, seconds: float) -> None:
         """Looks at the folder again and again."""
@@ -138,9 +151,11 @@ class Store:
             )
         except Exception as error:  # Whatever is wrong with a model, the others are served.
             version.state, version.error, version.files = "END", str(error), files
+            self._metrics.loads.add(str(folder), "fail")
             _log.error("Model %s, version %d: %s", name, number, error)
         else:
             version.state = "AVAILABLE"
+            self._metrics.loads.add(str(folder), "success")
             _log.info("Model %s, version %d: available", name, number)
 
     def _drop(self, name: str, number: int, version: _Version) -> None:

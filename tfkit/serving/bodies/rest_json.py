@@ -7,21 +7,39 @@ from __future__ import annotations
 
 import base64
 import binascii
+import heapq
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
-from tfkit.export.c_api import TensorSpec
-from tfkit.export.json_dtypes import JSON_DTYPES
-from tfkit.serving.errors import Code, RequestError, invalid
+from . import examples_wire
+from .errors import Code, RequestError, check_strings, invalid
 
 Arrays = dict[str, np.ndarray]
+Dtypes = Mapping[str, str]  # of the inputs of a signature, by name
+DTYPES = frozenset(
+    [
+        "bool",
+        "float32",
+        "float64",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "string",
+        "uint8",
+        "uint32",
+        "uint64",
+    ]
+)  # those of `tfkit.export.json_dtypes`, which a test compares
 _BYTES_SUFFIX = "_bytes"
 _MAX_DEPTH = 100  # of lists in lists
+_ACCEPTED: dict[str, set[type]] = {"b": {bool}, "f": {int, float}}  # by kind of dtype; others: int
 _DIGITS = {"float32": 24, "float64": 53}  # of the binary numbers that these hold
 
 
@@ -51,13 +69,13 @@ def signature_name(request: dict[str, Any]) -> str:
 # --- Predict --------------------------------------------------------------------------------------
 
 
-def predict_inputs(request: dict[str, Any], specs: Mapping[str, TensorSpec]) -> tuple[Arrays, bool]:
+def predict_inputs(request: dict[str, Any], dtypes: Dtypes) -> tuple[Arrays, bool]:
     """The inputs of a signature in a predict request, and whether they came in rows.
 
     Args:
         request: `{"instances": [...]}`, one value a row; or `{"inputs": ...}`, one value an input. A
             value is bare where the signature has one input, else an object with a value for each.
-        specs: inputs of the signature.
+        dtypes: of the inputs of the signature, by name.
 
     Raises:
         RequestError: for a request that does not fit.
@@ -66,21 +84,24 @@ def predict_inputs(request: dict[str, Any], specs: Mapping[str, TensorSpec]) -> 
     if len(keys) != 1:
         raise invalid(
             f"Expected one of the keys 'instances' (rows) and 'inputs' (columns). Received: "
-            f"{sorted(request)[:10]}"
+            f"{_list(request)}"
         )
     if keys == ["inputs"]:
         value = request["inputs"]
         if isinstance(value, dict) and not _is_base64(value):
             # TF Serving passes over what the signature does not name, but in rows refuses it.
-            value = {name: item for name, item in value.items() if name in specs}
-        columns = _named(value, specs, "'inputs'")
-        return {name: tensor(name, columns[name], specs[name].dtype) for name in specs}, False
+            value = {name: item for name, item in value.items() if name in dtypes}
+        columns = _named(value, dtypes, lambda: "'inputs'")
+        return {name: tensor(name, columns[name], dtypes[name]) for name in dtypes}, False
     rows = request["instances"]
     if not isinstance(rows, list) or not rows:
         raise invalid(f"Expected a list of rows as 'instances'. Received: {_kind(rows)}")
-    named = [_named(row, specs, f"Row {index} of 'instances'") for index, row in enumerate(rows)]
+    if len(dtypes) == 1 and all(type(row) is not dict for row in rows):
+        ((name, dtype),) = dtypes.items()
+        return {name: tensor(name, rows, dtype)}, True
+    named = [_named(row, dtypes, partial(_row, index)) for index, row in enumerate(rows)]
     return {
-        name: tensor(name, [row[name] for row in named], spec.dtype) for name, spec in specs.items()
+        name: tensor(name, [row[name] for row in named], dtype) for name, dtype in dtypes.items()
     }, True
 
 
@@ -106,18 +127,20 @@ def predict_answer(outputs: Arrays, in_rows: bool) -> dict[str, Any]:
     return {"predictions": [dict(zip(outputs, row, strict=True)) for row in rows]}
 
 
-def _named(value: Any, specs: Mapping[str, TensorSpec], what: str) -> dict[str, Any]:
-    """The values of all inputs by name; one input needs no name."""
+def _row(index: int) -> str:
+    return f"Row {index} of 'instances'"
+
+
+def _named(value: Any, dtypes: Dtypes, what: Callable[[], str]) -> dict[str, Any]:
+    """The values of all inputs by name; one input needs no name. `what` says what the value is."""
     if not isinstance(value, dict) or _is_base64(value):
-        if len(specs) != 1:
+        if len(dtypes) != 1:
             raise invalid(
-                f"{what} must be an object with the inputs {sorted(specs)}. Received: {_kind(value)}"
+                f"{what()} must be an object with the inputs {_list(dtypes)}. Received: {_kind(value)}"
             )
-        return dict.fromkeys(specs, value)
-    if value.keys() != specs.keys():
-        raise invalid(
-            f"{what} must have the inputs {sorted(specs)}. Received: {sorted(value)[:10]}"
-        )
+        return dict.fromkeys(dtypes, value)
+    if value.keys() != dtypes.keys():
+        raise invalid(f"{what()} must have the inputs {_list(dtypes)}. Received: {_list(value)}")
     return value
 
 
@@ -156,26 +179,33 @@ def _uneven(name: str) -> RequestError:
 
 def _flat(name: str, values: list[Any], dtype: str) -> np.ndarray:
     if dtype == "string":
+        check_strings(len(values))
         array = np.empty(len(values), object)
-        array[:] = [_as_bytes(name, value) for value in values]
+        array[:] = [
+            value.encode() if type(value) is str and value.isascii() else _as_bytes(name, value)
+            for value in values
+        ]
         return array
-    _check_dtype(f"Input {name!r}", dtype)
-    target = tf.as_dtype(dtype)
-    accepted = {bool} if target.is_bool else {int} if target.is_integer else {int, float}
-    others = [value for value in values if type(value) not in accepted]
-    if others:
-        raise invalid(
-            f"Input {name!r} expects values of {dtype}. Received: {repr(others[0])[:100]}"
-        )
-    if not target.is_bool:
-        _check_range(name, values, dtype, target)
-    if target.is_floating:
-        return np.array(values, np.float64).astype(target.as_numpy_dtype)
-    return np.array(values, target.as_numpy_dtype)
+    check_dtype(f"Input {name!r}", dtype)
+    target = np.dtype(dtype)
+    accepted = _ACCEPTED.get(target.kind, {int})
+    if others := set(map(type, values)) - accepted:
+        other = next(value for value in values if type(value) in others)
+        raise invalid(f"Input {name!r} expects values of {dtype}. Received: {_start(other)}")
+    if target.kind != "b":
+        _check_range(name, values, target)
+    if target.kind == "f":
+        return np.array(values, np.float64).astype(target)
+    return np.array(values, target)
 
 
-def _check_dtype(what: str, dtype: str) -> None:
-    if dtype not in JSON_DTYPES:
+def check_dtype(what: str, dtype: str) -> None:
+    """Refuses dtypes that TF Serving has no JSON for.
+
+    Raises:
+        RequestError: with the code UNIMPLEMENTED, as from TF Serving.
+    """
+    if dtype not in DTYPES:
         raise RequestError(
             Code.UNIMPLEMENTED,
             f"{what} is of dtype {dtype}, which TF Serving's REST interface has no JSON for. Ask over gRPC, "
@@ -183,16 +213,19 @@ def _check_dtype(what: str, dtype: str) -> None:
         )
 
 
-def _check_range(name: str, values: list[Any], dtype: str, target: tf.DType) -> None:
+def _check_range(name: str, values: list[Any], dtype: np.dtype[Any]) -> None:
     """Refuses numbers that a dtype cannot hold: too large ones, and whole numbers that it would round."""
-    finite = [value for value in values if abs(value) < float("inf")]
-    number = float if target.is_floating else int
-    smallest, largest = number(target.min), number(target.max)
-    whole = 2 ** _DIGITS.get(dtype, 64)
+    is_float = dtype.kind == "f"
+    # `min` and `max` go wrong with NaN.
+    finite = [value for value in values if abs(value) < math.inf] if is_float else values
+    limits = np.finfo(dtype) if is_float else np.iinfo(dtype)
+    number = float if is_float else int
+    smallest, largest = number(limits.min), number(limits.max)
+    whole = 2 ** _DIGITS.get(dtype.name, 64)
     for value in (min(finite), max(finite)) if finite else ():
         rounded = isinstance(value, int) and abs(value) > whole
         if rounded or not smallest <= value <= largest:
-            raise invalid(f"Input {name!r}: {str(value)[:40]} does not fit {dtype}.")
+            raise invalid(f"Input {name!r}: {_start(value)} does not fit {dtype.name}.")
 
 
 def _as_bytes(name: str, value: Any) -> bytes:
@@ -218,7 +251,7 @@ def plain(name: str, array: np.ndarray) -> Any:
         values = np.empty(array.shape, object)
         values.reshape(-1)[:] = [_text(name, item) for item in array.flat]
         return values.tolist()
-    _check_dtype(f"Output {name!r}", array.dtype.name)
+    check_dtype(f"Output {name!r}", array.dtype.name)
     if array.dtype == np.float32:
         return _shortest(array).tolist()
     return array.tolist()
@@ -257,6 +290,7 @@ def examples(request: dict[str, Any]) -> list[bytes]:
     rows = request.get("examples")
     if not isinstance(rows, list) or not rows:
         raise invalid(f"Expected a list of objects as 'examples'. Received: {_kind(rows)}")
+    check_strings(len(rows))
     context = _example(request.get("context", {}), "'context'")
     found = [_example(row, f"Item {index} of 'examples'") for index, row in enumerate(rows)]
     return [context + example for example in found]  # Joined messages are merged messages.
@@ -265,39 +299,55 @@ def examples(request: dict[str, Any]) -> list[bytes]:
 def _example(features: Any, what: str) -> bytes:
     if not isinstance(features, dict):
         raise invalid(f"{what} must be an object of features. Received: {_kind(features)}")
-    example = tf.train.Example()
+    encoded = {}
     for name, value in features.items():
-        _set_feature(
-            example.features.feature[name], name, value if isinstance(value, list) else [value]
-        )
-    return bytes(example.SerializeToString())
+        if not _is_text(name):
+            raise invalid(f"{what}: the name of a feature is no text: {_start(name)}")
+        encoded[name] = _feature(name, value if isinstance(value, list) else [value])
+    return examples_wire.example(encoded)
 
 
-def _set_feature(feature: Any, name: str, values: Sequence[Any]) -> None:
+def _feature(name: str, values: Sequence[Any]) -> bytes:
     kinds = set(map(type, values))
-    try:
-        if kinds and kinds <= {int, bool}:
-            feature.int64_list.value.extend(map(int, values))
-        elif kinds == {float}:
-            feature.float_list.value.extend(tensor(name, list(values), "float32").tolist())
-        elif kinds and all(isinstance(value, str) or _is_base64(value) for value in values):
-            feature.bytes_list.value.extend(_as_bytes(name, value) for value in values)
-        elif kinds:
-            raise invalid(
-                f"Feature {name!r} needs values of one kind: whole numbers, decimal numbers, or strings."
-            )
-    except ValueError as error:
-        raise invalid(f"Feature {name!r}: {error}") from None
+    if not kinds:
+        return b""
+    if kinds <= {int, bool}:
+        smallest, largest = min(values), max(values)
+        if smallest < -(2**63) or largest >= 2**63:
+            wrong = smallest if smallest < -(2**63) else largest
+            raise invalid(f"Feature {name!r}: {_start(wrong)} does not fit int64.")
+        return examples_wire.int64_list(values)
+    if kinds == {float}:
+        return examples_wire.float_list(tensor(name, list(values), "float32"))
+    if all(isinstance(value, str) or _is_base64(value) for value in values):
+        return examples_wire.bytes_list([_as_bytes(name, value) for value in values])
+    raise invalid(
+        f"Feature {name!r} needs values of one kind: whole numbers, decimal numbers, or strings."
+    )
 
 
-def classification(result: Iterable[Iterable[tuple[str, float]]]) -> dict[str, Any]:
+def _is_text(name: str) -> bool:
+    """Whether UTF-8 has it: JSON can write halves of characters, as in "\\ud800"."""
+    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
+def classification(labels: np.ndarray, scores: np.ndarray) -> dict[str, Any]:
     """The answer to a classify request: for each example pairs of label and score."""
-    return {"results": [[[label, score] for label, score in row] for row in result]}
+    rows = zip(labels.tolist(), scores.astype(np.float64).tolist(), strict=True)
+    return {
+        "results": [
+            [[label.decode(errors="replace"), score] for label, score in zip(*row, strict=True)]
+            for row in rows
+        ]
+    }
 
 
 def regression(values: np.ndarray) -> dict[str, Any]:
     """The answer to a regress request: a number for each example."""
     return {"results": plain("outputs", values)}
+
+
+# --- Messages -----------------------------------------------------------------------------------------
 
 
 def _kind(value: Any) -> str:
@@ -306,3 +356,19 @@ def _kind(value: Any) -> str:
     if value == [] or value == {}:
         return f"an empty {names[type(value)]}"
     return names.get(type(value), "number")
+
+
+def _list(names: Iterable[str]) -> str:
+    """The first ten names."""
+    return f"[{', '.join(_start(name) for name in heapq.nsmallest(10, names))}]"
+
+
+def _start(value: Any) -> str:
+    """The start of a value of any size."""
+    if isinstance(value, str):
+        value = value[:100]
+    elif isinstance(value, int) and abs(value) >= 10**40:
+        return f"a number of about {int(value.bit_length() * math.log10(2)) + 1} digits"
+    elif isinstance(value, (dict, list)):
+        return _kind(value)
+    return repr(value)[:100]

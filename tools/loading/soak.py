@@ -1,18 +1,16 @@
-"""Loads `tfkit serve` with clients: no error, no growth, and how long an answer takes.
+"""A minute of clients over REST and gRPC: no error, no growth, and how long an answer takes.
 
 Half of the clients ask over REST, half over gRPC, one row each time, one request after the other. They
 share the machine with the server, so the times are those of both. At the end the C client says what
 one run of the model takes without any server.
 """
 
-import argparse
 import contextlib
 import http.client
 import json
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -23,17 +21,10 @@ import psutil
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
-ROOT = Path(__file__).resolve().parents[1]
-FEATURES = 64
+from loading.servers import FEATURES, tfkit_server
+
+ROOT = Path(__file__).resolve().parents[2]
 ALLOWED_GROWTH = 0.05  # of the memory after the first third
-EXPORT = f"""
-import sys
-import tfkit
-model = tfkit.Sequential([tfkit.Input(({FEATURES},), name="x")])
-for units in (128, 128, 10):
-    model.add(tfkit.layers.Dense(units, activation="relu"))
-model.export(sys.argv[1], verbose=False)
-"""
 
 
 @contextlib.contextmanager
@@ -85,19 +76,6 @@ def client(connection, ended, times, errors):
         errors.append(error)
 
 
-@contextlib.contextmanager
-def server(base, window):
-    """The process, and its ports."""
-    command = [sys.executable, "-m", "tfkit", "serve", base, "--port", "0", "--grpc-port", "0"]
-    command += ["--batching-window", str(window)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
-        try:
-            words = process.stdout.readline().replace(",", " ").split()
-            yield process.pid, *(int(word.rpartition(":")[2]) for word in (words[2], words[-1]))
-        finally:
-            process.terminate()
-
-
 def percentiles(times):
     found = np.percentile(times, [50, 90, 99, 100]) * 1e3
     return "  ".join(f"p{p} {ms:.2f}" for p, ms in zip((50, 90, 99, 100), found, strict=True))
@@ -107,7 +85,7 @@ def load(base, options):
     """Prints latencies and memory. Gives whether all is well."""
     rng = np.random.default_rng(0)
     ended, errors = threading.Event(), []
-    with server(base, options.batching_window) as (pid, port, grpc_port):
+    with tfkit_server(base, options.options) as (pid, port, grpc_port):
         kinds = {"REST": (rest, port), "gRPC": (over_grpc, grpc_port)}
         times = {name: [] for name in kinds}
         threads = []
@@ -148,24 +126,3 @@ def run_c_client(folder, base):
     command = [folder / "tfkit_client", base / "load" / "1", "--input", row, "--repeat", "2000"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     print(f"C client, one row: {result.stderr.splitlines()[-1]}")
-
-
-def main():
-    parser = argparse.ArgumentParser(prog="tools/load_serve", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60.0, help="60 unless given")
-    parser.add_argument("--clients", type=int, default=8, help="8 unless given")
-    parser.add_argument("--batching-window", type=float, default=0.0, help="ms, 0 unless given")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
-        base, folder = Path(temporary, "base"), Path(temporary, "client")
-        (base / "load").mkdir(parents=True)
-        folder.mkdir()
-        command = [sys.executable, "-c", EXPORT, base / "load" / "1"]
-        subprocess.run(command, check=True, cwd=ROOT)
-        well = load(base, options)
-        run_c_client(folder, base)
-    sys.exit(0 if well else 1)
-
-
-if __name__ == "__main__":
-    main()

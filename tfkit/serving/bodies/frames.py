@@ -1,0 +1,84 @@
+"""Between the server and its reader: values and arrays through a socket, without a copy of the arrays.
+
+A frame is a short header with what can be pickled, then the bytes of each array. They are received in their
+place by one system call after the other, which do not hold Python's lock.
+"""
+
+from __future__ import annotations
+
+import pickle
+import socket
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+Arrays = dict[str, np.ndarray]
+Sent = Mapping[str, np.ndarray | list[bytes | bytearray]]  # a list is one array of bytes, in parts
+_SIZE = struct.Struct("!Q")
+
+
+def send(connection: socket.socket, value: Any, arrays: Sent) -> None:
+    """Sends a value and arrays by name; object arrays are of `bytes`."""
+    specs: list[Any] = []
+    buffers: list[Any] = []
+    for name, array in arrays.items():
+        if isinstance(array, list):
+            size = sum(map(len, array))
+            specs.append((name, (size,), [("|u1", size)]))
+            buffers += array
+            continue
+        is_string = array.dtype == object
+        parts = _strings_apart(array) if is_string else [np.ascontiguousarray(array).reshape(-1)]
+        specs.append((name, array.shape, [(part.dtype.str, part.size) for part in parts]))
+        buffers += [part.view(np.uint8).data for part in parts if part.size]
+    header = pickle.dumps((value, specs))
+    connection.sendall(_SIZE.pack(len(header)) + header)
+    for buffer in buffers:
+        connection.sendall(buffer)
+
+
+def receive(connection: socket.socket) -> tuple[Any, Arrays]:
+    """What `send` has sent.
+
+    Raises:
+        EOFError: where the other side has gone.
+    """
+    size = np.empty(_SIZE.size, np.uint8)
+    _fill(connection, size)
+    header = np.empty(_SIZE.unpack(size.tobytes())[0], np.uint8)
+    _fill(connection, header)
+    value, specs = pickle.loads(header.tobytes())
+    arrays = {}
+    for name, shape, parts in specs:
+        received = []
+        for dtype, count in parts:
+            received.append(np.empty(count, dtype))
+            _fill(connection, received[-1])
+        flat = received[0] if len(parts) == 1 else _strings_together(*received)
+        arrays[name] = flat.reshape(shape)
+    return value, arrays
+
+
+def _fill(connection: socket.socket, array: np.ndarray) -> None:
+    view = array.view(np.uint8).data if array.size else memoryview(b"")
+    while view:
+        count = connection.recv_into(view)
+        if not count:
+            raise EOFError("The other process has ended.")
+        view = view[count:]
+
+
+def _strings_apart(array: np.ndarray) -> list[np.ndarray]:
+    """Where each string ends, and all of them in a row."""
+    strings = array.reshape(-1).tolist()
+    ends = np.cumsum(np.fromiter(map(len, strings), np.int64, len(strings)))
+    return [ends, np.frombuffer(b"".join(strings), np.uint8)]
+
+
+def _strings_together(ends: np.ndarray, content: np.ndarray) -> np.ndarray:
+    data, positions = content.tobytes(), ends.tolist()
+    array = np.empty(len(positions), object)
+    array[:] = [data[start:end] for start, end in zip([0, *positions], positions, strict=False)]
+    return array

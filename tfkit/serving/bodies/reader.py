@@ -1,0 +1,50 @@
+"""The loop of the process that reads bodies: one job after the other, until the server is gone."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import signal
+import socket
+import sys
+
+from .errors import Code, RequestError
+from .frames import receive, send
+from .jobs import JOBS
+
+
+def main(descriptor: int, max_memory: int) -> None:
+    """Answers jobs.
+
+    Args:
+        descriptor: of the socket to the server.
+        max_memory: bytes of address space; what needs more is refused.
+    """
+    # Ctrl-C reaches all processes of a terminal: the server ends this one when it has answered.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_AS, (max_memory, max_memory))
+    connection = socket.socket(fileno=descriptor)
+    # A body can be 16 million lists: to look through them again and again takes longer than to read them.
+    gc.disable()
+    while True:
+        try:
+            (name, value), arrays = receive(connection)
+        except (EOFError, OSError):
+            return
+        try:
+            answer, results = JOBS[name](value, arrays)
+        except RequestError as error:
+            answer, results = error, {}
+        except MemoryError:
+            text = "The request is too large: reading it took more memory than a request may."
+            answer, results = RequestError(Code.RESOURCE_EXHAUSTED, text), {}
+        failed = isinstance(answer, RequestError)
+        # The server knows the class of the code by another name.
+        value = (int(answer.code), answer.message) if failed else answer
+        send(connection, (failed, value), results)
+        del arrays, results, answer, value  # before it waits
+        gc.collect()  # What is left is little.
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

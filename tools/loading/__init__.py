@@ -1,0 +1,1 @@
+"""Loads `tfkit serve` and a bare server with clients, in turns."""
