@@ -1,7 +1,8 @@
-"""How much memory variables may take while a model is made from a file.
+"""How much memory variables, and how much work a trace, may take while a model is made from a file.
 
-A configuration of 200 bytes can demand a terabyte of weights. Whoever reads a file says how many bytes
-of weights it holds, and every place that makes a variable spends from that before it allocates.
+A configuration of 200 bytes can demand a terabyte of weights, or a loop of a billion steps. Whoever reads a
+file says how many bytes of weights and how many objects it holds; every place that makes a variable or an
+operation spends from that before it does so.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
+from tfkit import limits
+
 # What a file does not store, such as the state of a metric, may take this much, or as much as what it does.
 _OTHER = 1 << 26
 _LARGEST = 1 << 40
@@ -22,9 +25,21 @@ _left: ContextVar[dict[str, int] | None] = ContextVar("bytes left for variables"
 
 
 @contextlib.contextmanager
-def limited(stored: int) -> Iterator[None]:
-    """Within the `with` block variables may take this many bytes."""
-    token = _left.set({"stored": stored, "other": max(stored, _OTHER)})
+def limited(stored: int | None, config: Any) -> Iterator[None]:
+    """Within the `with` block variables may take so many bytes, and a trace so many operations.
+
+    Args:
+        stored: the bytes of weights in the file; `None` where nothing says how many there are.
+        config: the configuration, as data.
+
+    Raises:
+        ValueError: for a configuration that describes more than is ever read.
+    """
+    stored = _LARGEST if stored is None else stored
+    operations = limits.OPERATIONS.most + limits.OPERATIONS_FOR_OBJECT.most * _objects(config)
+    token = _left.set(
+        {"stored": stored, "other": max(stored, _OTHER), "operations": operations, "all": operations}
+    )
     try:
         yield
     finally:
@@ -35,11 +50,70 @@ def limited(stored: int) -> Iterator[None]:
 def given_back() -> Iterator[None]:
     """What is spent within the `with` block, on variables that it drops, does not count after it."""
     left = _left.get()
-    token = _left.set(left and dict(left))
+    inside = left and dict(left)
+    token = _left.set(inside)
     try:
         yield
     finally:
         _left.reset(token)
+        if left and inside:
+            left["operations"] = inside["operations"]  # Work is done, whatever becomes of its result.
+
+
+def is_limited() -> bool:
+    """Whether a model is being made from a file."""
+    return _left.get() is not None
+
+
+def take_operations(count: int = 1) -> None:
+    """Counts operations that a trace is about to make.
+
+    Raises:
+        ValueError: where a file has led to more than its objects account for.
+    """
+    left = _left.get()
+    if left is None:
+        return
+    left["operations"] -= count
+    if left["operations"] < 0:
+        raise ValueError(
+            f"The configuration asks for more than {left['all']:,} operations, which its objects do not "
+            "account for: a loop that is unrolled, or models inside models. It is refused."
+        )
+
+
+def check_outputs(count: int) -> None:
+    """Refuses a call that a file asks for, with more outputs than any honest one has."""
+    if _left.get() is not None and (excess := limits.OUTPUTS.excess(count)):
+        raise ValueError(f"The configuration asks for a call with {excess}. It is refused.")
+
+
+def check_calls(count: int) -> None:
+    """Refuses a graph of a file that makes more calls than anybody can run."""
+    if _left.get() is not None and (excess := limits.CALLS.excess(count)):
+        raise ValueError(
+            f"The configuration describes a model that makes {excess}: models inside call each other "
+            "again and again. It is refused."
+        )
+
+
+def _objects(config: Any) -> int:
+    """How many objects a configuration describes, with its layers counted."""
+    count = layers = 0
+    pending = [config]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            count += 1
+            for key, value in item.items():
+                if isinstance(value, (dict, list, tuple)):
+                    layers += len(value) if key in ("layers", "cells") else 0
+                    pending.append(value)
+        elif isinstance(item, (list, tuple)):
+            pending.extend(it for it in item if isinstance(it, (dict, list, tuple)))
+    if excess := limits.LAYERS.excess(layers):
+        raise ValueError(f"The configuration describes {excess}. It is refused.")
+    return count
 
 
 def spend(shape: Any, dtype: str, what: str, kind: Literal["stored", "other"] = "stored") -> None:

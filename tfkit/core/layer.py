@@ -187,6 +187,10 @@ class Layer(Copied, Stateful):
         self._tfkit.nodes.append(node)
         return node.outputs
 
+    def _known_outputs(self, args: Any, kwargs: Any) -> Any:
+        """Symbolic outputs that are known without a trace; `None` where they are not."""
+        return None
+
     def _runs_directly(self) -> bool:
         """Whether this is an outermost call by plain Python, which a compiled function may answer."""
         return (

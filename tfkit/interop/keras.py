@@ -27,6 +27,7 @@ from tfkit.interop.keras_archive import CONFIG, METADATA, WEIGHTS, Archive
 from tfkit.interop.keras_contents import INNER, OPTIMIZER, SEEDS
 from tfkit.interop.keras_hdf5 import KerasReader
 from tfkit.interop.keras_matching import Checked, Matcher
+from tfkit.quoting import quoted
 from tfkit.saving import hdf5, state, weights
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import ConfigurationError, LoadError, check_exists
@@ -202,14 +203,14 @@ def _made(reader: KerasReader, config: Any) -> Any:
     """The model that a configuration describes, with weights of no more bytes than the file has."""
     try:
         stored = sum(stored.num_bytes for stored in reader.datasets.values())
-        with budget.limited(stored):
+        with budget.limited(stored, config):
             model = serialization.deserialize_keras_object(config)
     except Exception as error:  # A class of the user's may raise anything.
         raise ConfigurationError(
             f"File {reader.path}: the model cannot be made: {error}"
         ) from error
     if not isinstance(model, Layer):
-        raise LoadError(f"File {reader.path} describes {model!r}, which is no model.")
+        raise LoadError(f"File {reader.path} describes {quoted(model)}, which is no model.")
     return model
 
 
@@ -253,7 +254,9 @@ def _compile(reader: KerasReader, model: Any, config: dict[str, Any]) -> None:
             "config": {INNER: optimizer, "name": "loss_scale_optimizer"},
         }
     try:
-        model.compile_from_config(config)
+        stored = sum(stored.num_bytes for stored in reader.datasets.values())
+        with budget.limited(stored, config):
+            model.compile_from_config(config)
     except Exception as error:
         raise ConfigurationError(
             f"File {reader.path}: the configuration of `compile` cannot be used: {error} To load the model "

@@ -173,10 +173,8 @@ class ShardReader:
 
     def _read_index(self) -> dict[str, Any]:
         check_exists(self.path)
-        if self.path.stat().st_size > json_nest.LONGEST:
-            raise LoadError(
-                f"File {self.path} is longer than an index may be: {json_nest.LONGEST:,} bytes."
-            )
+        if excess := limits.TEXT.excess(self.path.stat().st_size):
+            raise LoadError(f"File {self.path} is longer than an index may be: {excess}.")
         try:
             index = json_nest.parse(self.path.read_bytes())
         except ValueError as error:
