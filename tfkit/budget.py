@@ -38,7 +38,12 @@ def limited(stored: int | None, config: Any) -> Iterator[None]:
     stored = _LARGEST if stored is None else stored
     operations = limits.OPERATIONS.most + limits.OPERATIONS_FOR_OBJECT.most * _objects(config)
     token = _left.set(
-        {"stored": stored, "other": max(stored, _OTHER), "operations": operations, "all": operations}
+        {
+            "stored": stored,
+            "other": max(stored, _OTHER),
+            "operations": operations,
+            "all": operations,
+        }
     )
     try:
         yield
@@ -57,7 +62,9 @@ def given_back() -> Iterator[None]:
     finally:
         _left.reset(token)
         if left and inside:
-            left["operations"] = inside["operations"]  # Work is done, whatever becomes of its result.
+            left["operations"] = inside[
+                "operations"
+            ]  # Work is done, whatever becomes of its result.
 
 
 def is_limited() -> bool:

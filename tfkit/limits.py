@@ -42,7 +42,9 @@ OBJECTS = Limit(
     500_000, "objects", "Each takes ten times the memory of its text; 5,000 layers have 75,000."
 )
 LISTS = Limit(
-    1_000_000, "lists", "A list of empty lists takes twenty times its text; 5,000 layers have 50,000."
+    1_000_000,
+    "lists",
+    "A list of empty lists takes twenty times its text; 5,000 layers have 50,000.",
 )
 VALUES = Limit(
     4_000_000, "values", "A number takes eight times its text; larger arrays belong into weights."
@@ -55,7 +57,9 @@ DEPTH = Limit(
 # --- Names ------------------------------------------------------------------------------------------------
 
 NAME = Limit(
-    4_000, "bytes", "Patterns and comparisons are quadratic in them; HDF5 stores longer ones elsewhere."
+    4_000,
+    "bytes",
+    "Patterns and comparisons are quadratic in them; HDF5 stores longer ones elsewhere.",
 )
 COMPARED = Limit(
     200, "characters", "The search for similar names takes 20 ms for two names of this length."
@@ -81,7 +85,9 @@ OPERATIONS_FOR_OBJECT = Limit(
     20, "operations", "The same for each object of the file: the time is linear in its size."
 )
 OUTPUTS = Limit(
-    2_000, "outputs of a call", "Each is a tensor of 10 KB; `split` and `unstack` make as many as asked."
+    2_000,
+    "outputs of a call",
+    "Each is a tensor of 10 KB; `split` and `unstack` make as many as asked.",
 )
 AXES = Limit(32, "axes", "HDF5's own limit; TensorFlow's is 254, and most kernels' 8.")
 
@@ -95,12 +101,18 @@ ATTRIBUTE = Limit(
     1 << 12, "bytes", "A text in an attribute of tfkit's own files: a dtype, of 10 characters."
 )
 ATTRIBUTES = Limit(
-    1_000, "attributes of an object", "Each takes 1 KB; Keras cuts lists of names into pieces of 64 KB."
+    1_000,
+    "attributes of an object",
+    "Each takes 1 KB; Keras cuts lists of names into pieces of 64 KB.",
 )
 SHARDS = Limit(
     10_000, "files", "Each is open while an index is read; 10,000 of 2 GB are more than any disk."
 )
-MEMBERS = Limit(100, "members of an archive", "Keras writes three; each takes 1 KB in the directory.")
+DIRECTORY = Limit(
+    1 << 20,
+    "bytes",
+    "The directory of an archive, of which 46 take 1 KB of memory; Keras's has 200.",
+)
 HOLES = Limit(
     100,
     "times the bytes that it takes on disk",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from tfkit.limits import SHOWN
@@ -39,9 +41,36 @@ def cut_lines(text: str) -> str:
 
     For messages of others, such as TensorFlow's, which quote what they were given.
     """
+    if len(text) <= SHOWN.most and text.isprintable():
+        return text
     lines = text[: 1 << 20].split("\n")
     kept = [shown(line, 1_000) for line in lines[:_MOST_LINES]]
-    return "\n".join(kept + [f"... and {len(lines) - _MOST_LINES:,} more lines"] * (len(lines) > _MOST_LINES))
+    return "\n".join(
+        kept + [f"... and {len(lines) - _MOST_LINES:,} more lines"] * (len(lines) > _MOST_LINES)
+    )
+
+
+@contextlib.contextmanager
+def tamed() -> Iterator[None]:
+    """Within the `with` block errors, and what led to them, say no more of a file than `cut_lines` lets."""
+    try:
+        yield
+    except Exception as error:
+        pending: list[BaseException | None] = [error]
+        seen: set[int] = set()
+        while pending:
+            one = pending.pop()
+            if one is None or id(one) in seen:
+                continue
+            seen.add(id(one))
+            if any(isinstance(arg, str) for arg in one.args):
+                one.args = tuple(
+                    cut_lines(arg) if isinstance(arg, str) else arg for arg in one.args
+                )
+            if hasattr(one, "__notes__"):
+                one.__notes__ = [cut_lines(note) for note in one.__notes__]
+            pending += [one.__cause__, one.__context__]
+        raise
 
 
 _MOST_LINES = 110
@@ -61,7 +90,11 @@ def _written(value: Any, left: list[int]) -> str:
     elif isinstance(value, bool) or not isinstance(value, (int, list, tuple, dict, set, frozenset)):
         text = repr(value)
     elif isinstance(value, int):
-        text = repr(value) if abs(value) < 10**SHOWN.most else f"<a number of {value.bit_length():,} bits>"
+        text = (
+            repr(value)
+            if abs(value) < 10**SHOWN.most
+            else f"<a number of {value.bit_length():,} bits>"
+        )
     else:
         return _nest(value, left)
     left[0] -= len(text)

@@ -28,7 +28,7 @@ from tfkit.interop.keras_contents import INNER, OPTIMIZER, SEEDS
 from tfkit.interop.keras_hdf5 import KerasReader
 from tfkit.interop.keras_matching import Checked, Matcher
 from tfkit.quoting import quoted
-from tfkit.saving import hdf5, state, weights
+from tfkit.saving import hdf5, json_nest, state, weights
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import ConfigurationError, LoadError, check_exists
 from tfkit.saving.matching import LoadReport, Rename
@@ -317,6 +317,10 @@ def save_model(
     }
     groups, values = keras_contents.contents(model, model.optimizer if compiled else None)
     texts = {METADATA: json.dumps(metadata), CONFIG: json.dumps(config)}
+    if excess := json_nest.too_large(texts[CONFIG]):
+        raise ValueError(
+            f"The configuration of the model has {excess} again. Keep large arrays in weights."
+        )
     with atomic_write(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name, text in texts.items():
             archive.writestr(name, text)

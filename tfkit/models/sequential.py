@@ -57,7 +57,9 @@ class Sequential(Model):
         self.supports_masking = True
         self._stack: list[Layer] = []
         self._why_untraced = ""
-        self._begin_with(layers if isinstance(layers, (list, tuple)) else [layers] if layers else [])
+        self._begin_with(
+            layers if isinstance(layers, (list, tuple)) else [layers] if layers else []
+        )
 
     @shortened
     def add(self, layer: Any, rebuild: bool = True) -> None:
@@ -89,7 +91,7 @@ class Sequential(Model):
             self._set_stack(stack)
 
     def _accepted(self, layer: Any, names: set[str], below: list[Layer]) -> list[Layer]:
-        """A layer to put on top of those below, which have these names; with the input that it begins with."""
+        """A layer to put on top of those below, which have these names; the first with its input."""
         if isinstance(layer, KerasTensor) and layer.node is not None:
             layer = layer.node.operation
         if not isinstance(layer, Layer):

@@ -9,7 +9,6 @@ from tfkit import limits
 from tfkit.quoting import quoted
 
 
-
 def to_json(value: Any) -> Any:
     """A nest as JSON can hold it: a tuple as `{"class_name": "__tuple__", "config": [...]}`."""
     if isinstance(value, tuple):

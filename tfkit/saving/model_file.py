@@ -10,7 +10,7 @@ from tfkit.core import tracking
 from tfkit.core.layer import Layer
 from tfkit.frames import warn
 from tfkit.interop import keras_config
-from tfkit.quoting import quoted
+from tfkit.quoting import quoted, tamed
 from tfkit.saving import hdf5, matching, state, weights
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import ConfigurationError, LoadError
@@ -170,7 +170,7 @@ def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = No
         >>> model_from_json(model.to_json()).output_shape
         (None, 2)
     """
-    with registry.custom_object_scope(custom_objects or {}):
+    with tamed(), registry.custom_object_scope(custom_objects or {}):
         config = from_json(json_string)
         if keras_config.is_of_keras(config):
             config = keras_config.from_keras(config)

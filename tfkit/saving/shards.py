@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from tfkit import limits
+from tfkit.quoting import quoted
 from tfkit.saving import hdf5, json_nest, state
 from tfkit.saving.atomic import alone, atomic_write
 from tfkit.saving.errors import DamagedFileError, LoadError, check_exists
@@ -151,7 +153,7 @@ class ShardReader:
             self._check_places()
         except (AttributeError, KeyError, TypeError) as error:
             self.close()
-            raise LoadError(f"File {path} is no index of weights: {error!r}.") from None
+            raise LoadError(f"File {path} is no index of weights: {quoted(error)}.") from None
         except BaseException:
             self.close()
             raise
@@ -188,7 +190,7 @@ class ShardReader:
             )
         if index.get("format_version") != hdf5.FORMAT_VERSION:
             raise LoadError(
-                f"File {self.path} has the format version {index.get('format_version')!r}. Expected "
+                f"File {self.path} has the format version {quoted(index.get('format_version'))}. Expected "
                 f"{hdf5.FORMAT_VERSION}."
             )
         if index.pop("crc32", None) != _checksum(index):
@@ -202,7 +204,8 @@ class ShardReader:
         path = self.path.parent / name
         if not name.endswith(".weights.h5") or "/" in name or "\\" in name or "\0" in name:
             raise LoadError(
-                f"File {self.path} names the file {name!r}. Expected the name of a `.weights.h5` file beside "
+                f"File {self.path} names the file {quoted(name)}. Expected the name of a "
+                "`.weights.h5` file beside "
                 "it, and no path. It is refused."
             )
         if path.is_symlink():

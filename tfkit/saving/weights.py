@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tfkit.core import tracking
 from tfkit.core.layer import Layer
+from tfkit.quoting import quoted
 from tfkit.saving import float_widths, hdf5, matching, shards, state
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import LoadError
@@ -202,7 +203,7 @@ class Loaded:
                     raise LoadError(
                         f"File {self.reader.path}: layer '{_layer_path(prefix, layer)}' (of type "
                         f"{type(layer).__name__}) cannot load its variables; nothing was loaded: {reason}. "
-                        f"The file has: {found}"
+                        f"The file has: {quoted(found)}"
                     ) from error
                 self.report.skip_below(prefix, reason)
         for variable, group, path in self.values:
