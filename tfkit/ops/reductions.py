@@ -255,8 +255,9 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> tf.Tensor:
         raise ValueError("`a` must have at least one axis. Received: a scalar")
     (axis,) = positive_axes([axis], a.shape.rank)
     leading = (slice(None),) * axis
-    if a.shape[axis] is not None:
-        n = min(n, a.shape[axis] + 1)  # There is nothing left to subtract.
+    size = a.shape[axis]
+    if size is not None and n > size:
+        n = size + 1  # Nothing is left then.
     for _ in range(n):
         after, before = a[(*leading, slice(1, None))], a[(*leading, slice(None, -1))]
         a = tf.not_equal(after, before) if a.dtype == tf.bool else after - before
