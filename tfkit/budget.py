@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from typing import Any, Literal
 
@@ -21,16 +21,22 @@ from tfkit import limits
 _OTHER = 1 << 26
 _LARGEST = 1 << 40
 
+Deferred = tuple[Any, Callable[[], Any]]
+_deferred: ContextVar[list[Deferred] | None] = ContextVar("weights without values", default=None)
 _left: ContextVar[dict[str, int] | None] = ContextVar("bytes left for variables", default=None)
 
 
 @contextlib.contextmanager
-def limited(stored: int | None, config: Any) -> Iterator[None]:
+def limited(
+    stored: int | None, config: Any, deferred: list[Deferred] | None = None
+) -> Iterator[None]:
     """Within the `with` block variables may take so many bytes, and a trace so many operations.
 
     Args:
         stored: the bytes of weights in the file; `None` where nothing says how many there are.
         config: the configuration, as data.
+        deferred: gets the weights that hold zeros instead of their first values, for a file has others for
+            them; `None` where none has.
 
     Raises:
         ValueError: for a configuration that describes more than is ever read.
@@ -45,10 +51,30 @@ def limited(stored: int | None, config: Any) -> Iterator[None]:
             "all": operations,
         }
     )
+    token_of_deferred = _deferred.set(deferred)
     try:
         yield
     finally:
         _left.reset(token)
+        _deferred.reset(token_of_deferred)
+
+
+def deferred_weights() -> list[Deferred] | None:
+    """Where to note a weight that is made with zeros; `None` where no file has values for it."""
+    return _deferred.get()
+
+
+def draw_others(deferred: list[Deferred], assigned: Iterable[Any]) -> None:
+    """Gives their first values to weights that have none of a file either.
+
+    Args:
+        deferred: the weights that were made with zeros, with what draws their values.
+        assigned: the variables that have values of the file.
+    """
+    ids = {id(variable) for variable in assigned}
+    for variable, draw in deferred:
+        if id(variable) not in ids:
+            variable.assign(draw())
 
 
 @contextlib.contextmanager

@@ -102,7 +102,7 @@ def _written(value: Any, left: list[int]) -> str:
 
 
 def _nest(value: Any, left: list[int]) -> str:
-    begin, end = {list: "[]", tuple: "()"}.get(type(value), "{}")
+    begin, end = "[]" if isinstance(value, list) else "()" if isinstance(value, tuple) else "{}"
     parts: list[str] = []
     pairs = value.items() if isinstance(value, dict) else value
     for item in pairs:

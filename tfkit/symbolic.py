@@ -182,7 +182,7 @@ def trace(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> An
         return tf.nest.map_structure(_specification, results)
 
 
-class _CountedGraph(tf.__internal__.FuncGraph):  # type: ignore[misc]
+class _CountedGraph(tf.__internal__.FuncGraph):
     """A scratch graph for what a file describes, which may not ask for more than its size accounts for."""
 
     def _create_op_internal(

@@ -91,12 +91,14 @@ def load_model(
         if not isinstance(reader, _ArchiveReader):
             document = _legacy_model(reader, document)
         config = _translated(path, keras_config.from_keras, document)
-        model = _made(reader, config)
+        deferred: list[budget.Deferred] = []
+        model = _made(reader, config, deferred)
         checked = _matched(reader, model, rename, same_order=True)
         if compile and compiled:
             _compile(reader, model, compiled)
             checked.add(_optimizer_state(reader, model))
         checked.assign(tracking.named_state(model))
+        budget.draw_others(deferred, [variable for variable, _ in checked.values])
     return model
 
 
@@ -199,11 +201,11 @@ def _legacy_model(reader: KerasReader, document: dict[str, Any]) -> dict[str, An
     return dict(_translated(reader.path, function, document))
 
 
-def _made(reader: KerasReader, config: Any) -> Any:
+def _made(reader: KerasReader, config: Any, deferred: list[budget.Deferred]) -> Any:
     """The model that a configuration describes, with weights of no more bytes than the file has."""
     try:
         stored = sum(stored.num_bytes for stored in reader.datasets.values())
-        with budget.limited(stored, config):
+        with budget.limited(stored, config, deferred):
             model = serialization.deserialize_keras_object(config)
     except Exception as error:  # A class of the user's may raise anything.
         raise ConfigurationError(

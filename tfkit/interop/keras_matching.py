@@ -21,6 +21,7 @@ from tfkit.quoting import quoted, shown
 from tfkit.saving import float_widths, state
 from tfkit.saving.errors import LoadError
 from tfkit.saving.matching import LoadReport
+from tfkit.saving.weights import tensor_of
 
 
 @dataclasses.dataclass
@@ -304,7 +305,7 @@ class Checked:
             value = self.reader.read(path)
             if float_widths.is_other_width(value.dtype.name, variable.dtype.name):
                 value = float_widths.cast(value, variable.dtype.name)
-            variable.assign(value)
+            variable.assign(tensor_of(value))
             report.loaded.append(names.get(id(variable), path))
         casts = {
             names.get(id(v), path): self.casts[path]

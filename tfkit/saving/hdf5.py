@@ -180,7 +180,7 @@ class Reader:
                 "`model.save_weights()` wrote."
             ) from None
 
-    def _check_format(self, attributes: dict[str, str | int]) -> None:
+    def _check_format(self, attributes: dict[str, hdf5_tree.Attribute]) -> None:
         found, version = attributes.get("format"), attributes.get("format_version")
         if found != FORMAT or version != FORMAT_VERSION:
             raise LoadError(

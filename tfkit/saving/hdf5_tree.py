@@ -495,7 +495,7 @@ def _width_of(largest: int) -> int:
     return max(1, -(-largest.bit_length() // 8))
 
 
-def _read(file: io.FileIO, size: int) -> bytes:
+def _read(file: io.RawIOBase, size: int) -> bytes:
     parts = []
     while size > 0:
         part = file.read(size)

@@ -101,7 +101,8 @@ def load_model(
                 "`model.load_weights(filepath)`."
             )
         try:
-            with budget.limited(reader.stored_bytes(state.WEIGHTS), config):
+            deferred: list[budget.Deferred] = []
+            with budget.limited(reader.stored_bytes(state.WEIGHTS), config, deferred):
                 model: Any = serialization.deserialize_keras_object(from_json(config))
         except Exception as error:  # Whatever the constructors of layers make of wrong arguments.
             raise ConfigurationError(
@@ -123,6 +124,7 @@ def load_model(
             _add_optimizer(loaded, model)
         _add_metrics(loaded, model)
         loaded.assign()
+        budget.draw_others(deferred, [variable for variable, _, _ in loaded.values])
     return model
 
 

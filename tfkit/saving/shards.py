@@ -163,7 +163,7 @@ class ShardReader:
         index = self._read_index()
         while True:
             try:
-                for name, seal in index["shards"].items():
+                for name, seal in self._shards(index).items():
                     self._readers[name] = self._open(name, seal)
                 return index
             except LoadError:
@@ -172,6 +172,15 @@ class ShardReader:
                 before, index = index, self._read_index()
                 if index == before:  # Otherwise a save has taken their place meanwhile.
                     raise
+
+    def _shards(self, index: dict[str, Any]) -> dict[str, int]:
+        """The files that an index names, with the checksums of their structure."""
+        shards = index["shards"]
+        if not isinstance(shards, dict) or not all(type(seal) is int for seal in shards.values()):
+            raise TypeError("`shards` is no dict of checksums by name")
+        if excess := limits.SHARDS.excess(len(shards)):
+            raise LoadError(f"File {self.path} names {excess}. It is refused.")
+        return shards
 
     def _read_index(self) -> dict[str, Any]:
         check_exists(self.path)

@@ -211,7 +211,7 @@ class Loaded:
             if float_widths.is_other_width(value.dtype.name, variable.dtype.name):
                 variable.assign(float_widths.cast(value, variable.dtype.name))
             else:
-                variable.assign(_tensor(value))
+                variable.assign(tensor_of(value))
         float_widths.warn(self.reader.path, self.casts)
         return self.report
 
@@ -230,7 +230,7 @@ def _layer_path(prefix: str, layer: Layer) -> str:
     return prefix.removesuffix("vars/").rstrip("/") or layer.name
 
 
-def _tensor(value: np.ndarray) -> Any:
+def tensor_of(value: np.ndarray) -> Any:
     """A value of a file as a tensor in the same memory, where TensorFlow can share it."""
     if value.dtype == tf.bfloat16.as_numpy_dtype:
         return tf.bitcast(tensor_in(value.view(np.uint16)), tf.bfloat16)

@@ -1,1 +1,1 @@
-"""Fuzzers of what tfkit reads: files of its own, sealed again, archives and files of Keras, indexes, states."""
+"""Fuzzers of what tfkit reads: its own files, sealed again, those of Keras, indexes, states of trainings."""

@@ -63,7 +63,10 @@ def keep_case(target: str, line: str, keep: Path) -> None:
     place = keep / f"{target}-{name}"
     if not place.exists():
         place.mkdir(parents=True)
-        code = f"from pathlib import Path; from fuzzing import targets; targets.make({target!r}, Path({str(place)!r}), {name!r})"
+        code = (
+            "from pathlib import Path; from fuzzing import targets; "
+            f"targets.make({target!r}, Path({str(place)!r}), {name!r})"
+        )
         subprocess.run([sys.executable, "-c", code], stderr=subprocess.DEVNULL, check=False)
 
 
@@ -72,8 +75,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="tools/fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*", help=f"out of {', '.join(TARGETS)}; all unless given")
     parser.add_argument("--minutes", type=float, default=5.0, help="how long; default: 5")
-    parser.add_argument("--cases", type=int, help="how many cases of each target, instead of minutes")
-    parser.add_argument("--first", type=int, help="number of the first case; by the clock unless given")
+    parser.add_argument(
+        "--cases", type=int, help="how many cases of each target, instead of minutes"
+    )
+    parser.add_argument(
+        "--first", type=int, help="number of the first case; by the clock unless given"
+    )
     parser.add_argument("--keep", type=Path, default=Path(tempfile.gettempdir(), "tfkit-fuzz"))
     parser.add_argument("--replay", type=Path, nargs="+", help="files or folders to read instead")
     args = parser.parse_args()

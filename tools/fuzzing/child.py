@@ -20,7 +20,9 @@ from fuzzing import targets
 
 SECONDS = 2.0  # of this process's own time, for all that is refused
 LOADED_SECONDS = 20.0  # for all, loaded or refused
-STOPPED_AFTER = 120  # seconds by the clock: where a machine is busy, a case takes many times its own
+STOPPED_AFTER = (
+    120  # seconds by the clock: where a machine is busy, a case takes many times its own
+)
 MEMORY = 4 << 30  # above what TensorFlow takes
 GROWTH = 200 << 20  # beside four times the size of the files
 

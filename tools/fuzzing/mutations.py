@@ -4,7 +4,24 @@ import copy
 import random
 from typing import Any
 
-NUMBERS = (0, 1, 2, 7, 8, 127, 128, 255, 256, 65535, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1)
+NUMBERS = (
+    0,
+    1,
+    2,
+    7,
+    8,
+    127,
+    128,
+    255,
+    256,
+    65535,
+    2**31 - 1,
+    2**31,
+    2**32 - 1,
+    2**63 - 1,
+    2**63,
+    2**64 - 1,
+)
 
 
 def changed_bytes(data: bytes, draws: random.Random, first: int = 0) -> bytes:

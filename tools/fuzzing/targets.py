@@ -14,9 +14,9 @@ from typing import Any
 
 import h5py
 import numpy as np
-from fuzzing.mutations import changed_bytes, changed_json
 
 import tfkit
+from fuzzing.mutations import changed_bytes, changed_json
 from tfkit import cli, layers, ops
 from tfkit.interop import keras as keras_files
 from tfkit.saving import LoadError, hdf5, seal
@@ -166,7 +166,9 @@ def _keras_weights(folder: Path, draws: random.Random) -> Path:
             with h5py.File(folder / name, "r+") as file:
                 for key in ("model_config", "training_config"):
                     if key in file.attrs:
-                        file.attrs[key] = json.dumps(changed_json(json.loads(file.attrs[key]), draws))
+                        file.attrs[key] = json.dumps(
+                            changed_json(json.loads(file.attrs[key]), draws)
+                        )
             return folder / name
     (folder / name).write_bytes(data)
     return folder / name
@@ -254,7 +256,9 @@ def read(path: Path) -> list[str]:
         except LoadError as error:
             text = str(error)
             if len(text) > 30_000 or any(not (c.isprintable() or c == "\n") for c in text):
-                wrong.append(f"reader {number}: a message of {len(text):,} characters: {text[:200]!r}")
+                wrong.append(
+                    f"reader {number}: a message of {len(text):,} characters: {text[:200]!r}"
+                )
         except Exception as error:
             wrong.append(f"reader {number}: {type(error).__name__}: {str(error)[:300]!r}")
     return wrong
