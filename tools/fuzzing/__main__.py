@@ -38,7 +38,8 @@ def fuzz(target: str, first: int, count: int, keep: Path) -> tuple[int, list[str
     found, number = [], first
     while number < first + count:
         with tempfile.TemporaryDirectory() as folder:
-            words = [target, folder, str(number), str(min(number + _CASES, first + count))]
+            numbers = range(number, min(number + _CASES, first + count))
+            words = ["cases", folder, *(f"{target}:{each}" for each in numbers)]
             lines, died = run_child(words, Path(folder))
             ends = [line for line in lines if line[0] == "end"]
             for _, name, _, wrong, _, _ in ends:

@@ -4,7 +4,6 @@ It is told: a target and the seeds of its cases, or files; the folder to work in
 after each case, so that who started it knows which case it died of.
 """
 
-import contextlib
 import faulthandler
 import gc
 import json
@@ -13,7 +12,7 @@ import shutil
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from fuzzing import targets
@@ -32,12 +31,6 @@ def _memory(name: str) -> int:
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) << 10
     raise AssertionError(name)
-
-
-@contextlib.contextmanager
-def _said(name: str) -> Iterator[None]:
-    print(json.dumps(["begin", name]), flush=True)
-    yield
 
 
 def run(name: str, prepare: Callable[[Path], Path], folder: Path) -> None:
@@ -64,7 +57,7 @@ def run(name: str, prepare: Callable[[Path], Path], folder: Path) -> None:
 
 
 def main(words: list[str]) -> None:
-    """`TARGET FOLDER FIRST LAST` for the cases of these numbers, `files FOLDER PATH...` for files."""
+    """`cases FOLDER TARGET:NUMBER...`, or `files FOLDER PATH...`."""
     warnings.simplefilter("ignore")
     kind, folder, *rest = words
     models = targets.models()
@@ -76,8 +69,9 @@ def main(words: list[str]) -> None:
         for given in rest:
             cases.append((given, lambda place, given=given: _copied(Path(given), place)))
     else:
-        for number in range(int(rest[0]), int(rest[1])):
-            cases.append((str(number), lambda place, n=number: targets.make(kind, place, str(n))))
+        for given in rest:
+            target, _, number = given.partition(":")
+            cases.append((number, lambda place, t=target, n=number: targets.make(t, place, n)))
     for name, prepare in cases:
         run(name, prepare, Path(folder))
         for model, weights in zip(models, before, strict=True):
