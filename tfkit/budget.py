@@ -121,6 +121,12 @@ def check_outputs(count: int) -> None:
         raise ValueError(f"The configuration asks for a call with {excess}. It is refused.")
 
 
+def check_repeats(count: int) -> None:
+    """Refuses a loop in a function that a file asks for, of more steps than any honest one has."""
+    if _left.get() is not None and (excess := limits.REPEATS.excess(count)):
+        raise ValueError(f"The configuration asks for {excess}. It is refused.")
+
+
 def check_calls(count: int) -> None:
     """Refuses a graph of a file that makes more calls than anybody can run."""
     if _left.get() is not None and (excess := limits.CALLS.excess(count)):

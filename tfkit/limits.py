@@ -81,6 +81,7 @@ OPERATIONS = Limit(
     "operations",
     "TensorFlow traces 10,000 a second; a `Dense` has 10, an LSTM that is unrolled over 100 steps 3,000.",
 )
+OPERATIONS_OF_CALL = 20  # What a call of a layer counts for: tfkit's part takes a millisecond.
 OPERATIONS_FOR_OBJECT = Limit(
     20, "operations", "The same for each object of the file: the time is linear in its size."
 )
@@ -89,6 +90,7 @@ OUTPUTS = Limit(
     "outputs of a call",
     "Each is a tensor of 10 KB; `split` and `unstack` make as many as asked.",
 )
+REPEATS = Limit(1_000, "repeats of one operation", "`diff(n=1000)` has no digit that is right.")
 AXES = Limit(32, "axes", "HDF5's own limit; TensorFlow's is 254, and most kernels' 8.")
 
 # --- Files ------------------------------------------------------------------------------------------------

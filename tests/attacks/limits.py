@@ -27,7 +27,10 @@ def tensor(name: str, call: int = 0) -> Any:
 
 def levels(count: int, shape: Callable[[int], list]) -> Any:
     """Models each of which calls the one below twice."""
-    model = {**thing("keras.layers", "Activation", {"activation": "relu", "name": "a"}), "name": "a"}
+    model = {
+        **thing("keras.layers", "Activation", {"activation": "relu", "name": "a"}),
+        "name": "a",
+    }
     for level in range(count):
         name = model["name"]
         entry = thing("keras.layers", "InputLayer", {"batch_shape": shape(level), "name": "i"})
@@ -76,7 +79,7 @@ CONFIGS: dict[str, Callable[[], Any]] = {
     "diff_of_unknown": lambda: op("diff", [None, None], [10**8]),
     "pools": lambda: op("adaptive_max_pool", [None, 10**7, 3], [10**7]),
     "unrolled": lambda: layer("SimpleRNN", [None, 10**7, 3], units=1, unroll=True),
-    "layers": lambda: stack(*[thing("keras.layers", "Flatten", {})] * 100_000),
+    "layers": lambda: stack(*[thing("keras.layers", "Flatten", {})] * 30_000),
     "long_class": lambda: stack(thing("keras.layers", LONG, {})),
     "long_name": lambda: stack(thing("keras.layers", "Flatten", {"name": LONG})),
     "long_activation": lambda: stack(configs.dense(activation="a" * 5_000_000)),
@@ -86,11 +89,11 @@ CONFIGS: dict[str, Callable[[], Any]] = {
 }
 TEXTS = {
     "digits": lambda: '{"class_name": "Dense", "config": {"units": ' + "9" * 4_000 + "}}",
-    "lists": lambda: "[" + "[]," * 20_000_000 + "1]",
-    "floats": lambda: "[" + "1.5," * 15_000_000 + "1]",
+    "lists": lambda: "[" + "[]," * 5_000_000 + "1]",
+    "floats": lambda: "[" + "1.5," * 5_000_000 + "1]",
     "long_key": lambda: json.dumps({LONG: 1}),
     "key_twice": lambda: "{" + "".join(f'"{n}":1,' for n in range(400_000)) + '"399999":2}',
-    "long_text": lambda: '"' + "\x1b" + "a" * 60_000_000 + '"',
+    "long_text": lambda: '"' + "\x1b" + "a" * 20_000_000 + '"',
 }
 
 
@@ -133,7 +136,10 @@ FILES = {
 def warm_up(folder: Path) -> None:
     """Everything that loads lazily, before the guard is on."""
     configs.warm_up(folder)
-    for make in (lambda: op("split", [None, 4], [2], axis=1), lambda: levels(2, lambda _: [None, 3])):
+    for make in (
+        lambda: op("split", [None, 4], [2], axis=1),
+        lambda: levels(2, lambda _: [None, 3]),
+    ):
         tfkit.models.model_from_json(json.dumps(make()))
     tfkit.models.model_from_json(json.dumps(layer("SimpleRNN", [None, 2, 3], units=1, unroll=True)))
 

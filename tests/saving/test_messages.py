@@ -55,7 +55,7 @@ def own(folder, name):
         hdf5.write(folder / f"{place}.h5", {"config": config}, {"weights": {"d/kernel": value}})
         yield folder / f"{place}.h5"
     path = name.replace("/", "")
-    hdf5.write(folder / "x.weights.h5", {}, {"weights": {path: value, f"{path}/{path}": value}})
+    hdf5.write(folder / "x.weights.h5", {}, {"weights": {path: value, f"x/{path}": value}})
     yield folder / "x.weights.h5"
     hdf5.write(folder / "n.weights.h5", {"names": {name: name}}, {"weights": {"d/kernel": value}})
     yield folder / "n.weights.h5"
@@ -71,7 +71,7 @@ def of_keras(folder, name, model):
     keras_files.save_weights(model, folder / "k.weights.h5")
     with h5py.File(folder / "k.weights.h5", "r+") as file:
         file[f"layers/{name}/vars/0"] = np.zeros(2)
-        file["layers/d/vars"].attrs["name"] = name
+        file["layers/dense/vars"].attrs["name"] = name
     yield folder / "k.weights.h5"
     for place, config in configurations(name).items():
         with zipfile.ZipFile(folder / f"{place}.keras", "w") as archive:
@@ -152,8 +152,12 @@ def test_no_message_obeys_a_file(kind, model, tmp_path, capsys):
                     text = str(one)
                     told += 1
                     assert len(text) < 6_000, (path.name, reader, len(text))
-                    assert all(c.isprintable() or c == "\n" for c in text), (path.name, reader, text)
-    assert told > 200
+                    assert all(c.isprintable() or c == "\n" for c in text), (
+                        path.name,
+                        reader,
+                        text,
+                    )
+    assert told > 150
     said = "".join(capsys.readouterr())
     assert all(c.isprintable() or c == "\n" for c in said)
 

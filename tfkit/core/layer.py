@@ -9,10 +9,12 @@ from typing import Any, Self
 import tensorflow as tf
 
 from tfkit import (
+    budget,
     constraints,
     dtype_policies,
     execution,
     forks,
+    limits,
     recomputation,
     regularizers,
     tracebacks,
@@ -160,6 +162,7 @@ class Layer(Copied, Stateful):
 
     def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The phases of a call, one after the other."""
+        budget.take_operations(limits.OPERATIONS_OF_CALL)
         arguments = self._tfkit.signature.bind(args, kwargs, self)
         check_inputs(self, arguments.first)
         with self._undone_on_error():
