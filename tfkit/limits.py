@@ -99,6 +99,12 @@ STRUCTURE = Limit(1 << 26, "bytes", "One structure of HDF5; a group of 40,000 na
 ITEMS = Limit(
     200_000, "groups and datasets", "Each takes 2 KB; a model of 5,000 layers has 40,000 with Adam."
 )
+PATHS = Limit(
+    1 << 20,
+    "characters of all paths",
+    "Ten thousand arrays below 200 groups with long names have paths of 8 GB, in a file of 4 MB.",
+)
+PATHS_FOR_BYTE = 4  # The same for each byte of the file; an array takes 300, and its path 50.
 ATTRIBUTE = Limit(
     1 << 12, "bytes", "A text in an attribute of tfkit's own files: a dtype, of 10 characters."
 )

@@ -138,6 +138,7 @@ class Tree:
             raise TreeError("the superblock is of a form that tfkit does not write")
         left = [("", 0, root)]
         count = 0
+        room = limits.PATHS.most + limits.PATHS_FOR_BYTE * self._length
         while left:
             count += 1
             if excess := limits.ITEMS.excess(count + len(left)):
@@ -154,6 +155,9 @@ class Tree:
             if depth > limits.DEPTH.most:
                 continue  # Whoever asked refuses it.
             for name, target in links:
+                room -= len(path) + len(name) + 1
+                if room < 0:
+                    raise TreeError("its paths together are longer than the file accounts for")
                 full = f"{path}/{name}" if path else name
                 if target is None:
                     yield Item(full, depth + 1, "link", {})
