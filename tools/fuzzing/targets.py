@@ -30,6 +30,7 @@ X, Y = np.ones((4, 6, 4), "float32"), np.ones((4, 2), "float32")
 @functools.cache
 def models() -> list[Any]:
     """Models with many kinds of configurations in few layers, compiled and trained once."""
+    tfkit.utils.set_random_seed(1)
     entry = tfkit.Input((6, 4), name="i")
     inner = tfkit.Sequential([tfkit.Input((4,)), layers.Dense(4, activation="relu")], name="inner")
     x = layers.TimeDistributed(layers.Dense(4, kernel_regularizer="l2"))(entry)
