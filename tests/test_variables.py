@@ -173,7 +173,7 @@ def test_the_rules_are_the_same_for_all(kind):
             makers()[kind](**options)
     with pytest.raises(ValueError, match="more than any machine has"):
         makers()[kind](shape=(1 << 45,), initializer="zeros")
-    with budget.limited(0), pytest.raises(ValueError, match="the file accounts for"):
+    with budget.limited(0, None), pytest.raises(ValueError, match="the file accounts for"):
         makers()[kind](shape=(1 << 28,), initializer="zeros")
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from tfkit import limits
 from tfkit.per_thread import PerThread
 
 # Each thread counts for itself: names do not depend on what others make meanwhile.
@@ -50,8 +51,23 @@ def operation_name(name: str, default: str) -> str:
 
 def did_you_mean(name: Any, known: Iterable[str]) -> str:
     """The end of an error message: the known name that is nearest, if one is near."""
-    close = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    close = nearest(str(name), known, 0.5)
+    return f" Did you mean {close!r}?" if close else ""
+
+
+def nearest(name: str, known: Iterable[str], cutoff: float) -> str | None:
+    """The known name that is most like another one; `None` where none is, or the names are too long.
+
+    Args:
+        name: the name.
+        known: the others.
+        cutoff: how alike they must be, from 0 to 1.
+    """
+    if limits.COMPARED.excess(len(name)):
+        return None
+    others = [other for other in known if not limits.COMPARED.excess(len(other))]
+    close = difflib.get_close_matches(name, others, n=1, cutoff=cutoff)
+    return close[0] if close else None
 
 
 def reset_names() -> None:

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tfkit.names import to_snake_case
+from tfkit.quoting import quoted
 from tfkit.tracebacks import shortened
 
 _builtins: dict[str, dict[str, Any]] = {}
@@ -248,13 +249,13 @@ def find(name: Any, registered_name: Any, kind: str | None, config: dict[str, An
                     _check_registered_name(name, config)
                 return item
     raise NotRegisteredError(
-        f"A configuration names {name!r}"
-        + (f" of module {module!r}" if module else "")
-        + f", which is not registered{f' as {registered_name!r}' if registered_name else ''}"
+        f"A configuration names {quoted(name)}"
+        + (f" of module {quoted(module)}" if module else "")
+        + f", which is not registered{f' as {quoted(registered_name)}' if registered_name else ''}"
         + (" as a function. " if is_function else ". ")
         + "If you trust it, decorate the class or function with "
         "`@tfkit.saving.register_keras_serializable()` before loading, or pass "
-        f"`custom_objects={{{str(name)!r}: ...}}`."
+        f"`custom_objects={{{quoted(str(name))}: ...}}`."
     )
 
 
@@ -263,10 +264,11 @@ def _check_registered_name(name: str, config: dict[str, Any]) -> None:
     registered_name = config.get("registered_name")
     if registered_name not in (None, "", name, config["class_name"]):
         raise NotRegisteredError(
-            f"A configuration names {name!r}, registered as {registered_name!r}, which this program has not "
-            f"registered; tfkit's own {name!r} is another. Register yours with "
+            f"A configuration names {quoted(name)}, registered as {quoted(registered_name)}, which "
+            "this program has not "
+            f"registered; tfkit's own {quoted(name)} is another. Register yours with "
             "`@tfkit.saving.register_keras_serializable()` before loading, or pass "
-            f"`custom_objects={{{name!r}: ...}}`."
+            f"`custom_objects={{{quoted(name)}: ...}}`."
         )
 
 

@@ -17,6 +17,7 @@ import tensorflow as tf
 from tfkit import registry
 from tfkit.dtypes import NUMBER_DTYPES
 from tfkit.names import did_you_mean
+from tfkit.quoting import quoted
 from tfkit.registry import (
     custom_object_scope,
     get_registered_name,
@@ -116,21 +117,22 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
         found = get_registered_object(identifier, custom_objects, table)
         if found is None:
             raise ValueError(
-                f"Unknown name in tfkit.{kind}: {identifier!r}.{did_you_mean(identifier, table)} "
+                f"Unknown name in tfkit.{kind}: {quoted(identifier)}.{did_you_mean(identifier, table)} "
                 "Pass the object itself, or register your own with "
                 "`@tfkit.saving.register_keras_serializable()`."
             )
     if inspect.isclass(found):
         if kind == "activations" and isinstance(identifier, str):
             raise ValueError(
-                f"The name of an activation must stand for a function. {identifier!r} stands for the class "
+                f"The name of an activation must stand for a function. {quoted(identifier)} stands "
+                "for the class "
                 f"{found.__name__}. Pass an instance of it."
             )
         found = found()
     if not callable(found) and not hasattr(found, "get_config"):
         raise ValueError(
             f"Could not interpret an identifier of tfkit.{kind}. Expected a name, a configuration "
-            f"or an object. Received: {identifier!r}"
+            f"or an object. Received: {quoted(identifier)}"
         )
     return found
 
@@ -201,7 +203,7 @@ def serialize_keras_object(obj: Any) -> Any:
     if references is not None:
         return {"class_name": "__reference__", "config": references.name_of(obj)}
     raise TypeError(
-        f"Cannot put {obj!r} (of type {type(obj).__name__}) into a configuration. Expected a number, "
+        f"Cannot put {quoted(obj)} (of type {type(obj).__name__}) into a configuration. Expected a number, "
         "a string, an array, a registered function, an object with `get_config()`, or a nest of these."
     )
 
@@ -230,7 +232,7 @@ def _deserialize_bytes(config: Any) -> bytes:
     if not isinstance(value, str) or encoding not in ("utf-8", "latin-1"):
         raise UnusableConfigError(
             "Bytes in a configuration must have a `value`, a text, and the `encoding` 'utf-8' or 'latin-1'. "
-            f"Received: {config!r}"
+            f"Received: {quoted(config)}"
         )
     return value.encode(encoding)
 
@@ -250,7 +252,7 @@ def _serialize_spec(spec: tf.TypeSpec) -> dict[str, Any]:
     name = type(spec).__name__
     if name not in _SPECS:
         raise TypeError(
-            f"Cannot put {spec!r} into a configuration. Expected one of the specs {sorted(_SPECS)}."
+            f"Cannot put {quoted(spec)} into a configuration. Expected one of the specs {sorted(_SPECS)}."
         )
     parts = [serialize_keras_object(getattr(spec, argument)) for argument in _SPECS[name][1]]
     parts[0] = None if parts[0] is None else list(parts[0])
@@ -268,7 +270,7 @@ def _deserialize_spec(config: dict[str, Any]) -> tf.TypeSpec:
     if name not in _SPECS or not isinstance(parts, (list, tuple)):
         raise UnusableConfigError(
             f"A spec in a configuration must have a `spec_name` out of {sorted(_SPECS)}. Expected 'config' "
-            f"to be a list or a tuple of its constructor's arguments. Received: {config!r}"
+            f"to be a list or a tuple of its constructor's arguments. Received: {quoted(config)}"
         )
     return _SPECS[name][0](*parts)
 
@@ -406,12 +408,12 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
     cls = registry.find(class_name, config.get("registered_name"), kind, config)
     if not inspect.isclass(cls) or not hasattr(cls, "from_config"):
         raise UnusableConfigError(
-            f"Unable to reconstruct an instance of {class_name!r}: a configuration names {cls!r}, which is "
-            "no class with `from_config()`. Define that method."
+            f"Unable to reconstruct an instance of {quoted(class_name)}: a configuration names "
+            f"{quoted(cls)}, which is no class with `from_config()`. Define that method."
         )
     if not isinstance(inner, dict):
         raise UnusableConfigError(
-            f"Expected 'config' to be a dict, for {cls.__name__}. Received: {inner!r} (of type "
+            f"Expected 'config' to be a dict, for {cls.__name__}. Received: {quoted(inner)} (of type "
             f"{type(inner).__name__})"
         )
     try:
@@ -444,6 +446,6 @@ def _array(config: Any) -> np.ndarray:
     if not isinstance(dtype, str) or dtype not in NUMBER_DTYPES or "value" not in config:
         raise ValueError(
             "An array in a configuration must have a `value` and a `dtype` out of "
-            f"{sorted(NUMBER_DTYPES)}. Received: {config!r}"
+            f"{sorted(NUMBER_DTYPES)}. Received: {quoted(config)}"
         )
     return np.asarray(config["value"], tf.as_dtype(dtype).as_numpy_dtype)

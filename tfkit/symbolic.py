@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import tensorflow as tf
 
-from tfkit import masking, nests, tracebacks
+from tfkit import budget, masking, nests, tracebacks
 from tfkit.dtypes import standardize_dtype
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -203,11 +203,26 @@ def trace(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> An
 
     Runs `function` once in a scratch graph, with a placeholder for each symbolic tensor.
     """
-    graph = tf.__internal__.FuncGraph("symbolic")
-    with graph.as_default():
+    kind = _CountedGraph if budget.is_limited() else tf.__internal__.FuncGraph
+    with kind("symbolic").as_default():
         args, kwargs = tf.nest.map_structure(_placeholder, (args, kwargs))
         results = function(*args, **kwargs)
         return tf.nest.map_structure(_specification, results)
+
+
+class _CountedGraph(tf.__internal__.FuncGraph):
+    """A scratch graph for what a file describes, which may not ask for more than its size accounts for."""
+
+    def _create_op_internal(
+        self, op_type: str, inputs: Any, dtypes: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        # Private, seen in TensorFlow 2.15 to 2.20: every operation of a graph is made here.
+        budget.take_operations()
+        attributes = kwargs.get("attrs") or {}
+        for name in ("num", "num_split"):
+            if name in attributes:
+                budget.check_outputs(attributes[name].i)
+        return super()._create_op_internal(op_type, inputs, dtypes, *args, **kwargs)
 
 
 def _placeholder(leaf: Any) -> Any:

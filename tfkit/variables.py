@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
@@ -285,6 +286,10 @@ def _class_over(base: type) -> type:
     return type(base)("Variable", (Variable, base), own)
 
 
+_LARGE = 1 << 18  # elements: drawing fewer takes no time and no memory
+_ALIGNMENT = 64  # of TensorFlow's tensors
+
+
 def make_variable(
     what: str,
     shape: Any,
@@ -295,6 +300,7 @@ def make_variable(
     aggregation: str | None = "none",
     counted_as: Literal["stored", "other"] | None = "other",
     variable_class: Any = tf.Variable,
+    may_be_deferred: bool = False,
     **options: Any,
 ) -> Any:
     """Makes a variable outside of any trace that is under way.
@@ -310,6 +316,7 @@ def make_variable(
         counted_as: whether a file holds it as it is, and so bounds its size; `None` where a file does not
             say how large it may be.
         variable_class: its class.
+        may_be_deferred: whether it may hold zeros at first where a file is about to give it values.
         **options: further arguments of the class.
 
     Raises:
@@ -326,8 +333,15 @@ def make_variable(
     if counted_as is not None:
         budget.spend(shape, dtype, what[:1].upper() + what[1:], counted_as)
     with tf.init_scope():
-        if callable(value) and not tf.is_tensor(value):
-            value = value(shape, dtype=dtype)
+        deferred = budget.deferred_weights() if may_be_deferred else None
+        is_drawn = callable(value) and not tf.is_tensor(value)
+        draw = functools.partial(value, shape, dtype=dtype) if is_drawn else None
+        if deferred is not None and (draw is None or not _is_large(shape, dtype)):
+            deferred = None
+        if deferred is not None:
+            value = _untouched_zeros(shape, dtype)
+        elif draw is not None:
+            value = draw()
         value = tf.cast(tf.convert_to_tensor(value), dtype)
         if not value.shape.is_compatible_with(shape):
             raise ValueError(
@@ -341,6 +355,8 @@ def make_variable(
             aggregation=_AGGREGATIONS[aggregation],
             **options,
         )
+    if deferred is not None and draw is not None:
+        deferred.append((variable, draw))
     if isinstance(variable, tf.Variable):  # A strategy may have split it into several.
         if not isinstance(variable, Variable):
             # Its class is up to the strategy and to scopes of `tf.variable_creator_scope`.
@@ -348,6 +364,19 @@ def make_variable(
             variable.__class__ = _class_over(base)
         variable.label = variable.path = name or "variable"
     return variable
+
+
+def _is_large(shape: tuple[int, ...], dtype: str) -> bool:
+    return dtype in ("float32", "float64") and math.prod(shape) >= _LARGE
+
+
+def _untouched_zeros(shape: tuple[int, ...], dtype: str) -> tf.Tensor:
+    """Zeros in memory that the operating system gives when it is written to, which nobody does."""
+    size = math.prod(shape) * tf.as_dtype(dtype).size
+    memory = np.zeros(size + _ALIGNMENT, "uint8")
+    first = -memory.ctypes.data % _ALIGNMENT
+    zeros = memory[first : first + size].view(dtype).reshape(shape)
+    return tf.experimental.dlpack.from_dlpack(zeros.__dlpack__())
 
 
 def _checked_shape(shape: Any, what: str) -> tuple[int, ...]:

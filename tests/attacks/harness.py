@@ -267,7 +267,7 @@ def _run(case: Case, guard: Guard, folder: Path) -> Result:
     before = _settings()
     Path("/proc/self/clear_refs").write_text("5")  # The peak starts again from here.
     resident = _memory("VmRSS")
-    start = time.monotonic()
+    start = time.process_time()
     guard.start(folder, case)
     try:
         case.attempt(prepared)
@@ -278,7 +278,7 @@ def _run(case: Case, guard: Guard, folder: Path) -> Result:
         error = "".join(traceback.format_exception(raised, limit=-6))[-4000:]
     else:
         events = guard.stop()
-    seconds = time.monotonic() - start
+    seconds = time.process_time() - start
     # To read a text takes its bytes and its characters.
     read = 2 * (folder / case.file).stat().st_blocks * 512 if case.file else 0
     growth = _memory("VmHWM") - resident - read

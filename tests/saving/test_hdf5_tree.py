@@ -142,3 +142,61 @@ def test_no_change_to_a_structure_does_harm(num_layers, tmp_path):
             outcomes.add(type(error))
     assert {True, LoadError} & outcomes
     assert hdf5.DamagedFileError in outcomes
+
+
+# --- What is made to take more than the file has ---------------------------------------------------------
+
+
+def old_items(path):
+    with open(path, "rb", buffering=0) as file:
+        tree = hdf5_tree.Tree(file, 0, os.path.getsize(path), old=True)
+        return {item.path: item for item in tree.items()}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_files_of_the_first_versions(dtype, tmp_path):
+    """As Keras writes them: groups with few and with many names, texts of any length, lists of texts."""
+    with h5py.File(tmp_path / "m.h5", "w") as file:
+        for shape in ((), (3,), (2, 0, 5)):
+            file[f"ä/{len(shape)}"] = np.zeros(shape, dtype)
+        for index in range(700):
+            file.create_group(f"many/{index}")
+        file.attrs.update(long="é" * 100_000, names=np.array([b"a", b"bcd"]), count=np.int64(-3))
+        file["many"].attrs.update(none=np.zeros(0), texts=["ä", ""], short=np.bytes_(b"abc"))
+    found = old_items(tmp_path / "m.h5")
+    with h5py.File(tmp_path / "m.h5", "r") as file:
+        names = [""]
+        file.visit(names.append)
+        assert sorted(found) == sorted(names)
+        for name in names[1:]:
+            theirs, mine = file[name], found[name].dataset
+            if isinstance(theirs, h5py.Dataset):
+                assert (mine.shape, mine.dtype) == (theirs.shape, theirs.dtype.name)
+                assert not theirs.size or mine.offset == theirs.id.get_offset()
+    assert found[""].attributes == {"long": "é" * 100_000, "names": ["a", "bcd"], "count": -3}
+    assert found["many"].attributes == {"none": [], "texts": ["ä", ""], "short": "abc"}
+
+
+def test_a_text_stands_for_one_attribute_alone(tmp_path):
+    """Otherwise a thousand attributes of one long text would take a thousand times its memory."""
+    with h5py.File(tmp_path / "m.h5", "w") as file:
+        file.attrs["one"] = "x" * 777
+        file.attrs["two"] = "y" * 777
+    data = (tmp_path / "m.h5").read_bytes()
+    size = (777).to_bytes(4, "little")
+    first = data.index(size)
+    second = data.index(size, first + 4)
+    (tmp_path / "m.h5").write_bytes(data[:second] + data[first : first + 16] + data[second + 16 :])
+    with pytest.raises(hdf5_tree.TreeError, match="is that of another one"):
+        old_items(tmp_path / "m.h5")
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_long_paths_of_many_objects_are_refused(old, tmp_path):
+    options = {} if old else {"libver": "latest", "userblock_size": seal.BLOCK}
+    with h5py.File(tmp_path / "m.h5", "w", **options) as file:
+        group = file.create_group("/".join(["g" * 2_000] * 100))
+        for index in range(60):
+            group.create_group(str(index))
+    with pytest.raises(hdf5_tree.TreeError, match="paths together are longer"):
+        (old_items if old else items)(tmp_path / "m.h5")

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from tfkit.cli import convert, diff, inspect, verify
-from tfkit.cli.printing import printable
+from tfkit.quoting import shown
 from tfkit.saving.errors import LoadError, MissingFileError
 from tfkit.serving import command as serve
 from tfkit.version import __version__
@@ -46,6 +46,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(args.run(args))
     except (ImportError, OSError, TypeError, ValueError) as error:
         text = " ".join(str(error).split())
-        print(f"tfkit {args.command}: {printable(text)}", file=sys.stderr)
+        print(f"tfkit {args.command}: {shown(text, 4_000)}", file=sys.stderr)
         refused = isinstance(error, LoadError) and not isinstance(error, MissingFileError)
         return 1 if refused else 2

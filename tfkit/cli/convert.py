@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tfkit.cli.printing import printable
+from tfkit.quoting import printable
 from tfkit.saving import formats
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfkit.cli.files import File, open_file, sort_key
-from tfkit.cli.printing import printable
+from tfkit.quoting import printable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

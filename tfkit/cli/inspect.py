@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfkit.cli.files import Contents, open_file, sort_key
-from tfkit.cli.printing import printable
+from tfkit.quoting import printable, quoted, shown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     kind = "weights" if config is None else "model"
     print(f"{printable(str(args.file))}: {kind}, {file.format}")
     for line in [*_about_config(config), *_about_compile(compiled), *_tree(contents)]:
-        print(printable(line))
+        print(shown(line, _LONGEST_LINE))
     return 0
 
 
@@ -40,15 +41,15 @@ def _about_config(config: Any) -> Iterator[str]:
         return
     objects = list(_objects(config))
     classes = Counter(
-        str(item["class_name"]) for item in objects if "layers" in str(item.get("module"))
+        shown(item["class_name"]) for item in objects if "layers" in str(item.get("module"))
     )
     inner = config.get("config") if isinstance(config, dict) else None
     if isinstance(inner, dict):
-        yield f"model: {config.get('class_name')} {inner.get('name')!r}"
+        yield f"model: {shown(config.get('class_name'))} {quoted(inner.get('name'))}"
     if classes:
         counted = (f"{count} {name}" if count > 1 else name for name, count in classes.items())
         yield f"layers: {', '.join(counted)}"
-    custom = sorted({str(item["registered_name"]) for item in objects if _is_custom(item)})
+    custom = sorted({shown(item["registered_name"]) for item in objects if _is_custom(item)})
     if custom:
         yield f"needs your own classes or functions: {', '.join(custom)}"
 
@@ -82,12 +83,17 @@ def _short(value: Any) -> str:
     """A configuration in a few words: the names of classes and functions."""
     if isinstance(value, dict) and "class_name" in value:
         config = value.get("config")
-        return str(config) if value["class_name"] == "function" else str(value["class_name"])
+        return shown(config if value["class_name"] == "function" else value["class_name"])
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {_short(item)}" for key, item in value.items())
+        named = itertools.islice(value.items(), _MOST_NAMED)
+        return ", ".join(f"{shown(key)}: {_short(item)}" for key, item in named)
     if isinstance(value, list):
-        return ", ".join(_short(item) for item in value)
-    return str(value)
+        return ", ".join(_short(item) for item in value[:_MOST_NAMED])
+    return shown(value)
+
+
+_MOST_NAMED = 100
+_LONGEST_LINE = 100_000  # A list of the classes of a large model.
 
 
 def _tree(contents: Contents) -> Iterator[str]:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from tfkit.cli.files import open_file
-from tfkit.cli.printing import printable
+from tfkit.quoting import printable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,10 +9,12 @@ from typing import Any, Self
 import tensorflow as tf
 
 from tfkit import (
+    budget,
     constraints,
     dtype_policies,
     execution,
     forks,
+    limits,
     recomputation,
     regularizers,
     tracebacks,
@@ -160,6 +162,7 @@ class Layer(Copied, Stateful):
 
     def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The phases of a call, one after the other."""
+        budget.take_operations(limits.OPERATIONS_OF_CALL)
         arguments = self._tfkit.signature.bind(args, kwargs, self)
         check_inputs(self, arguments.first)
         with self._undone_on_error():
@@ -190,6 +193,10 @@ class Layer(Copied, Stateful):
         node = Node(self, args, kwargs, output_specs.of_call(self, args, kwargs))
         self._tfkit.nodes.append(node)
         return node.outputs
+
+    def _known_outputs(self, args: Any, kwargs: Any) -> Any:
+        """Symbolic outputs that are known without a trace; `None` where they are not."""
+        return None
 
     def _runs_directly(self) -> bool:
         """Whether this is an outermost call by plain Python, which a compiled function may answer."""

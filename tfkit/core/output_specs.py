@@ -22,6 +22,9 @@ def of_call(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if _defines(layer, "compute_output_spec"):
         args, kwargs = nests.mapped(lambda leaf: _in_input_dtype(layer, leaf), (args, kwargs))
         return layer.compute_output_spec(*args, **kwargs)
+    known = layer._known_outputs(args, kwargs)
+    if known is not None:
+        return known
     outputs = building.traced(layer, args, kwargs)
     if _defines(layer, "compute_output_shape"):
         return _completed_by(outputs, _declared(layer, args, kwargs))

@@ -12,7 +12,7 @@ import dataclasses
 import itertools
 import urllib.parse
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 import tensorflow as tf
@@ -215,7 +215,7 @@ def _collect(
             _collect(member, f"{prefix}{path}/", seeds, trainable, found, visited)
 
 
-def free(name: str, taken: set[str]) -> str:
+def free(name: str, taken: Container[str]) -> str:
     """`name`, numbered where it is taken."""
     candidates = itertools.chain((name,), (f"{name}_{count}" for count in itertools.count(1)))
     return next(candidate for candidate in candidates if candidate not in taken)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit import forks, initializers
+from tfkit import forks, initializers, registry
 from tfkit.core.attributes import check_made_outside_calls
 from tfkit.core.autocast import AutocastVariable
 from tfkit.core.context import current_frame
@@ -111,7 +111,15 @@ def make_weight(
         counted_as="stored" if stored else None,
         variable_class=AutocastVariable if mixed and is_float(dtype) else tf.Variable,
         constraint=constraint,
+        may_be_deferred=stored and _is_ours(owner, initializer),
     )
+
+
+def _is_ours(owner: Any, initializer: Any) -> bool:
+    """Whether nobody but a file looks at the first values of a weight: no class of a user's has made it."""
+    drawn = isinstance(initializer, (str, dict)) or registry.is_builtin(type(initializer))
+    loads = type(owner).load_own_variables.__module__ == "tfkit.core.stateful"
+    return drawn and loads and registry.is_builtin(type(owner))
 
 
 def assign_all(layer: Any, values: list[Any]) -> None:

@@ -27,7 +27,8 @@ from tfkit.interop.keras_archive import CONFIG, METADATA, WEIGHTS, Archive
 from tfkit.interop.keras_contents import INNER, OPTIMIZER, SEEDS
 from tfkit.interop.keras_hdf5 import KerasReader
 from tfkit.interop.keras_matching import Checked, Matcher
-from tfkit.saving import hdf5, state, weights
+from tfkit.quoting import quoted
+from tfkit.saving import hdf5, json_nest, state, weights
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import ConfigurationError, LoadError, check_exists
 from tfkit.saving.matching import LoadReport, Rename
@@ -90,12 +91,14 @@ def load_model(
         if not isinstance(reader, _ArchiveReader):
             document = _legacy_model(reader, document)
         config = _translated(path, keras_config.from_keras, document)
-        model = _made(reader, config)
+        deferred: list[budget.Deferred] = []
+        model = _made(reader, config, deferred)
         checked = _matched(reader, model, rename, same_order=True)
         if compile and compiled:
             _compile(reader, model, compiled)
             checked.add(_optimizer_state(reader, model))
         checked.assign(tracking.named_state(model))
+        budget.draw_others(deferred, [variable for variable, _ in checked.values])
     return model
 
 
@@ -194,18 +197,18 @@ def _legacy_model(reader: KerasReader, document: dict[str, Any]) -> dict[str, An
     return dict(_translated(reader.path, function, document))
 
 
-def _made(reader: KerasReader, config: Any) -> Any:
+def _made(reader: KerasReader, config: Any, deferred: list[budget.Deferred]) -> Any:
     """The model that a configuration describes, with weights of no more bytes than the file has."""
     try:
         stored = sum(stored.num_bytes for stored in reader.datasets.values())
-        with budget.limited(stored):
+        with budget.limited(stored, config, deferred):
             model = serialization.deserialize_keras_object(config)
     except Exception as error:  # A class of the user's may raise anything.
         raise ConfigurationError(
             f"File {reader.path}: the model cannot be made: {error}"
         ) from error
     if not isinstance(model, Layer):
-        raise LoadError(f"File {reader.path} describes {model!r}, which is no model.")
+        raise LoadError(f"File {reader.path} describes {quoted(model)}, which is no model.")
     return model
 
 
@@ -249,7 +252,9 @@ def _compile(reader: KerasReader, model: Any, config: dict[str, Any]) -> None:
             "config": {INNER: optimizer, "name": "loss_scale_optimizer"},
         }
     try:
-        model.compile_from_config(config)
+        stored = sum(stored.num_bytes for stored in reader.datasets.values())
+        with budget.limited(stored, config):
+            model.compile_from_config(config)
     except Exception as error:
         raise ConfigurationError(
             f"File {reader.path}: the configuration of `compile` cannot be used: {error} To load the model "
@@ -310,6 +315,10 @@ def save_model(
     }
     groups, values = keras_contents.contents(model, model.optimizer if compiled else None)
     texts = {METADATA: json.dumps(metadata), CONFIG: json.dumps(config)}
+    if excess := json_nest.too_large(texts[CONFIG]):
+        raise ValueError(
+            f"The configuration of the model has {excess} again. Keep large arrays in weights."
+        )
     with atomic_write(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name, text in texts.items():
             archive.writestr(name, text)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tfkit import registry
 from tfkit.interop import keras_ops
+from tfkit.quoting import quoted
 from tfkit.saving.errors import LoadError
 
 Reference = list[Any]  # A tensor: name of a layer, which of its calls, which of the outputs.
@@ -60,10 +61,11 @@ def _without_code(config: dict[str, Any]) -> dict[str, Any]:
         if registry.get_registered_object(candidate) is not None:
             return {**config, "function": {"class_name": "function", "config": candidate}}
     raise LoadError(
-        f"Lambda layer {name!r} holds its function as marshalled Python code, which is never run. Write "
+        f"Lambda layer {quoted(name)} holds its function as marshalled Python code, which is never "
+        "run. Write "
         "the function with `def`, and register it by the layer's name before loading: "
-        f"`@tfkit.saving.register_keras_serializable(name={name!r})`, or pass "
-        f"`custom_objects={{{name!r}: function}}`."
+        f"`@tfkit.saving.register_keras_serializable(name={quoted(name)})`, or pass "
+        f"`custom_objects={{{quoted(name)}: function}}`."
     )
 
 
@@ -139,7 +141,7 @@ def to_keras(config: Any) -> Any:
     if not all(isinstance(key, str) for key in config):
         raise TypeError(
             "Cannot write a configuration with a dict whose keys are not all strings to a `.keras` file. "
-            f"Received: {config!r}. Save to `.h5`, or use strings."
+            f"Received: {quoted(config)}. Save to `.h5`, or use strings."
         )
     class_name = config.get("class_name")
     if class_name == "__slice__":

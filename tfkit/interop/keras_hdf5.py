@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import os
 from pathlib import Path
@@ -13,12 +12,13 @@ import h5py
 import numpy as np
 import tensorflow as tf
 
-from tfkit.saving.errors import DamagedFileError, LoadError
+from tfkit import limits
+from tfkit.quoting import shown
+from tfkit.saving import hdf5_tree, json_nest, seal
+from tfkit.saving.errors import DamagedFileError, LoadError, check_whole
+from tfkit.training.arrays import aligned_empty
 
-_DEEPEST = 200
 _BFLOAT16 = tf.bfloat16.as_numpy_dtype
-# What h5py raises for a file that is damaged inside.
-H5PY_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,25 +51,22 @@ class KerasReader:
     def __init__(self, path: Path, stream: Any = None) -> None:
         self.path = path
         self.datasets: dict[str, Stored] = {}
-        self._groups: set[str] = {""}
-        # Not by its name: HDF5 would ask for a lock, and the sizes must be those of the file that is open.
+        self._offsets: dict[str, int] = {}
+        self._attributes: dict[str, dict[str, hdf5_tree.Attribute]] = {}
         self._stream = stream or open(path, "rb", buffering=0)  # noqa: SIM115
-        self._size = self._stream.seek(0, os.SEEK_END)
         try:
-            self._file = h5py.File(self._stream, "r")
-        except OSError as error:
-            self._stream.close()
-            raise DamagedFileError(
-                f"File {path} cannot be read: it is damaged or truncated, or no HDF5 file ({error})."
-            ) from None
-        try:
+            if stream is None:
+                check_whole(path, self._stream.fileno())
+            self._size = self._stream.seek(0, os.SEEK_END)
             self._read_tree()
         except LoadError:
             self.close()
             raise
-        except H5PY_ERRORS as error:
+        except (OSError, hdf5_tree.TreeError) as error:
             self.close()
-            raise DamagedFileError(f"File {path} is damaged: {error}.") from None
+            raise DamagedFileError(
+                f"File {path} cannot be read: it is damaged or truncated, or no HDF5 file of Keras ({error})."
+            ) from None
 
     def __enter__(self) -> KerasReader:
         return self
@@ -79,7 +76,6 @@ class KerasReader:
 
     def close(self) -> None:
         """Closes the file."""
-        self._file.close()
         self._stream.close()
 
     # --- What must hold before anything is read -------------------------------------------------------
@@ -91,59 +87,45 @@ class KerasReader:
         or never written, lets a small file demand any amount of memory.
         """
         left = self._size
-        seen = {h5py.h5o.get_info(self._file.id).addr}
-        pending: list[tuple[str, Any, int]] = [("", self._file, 0)]
-        while pending:
-            prefix, group, depth = pending.pop()
-            for name in group:
-                path = f"{prefix}{name}"
-                link = group.get(name, getlink=True)
-                if not isinstance(link, h5py.HardLink):
-                    kind = type(link).__name__
-                    self._refuse(path, f"is a link ({kind}), which could lead to another file")
-                item = group[name]
-                address = h5py.h5o.get_info(item.id).addr
-                if address in seen:
-                    self._refuse(path, "is another name of something in the file")
-                seen.add(address)
-                if isinstance(item, h5py.Group):
-                    if depth > _DEEPEST:
-                        self._refuse(path, f"lies more than {_DEEPEST} groups deep")
-                    self._groups.add(path)
-                    pending.append((f"{path}/", item, depth + 1))
-                elif isinstance(item, h5py.Dataset):
-                    stored = self.datasets[path] = self._stored(item, path)
-                    left -= stored.num_bytes
-                    if left < 0:
-                        self._refuse(path, "declares more data than there is in the file")
-                else:
-                    self._refuse(path, "is neither group nor dataset")
+        for item in hdf5_tree.Tree(self._stream, 0, self._size, old=True).items():
+            path = item.path
+            if item.kind == "link":
+                self._refuse(path, "is a link, which could lead to another file")
+            elif item.kind == "again":
+                self._refuse(path, "is another name of something in the file")
+            elif item.depth > limits.DEPTH.most:
+                self._refuse(path, f"lies more than {limits.DEPTH.most} groups deep")
+            elif item.kind == "group":
+                self._attributes[path] = item.attributes
+            elif item.dataset is not None:
+                stored = self.datasets[path] = self._stored(item, item.dataset)
+                self._offsets[path] = item.dataset.offset
+                left -= stored.num_bytes
+                if left < 0:
+                    self._refuse(path, "declares more data than there is in the file")
+            else:
+                self._refuse(path, "is neither group nor dataset")
 
-    def _stored(self, dataset: Any, path: str) -> Stored:
+    def _stored(self, item: hdf5_tree.Item, dataset: hdf5_tree.Dataset) -> Stored:
         """Shape and dtype of a dataset that is stored as it should be."""
-        plain = (
-            dataset.shape is not None
-            and dataset.chunks is None
-            and not dataset.is_virtual
-            and dataset.external is None
-            and dataset.compression is None
-        )
-        size = dataset.size * dataset.dtype.itemsize if plain else -1
-        if dataset.id.get_storage_size() != size:
+        dtype = dataset.dtype
+        if dtype == "opaque16":
+            dtype = "bfloat16" if item.attributes.get("dtype") == "bfloat16" else None
+        if dtype is None:
             self._refuse(
-                path,
+                item.path, "has a dtype that is none of numbers in the order of this machine"
+            )
+        shape = dataset.shape
+        if shape is None or dataset.size != math.prod(shape) * tf.as_dtype(dtype).size:
+            self._refuse(
+                item.path,
                 "is not stored as plain, contiguous data of its declared size, which is all that Keras "
                 "writes",
             )
-        dtype = dataset.dtype
-        if dtype == np.dtype("V2") and dataset.attrs.get("dtype") == "bfloat16":
-            return Stored(dataset.shape, "bfloat16")
-        if dtype.kind not in "fiubc" or dtype.name in ("float128", "complex256"):
-            self._refuse(path, f"has the dtype {dtype}, and not one of numbers")
-        return Stored(dataset.shape, str(dtype.name))
+        return Stored(shape, dtype)
 
     def _refuse(self, path: str, why: str) -> NoReturn:
-        raise LoadError(f"File {self.path}: `{path}` {why}. It is refused.")
+        raise LoadError(f"File {self.path}: `{shown(path)}` {why}. It is refused.")
 
     # --- Reading ----------------------------------------------------------------------------------------
 
@@ -153,14 +135,18 @@ class KerasReader:
         return {path: it for path, it in self.datasets.items() if path.startswith(prefix)}
 
     def read(self, path: str) -> np.ndarray:
-        """The numbers of one dataset, in this machine's order of bytes."""
-        try:
-            value = np.asarray(self._file[path][()])
-        except H5PY_ERRORS as error:
-            raise LoadError(f"File {self.path}: `{path}` cannot be read: {error}") from None
-        if self.datasets[path].dtype == "bfloat16":
-            return value.view(_BFLOAT16)
-        return value.astype(value.dtype.newbyteorder("="), copy=False)
+        """The numbers of one dataset."""
+        stored = self.datasets[path]
+        value = aligned_empty(stored.shape, tf.as_dtype(stored.dtype).as_numpy_dtype)
+        memory = value.reshape(-1).view(np.uint8).data
+        self._stream.seek(self._offsets[path])
+        done = 0
+        while done < len(memory):
+            count = self._stream.readinto(memory[done : done + seal.CHUNK])
+            if not count:
+                raise LoadError(f"File {self.path}: `{shown(path)}` is cut short.")
+            done += count
+        return value
 
     def name_of(self, path: str) -> str | None:
         """The name of the layer whose variables stand in a group, where the file has it."""
@@ -168,24 +154,8 @@ class KerasReader:
         return name if isinstance(name, str) else None
 
     def attribute(self, group: str, name: str) -> Any:
-        """An attribute of a group, bytes as text; `None` where there is none."""
-        if group not in self._groups:
-            return None
-        try:
-            attributes = self._file[group or "/"].attrs
-            if name not in attributes:
-                return None
-            stored = attributes.get_id(name)
-            if math.prod(stored.shape) * stored.dtype.itemsize > self._size:
-                self._refuse(
-                    group, f"has an attribute {name!r} that declares more than the file has"
-                )
-            value = attributes[name]
-        except (OSError, RuntimeError, TypeError) as error:
-            raise LoadError(
-                f"File {self.path}: the attribute {name!r} of `{group or '/'}` cannot be read: {error}"
-            ) from None
-        return value.decode() if isinstance(value, bytes) else value
+        """An attribute of a group: a text, a list of texts or a number; `None` where there is none."""
+        return self._attributes.get(group, {}).get(name)
 
     def names(self, group: str, name: str) -> list[str]:
         """A list of names that stands in an attribute of a group, or in several numbered ones."""
@@ -193,8 +163,13 @@ class KerasReader:
         parts = [] if value is None else [value]
         while value is None and (part := self.attribute(group, f"{name}{len(parts)}")) is not None:
             parts.append(part)
-        found = [item for part in parts for item in np.asarray(part).reshape(-1).tolist()]
-        return [item.decode() if isinstance(item, bytes) else str(item) for item in found]
+        found = [
+            item for part in parts for item in (part if isinstance(part, list) else [str(part)])
+        ]
+        for item in found:
+            if excess := limits.NAME.excess(len(item)):
+                self._refuse(group, f"has a name in its {name} of {excess}")
+        return found
 
     def documents(self) -> tuple[Any, Any]:
         """The configurations of the model and of `compile`, `None` where there are none."""
@@ -213,8 +188,10 @@ def parse(path: Path, name: str, text: Any) -> dict[str, Any]:
         LoadError: for anything else.
     """
     try:
-        document = json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
+        if not isinstance(text, str):
+            raise ValueError("it is no text")
+        document = json_nest.parse(text)
+    except ValueError as error:
         raise LoadError(f"File {path}: `{name}` is no valid JSON: {error}") from None
     if not isinstance(document, dict):
         raise LoadError(

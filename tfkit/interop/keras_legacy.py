@@ -16,6 +16,7 @@ from tfkit.core.layer import Layer
 from tfkit.interop import keras_matching
 from tfkit.interop.keras_hdf5 import KerasReader
 from tfkit.interop.keras_matching import Plan
+from tfkit.quoting import quoted, shown
 from tfkit.saving.errors import LoadError
 
 OPTIMIZER = "optimizer_weights"
@@ -111,7 +112,7 @@ def _matched_layers(
     if len(names) != len(layers):
         raise LoadError(
             f"File {reader.path} does not fit the model; nothing was loaded: it has {len(names)} layers with "
-            f"weights, {names}, and the model {len(layers)}: {[layer.name for layer in layers]}"
+            f"weights, {quoted(names)}, and the model {len(layers)}: {[layer.name for layer in layers]}"
         )
     in_graph = getattr(model, "_graph", None) is not None
     pairs: list[tuple[str, Any]] = list(zip(names, layers, strict=True))
@@ -134,8 +135,9 @@ def _add(
     """Enters the weights of a layer: in the file's order, or by their names where these differ."""
     if len(names) != len(weights):
         raise LoadError(
-            f"File {reader.path} does not fit the model; nothing was loaded: `{group}` has {len(names)} "
-            f"weights, {names}, and the model {len(weights)}: {[_label(w) for w in weights]}"
+            f"File {reader.path} does not fit the model; nothing was loaded: `{shown(group)}` has "
+            f"{len(names)} "
+            f"weights, {quoted(names)}, and the model {len(weights)}: {[_label(w) for w in weights]}"
         )
     stored = [name.rpartition("/")[2].partition(":")[0] for name in names]
     labels = [_label(weight) for weight in weights]
@@ -166,7 +168,7 @@ def optimizer_variables(reader: KerasReader, optimizer: Any) -> dict[str, tf.Var
         names = names[:1] if _has_idle_slots(optimizer) else _interleaved(names)
     if len(names) != len(variables):
         raise LoadError(
-            f"File {reader.path}: its optimizer has {len(names)} variables, {names}. Expected "
+            f"File {reader.path}: its optimizer has {len(names)} variables, {quoted(names)}. Expected "
             f"{len(variables)}, as {type(optimizer).__name__} has them."
         )
     return {f"{OPTIMIZER}/{name}": v for name, v in zip(names, variables, strict=True)}

@@ -7,6 +7,7 @@ from typing import Any
 
 from tfkit import registry
 from tfkit.interop import keras_config, keras_ops
+from tfkit.quoting import quoted
 from tfkit.saving.errors import LoadError
 
 _ANY = object()
@@ -73,7 +74,8 @@ def _arguments(class_name: str, config: dict[str, Any], old: bool) -> dict[str, 
         value = result.pop(key)
         if _GONE[key] is not _ANY and value is not _GONE[key]:
             raise LoadError(
-                f"Layer {config.get('name')!r} (of type {class_name}) has {key}={value!r}, which Keras 3 "
+                f"Layer {quoted(config.get('name'))} (of type {class_name}) has "
+                f"{key}={quoted(value)}, which Keras 3 "
                 "and tfkit do not have."
             )
     for key, value in result.items():

@@ -11,15 +11,17 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit import registry
+from tfkit import limits, registry
 from tfkit.core import tracking
 from tfkit.core.layer import Layer
 from tfkit.interop import keras_layout
 from tfkit.interop.keras_hdf5 import KerasReader, Stored
 from tfkit.interop.keras_layout import Container, Member
+from tfkit.quoting import quoted, shown
 from tfkit.saving import float_widths, state
 from tfkit.saving.errors import LoadError
 from tfkit.saving.matching import LoadReport
+from tfkit.saving.weights import tensor_of
 
 
 @dataclasses.dataclass
@@ -295,14 +297,15 @@ class Checked:
                     found = {key: value.shape for key, value in store.items()}
                     raise LoadError(
                         f"File {self.reader.path}: layer '{layer.path}' (of type {type(layer).__name__}) "
-                        f"cannot load its variables; nothing was loaded: {reason}. The file has: {found}"
+                        f"cannot load its variables; nothing was loaded: {reason}. The file has: "
+                        f"{quoted(found)}"
                     ) from error
                 report.skipped |= dict.fromkeys(fates, reason)
         for variable, path in self.values:
             value = self.reader.read(path)
             if float_widths.is_other_width(value.dtype.name, variable.dtype.name):
                 value = float_widths.cast(value, variable.dtype.name)
-            variable.assign(value)
+            variable.assign(tensor_of(value))
             report.loaded.append(names.get(id(variable), path))
         casts = {
             names.get(id(v), path): self.casts[path]
@@ -352,7 +355,7 @@ def check(
             result.skipped.append((variable, "in `objects_to_skip`"))
             continue
         if path not in stored:
-            lines.append(f"  missing in the file:  {path} {expected} ({label})")
+            lines.append(f"  missing in the file:  {shown(path)} {expected} ({label})")
             result.skipped.append((variable, "missing in the file"))
             continue
         found = stored[path]
@@ -364,18 +367,20 @@ def check(
             elif lost := float_widths.why_lost(reader.read(path), expected.dtype):
                 lost = f"{reason}: {lost}"
             if lost:
-                lines.append(f"  different:            {path}: {lost} ({label})")
+                lines.append(f"  different:            {shown(path)}: {lost} ({label})")
                 result.skipped.append((variable, lost))
                 continue
             result.casts[path] = f"{found.dtype} -> {expected.dtype}"
         result.values.append((variable, path))
     for path, it in stored.items():
         if path not in plan.variables and not path.startswith(own or ("//",)):
-            lines.append(f"  not in the model:     {path} {it}")
+            lines.append(f"  not in the model:     {shown(path)} {it}")
             result.unused[path] = "not in the model"
     if lines and not skip_mismatch:
         raise LoadError(
             f"File {reader.path} does not fit the model, whose paths and shapes must match; nothing was "
-            "loaded:\n" + "\n".join(lines)
+            "loaded:\n"
+            + "\n".join(lines[: limits.LINES.most])
+            + (f"\n  and {more:,} more" if (more := len(lines) - limits.LINES.most) > 0 else "")
         )
     return result

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfkit import registry
+from tfkit.quoting import quoted
 
 
 def serialize_keras_object(instance: Any) -> Any:
@@ -34,7 +35,7 @@ def deserialize_keras_object(
     found = registry.get_registered_object(name, custom_objects, module_objects)
     if found is None:
         raise ValueError(
-            f"Unknown {printable_module_name}: {name!r}. Expected one of "
+            f"Unknown {printable_module_name}: {quoted(name)}. Expected one of "
             f"{sorted({**(custom_objects or {}), **(module_objects or {})})}, or a registered name."
         )
     if isinstance(identifier, dict):

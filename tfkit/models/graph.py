@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import settings
+from tfkit import budget, masking, settings
 from tfkit.brief import brief
 from tfkit.core.input_layer import Input, InputLayer
 from tfkit.core.layer import Layer
@@ -49,6 +49,9 @@ class Graph:
             self.nodes = _in_order(self.flat_inputs, self.flat_outputs)
         except NotConnectedError as error:
             raise ValueError(self._why_not_connected(error)) from None
+        # With those inside models that are called: what a run costs.
+        self.num_calls = sum(1 + _calls_inside(node.operation) for node in self.nodes)
+        budget.check_calls(self.num_calls)
         floats = [
             tensor.dtype for tensor in self.flat_inputs if tf.as_dtype(tensor.dtype).is_floating
         ]
@@ -83,6 +86,14 @@ class Graph:
                     values[id(output)] = result
         return tf.nest.map_structure(fill, self.outputs)
 
+    def outputs_like(self, inputs: list[Any]) -> Any:
+        """Symbolic outputs for a list of symbolic inputs like the graph's own; `None` for others."""
+        pairs = zip(inputs, self.flat_inputs, strict=True)
+        if not all(isinstance(given, KerasTensor) and _alike(given, own) for given, own in pairs):
+            return None
+        outputs = tf.nest.map_structure(_copy, self.outputs)
+        return outputs[0] if isinstance(outputs, (list, tuple)) and len(outputs) == 1 else outputs
+
     def replay(
         self,
         copies: dict[int, Any],
@@ -112,6 +123,25 @@ class Graph:
             for output, result in zip(tf.nest.flatten(node.outputs), results, strict=True):
                 values[id(output)] = result
         return tf.nest.map_structure(fill, self.inputs), tf.nest.map_structure(fill, self.outputs)
+
+
+def _alike(one: KerasTensor, other: KerasTensor) -> bool:
+    masked = masking.get_mask(one) is not None or masking.get_mask(other) is not None
+    kinds = [(it.shape, it.dtype, it.sparse, it.ragged) for it in (one, other)]
+    return kinds[0] == kinds[1] and not masked
+
+
+def _copy(tensor: KerasTensor) -> KerasTensor:
+    """A symbolic tensor of the same shape and dtype, with such a mask, that comes from nowhere."""
+    copy = KerasTensor(tensor.shape, tensor.dtype, tensor.sparse, tensor.ragged)
+    mask = masking.get_mask(tensor)
+    masking.set_mask(copy, None if mask is None else _copy(mask))
+    return copy
+
+
+def _calls_inside(operation: Any) -> int:
+    graph = getattr(operation, "_graph", None)
+    return graph.num_calls if isinstance(graph, Graph) else 0
 
 
 def graph_between(inputs: Any, outputs: Any) -> Graph:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import heapq
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -10,6 +11,7 @@ import tensorflow as tf
 from tfkit import registry, serialization
 from tfkit.core.layer import Layer
 from tfkit.models.graph import Graph
+from tfkit.quoting import quoted
 from tfkit.symbolic import KerasTensor, Node, any_symbolic
 
 
@@ -123,33 +125,11 @@ def graph_from_config(
             pending.append((name, index, call))
         if not entry["inbound_nodes"]:
             pending.append((name, 0, {"args": [], "kwargs": {}}))
-    while pending:
-        waiting, missing = [], []
-        for name, index, call in pending:
-            try:
-                args = [_restore(arg, outputs) for arg in call["args"]]
-                kwargs = {key: _restore(value, outputs) for key, value in call["kwargs"].items()}
-            except KeyError as error:
-                missing.append(error.args[0])
-                waiting.append((name, index, call))
-                continue
-            result = _result(operations[name], args, kwargs)
-            outputs[name, index] = [
-                t for t in tf.nest.flatten(result) if isinstance(t, KerasTensor)
-            ]
-        if len(waiting) == len(pending):
-            names = sorted({name for name, _, _ in waiting})
-            for wanted in missing:
-                if wanted[0] not in operations:
-                    raise ValueError(
-                        f"Missing node: {wanted[0]}. The configuration of a functional model has no such "
-                        f"layer, whose output is an input of one of {names}."
-                    )
-            raise ValueError(
-                "The configuration of a functional model has a loop, or takes an output of a call that is "
-                f"not there: the inputs of {names} are never computed."
-            )
-        pending = waiting
+    for name, index, call in _in_turn(pending):
+        args = [_restore(arg, outputs) for arg in call["args"]]
+        kwargs = {key: _restore(value, outputs) for key, value in call["kwargs"].items()}
+        result = _result(operations[name], args, kwargs)
+        outputs[name, index] = [t for t in tf.nest.flatten(result) if isinstance(t, KerasTensor)]
 
     def tensor(reference: Any) -> KerasTensor:
         name, index, position = reference
@@ -160,14 +140,69 @@ def graph_from_config(
     )
 
 
+Call = tuple[str, int, dict[str, Any]]
+
+
+def _in_turn(calls: list[Call]) -> Iterator[Call]:
+    """Calls in an order in which the inputs of each are there: that of the list, where it is one.
+
+    Each is looked at once, so that the time is linear in the configuration, whatever its order is.
+    """
+    waiting: dict[int, int] = {}
+    dependent: dict[tuple[str, int], list[int]] = {}
+    for position, (_, _, call) in enumerate(calls):
+        needed = set(_references([call["args"], call["kwargs"]]))
+        waiting[position] = len(needed)
+        for key in needed:
+            dependent.setdefault(key, []).append(position)
+    ready = [position for position, count in waiting.items() if not count]
+    while ready:
+        position = heapq.heappop(ready)
+        del waiting[position]
+        name, index, _ = calls[position]
+        yield calls[position]
+        for other in dependent.pop((name, index), ()):
+            waiting[other] -= 1
+            if not waiting[other]:
+                heapq.heappush(ready, other)
+    if waiting:
+        names = sorted({str(calls[position][0]) for position in waiting})
+        known = {name for name, _, _ in calls}
+        for name, _ in dependent:
+            if name not in known:
+                raise ValueError(
+                    f"Missing node: {quoted(name)}. The configuration of a functional model has no such "
+                    f"layer, whose output is an input of one of {quoted(names)}."
+                )
+        raise ValueError(
+            "The configuration of a functional model has a loop, or takes an output of a call that is not "
+            f"there: the inputs of {quoted(names)} are never computed."
+        )
+
+
+def _references(value: Any) -> Iterator[tuple[str, int]]:
+    """The calls whose outputs stand in the arguments of a call."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            if item.get("class_name") == "__keras_tensor__":
+                name, index, _ = item["config"]["keras_history"]
+                yield name, index
+            elif "class_name" not in item:
+                pending.extend(item.values())
+        elif isinstance(item, (list, tuple)):
+            pending.extend(item)
+
+
 def _result(operation: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Returns the results of a call: symbolic tensors, for nothing is computed while a graph is read."""
     if any_symbolic(args, kwargs):
         return operation(*args, **kwargs)
     if args or kwargs or not isinstance(operation, Layer):
         raise ValueError(
-            f"A configuration of a functional model calls {operation!r} without a tensor of the model among "
-            f"its arguments. Received: args={args}, kwargs={kwargs}"
+            f"A configuration of a functional model calls {quoted(operation)} without a tensor of the model "
+            f"among its arguments. Received: args={quoted(args)}, kwargs={quoted(kwargs)}"
         )
     return operation.output
 

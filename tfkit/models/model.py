@@ -37,6 +37,9 @@ from tfkit.training.cache import Programs
 from tfkit.training.compile_settings import CompileSettings
 from tfkit.training.trainer import Trainer
 
+# A trace of a graph of fewer calls takes no time.
+_LARGE = 200
+
 
 class Model(Trainer, Layer):
     """A layer with training, evaluation, prediction, saving and export.
@@ -70,6 +73,8 @@ class Model(Trainer, Layer):
     """
 
     _graph: Graph | None = None
+    # While layers are connected, each of which asks for its path.
+    _names_below: list[tuple[str, Layer]] | None = None
     _is_stack = False
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -137,6 +142,23 @@ class Model(Trainer, Layer):
         has_own = self._graph is not None and self._graph.other_floats
         return None if has_own else super()._cast_dtype()
 
+    def _known_outputs(self, args: Any, kwargs: Any) -> Any:
+        """The outputs of a large graph that is called on what its own inputs are.
+
+        A trace of models that call models twice would double its time at each level.
+        """
+        graph = self._graph
+        is_plain = type(self).call.__module__.startswith("tfkit.models.")
+        if graph is None or graph.num_calls < _LARGE or not is_plain or len(args) != 1:
+            return None
+        if self.activity_regularizer is not None or any(v is not None for v in kwargs.values()):
+            return None
+        try:
+            inputs = match_form(args[0], graph.inputs, self.name)
+        except (TypeError, ValueError):
+            return None
+        return graph.outputs_like(inputs)
+
     def _match_inputs(self, inputs: Any) -> Any:
         """Inputs in the form, dtype and number of axes that the graph's inputs have."""
         assert self._graph is not None
@@ -191,7 +213,7 @@ class Model(Trainer, Layer):
 
     def _members(self) -> list[tuple[str, Any]]:
         """The layers of the graph by names of their own, then what the attributes hold."""
-        graph = local_names(self._graph_layers())
+        graph = self._names_below or local_names(self._graph_layers())
         known = {id(layer) for _, layer in graph}
         return graph + [entry for entry in tracking.members(self) if id(entry[1]) not in known]
 

@@ -16,6 +16,8 @@ from tfkit.core.layer import Layer
 from tfkit.frames import warn
 from tfkit.models.graph import Graph
 from tfkit.models.model import Model
+from tfkit.models.naming import local_names
+from tfkit.quoting import quoted
 from tfkit.symbolic import KerasTensor
 from tfkit.tracebacks import shortened
 
@@ -58,8 +60,9 @@ class Sequential(Model):
         self.supports_masking = True
         self._stack: list[Layer] = []
         self._why_untraced = ""
-        for layer in layers if isinstance(layers, (list, tuple)) else [layers] if layers else []:
-            self.add(layer)
+        self._begin_with(
+            layers if isinstance(layers, (list, tuple)) else [layers] if layers else []
+        )
 
     @shortened
     def add(self, layer: Any, rebuild: bool = True) -> None:
@@ -69,6 +72,29 @@ class Sequential(Model):
             ValueError: for something that is no layer, and for a name that is taken.
         """
         del rebuild  # Keras's switch to build later; here each layer is built once when added.
+        self._add_all([layer])
+
+    def _begin_with(self, layers: Any) -> None:
+        """Adds the first layers, by a subclass's `add` where it has one."""
+        if type(self).add is Sequential.add:
+            self._add_all(layers)
+        else:
+            for layer in layers:
+                self.add(layer)
+
+    def _add_all(self, layers: Any) -> None:
+        """Puts layers on top, all or none: each alone would take the time of all below it."""
+        stack = list(self._stack)
+        names = {layer.name for layer in stack}
+        for layer in layers:
+            added = self._accepted(layer, names, stack)
+            names |= {each.name for each in added}
+            stack += added
+        if len(stack) > len(self._stack):
+            self._set_stack(stack)
+
+    def _accepted(self, layer: Any, names: set[str], below: list[Layer]) -> list[Layer]:
+        """A layer to put on top of those below, which have these names; the first with its input."""
         if isinstance(layer, KerasTensor):
             made_by = None if layer.node is None else layer.node.operation
             if not isinstance(made_by, InputLayer):
@@ -88,30 +114,28 @@ class Sequential(Model):
                 f"Only instances of `Layer` can be added to a Sequential model. Received: {layer!r} "
                 f"(of type {type(layer).__name__})"
             )
-        if any(layer.name == other.name for other in self._stack):
+        if layer.name in names:
             raise ValueError(
                 f"All layers added to a Sequential model should have unique names. Name '{layer.name}' "
                 "is already the name of a layer in this model."
             )
-        if isinstance(layer, InputLayer) and self._stack:
+        if isinstance(layer, InputLayer) and below:
             raise ValueError(
                 f"Sequential model '{self.name}' has already been configured to begin with "
-                f"'{self._stack[0].name}'. You cannot add an Input on top."
+                f"'{below[0].name}'. You cannot add an Input on top."
             )
-        stack = list(self._stack)
-        if not stack and layer._input_shape_argument is not None:
-            stack.append(InputLayer(shape=layer._input_shape_argument))
-        elif not stack and isinstance(layer, Model) and len(layer._entries()) == 1:
+        if not below and layer._input_shape_argument is not None:
+            return [InputLayer(shape=layer._input_shape_argument), layer]
+        if not below and isinstance(layer, Model) and len(layer._entries()) == 1:
             entry = layer._entries()[0]
-            stack.append(
-                InputLayer(
-                    batch_shape=entry.shape,
-                    dtype=entry.dtype,
-                    sparse=entry.sparse,
-                    ragged=entry.ragged,
-                )
+            first = InputLayer(
+                batch_shape=entry.shape,
+                dtype=entry.dtype,
+                sparse=entry.sparse,
+                ragged=entry.ragged,
             )
-        self._set_stack([*stack, layer])
+            return [first, layer]
+        return [layer]
 
     def build(self, input_shape: Any = None) -> None:
         """Connects the layers, as an `Input` of this shape below them would.
@@ -165,10 +189,13 @@ class Sequential(Model):
         before, self._stack = self._stack, stack
         try:
             with building.undone_on_error(self), CallFrame(self):
+                self._names_below = local_names(stack)
                 self._connect(before)
         except BaseException:
             self._stack = before
             raise
+        finally:
+            self._names_below = None
 
     def _connect(self, before: list[Layer]) -> None:
         """Makes the graph of the stack, which was `before`: layers are called when they come in."""
@@ -275,22 +302,24 @@ class Sequential(Model):
         if not isinstance(config, dict) or "layers" not in config:
             raise ValueError(
                 "The configuration of a Sequential model must be a dict with the key 'layers'. "
-                f"Received: {config}"
+                f"Received: {quoted(config)}"
             )
         model = cls(name=config.get("name"))
+        layers = []
         for entry in config["layers"]:
             if not isinstance(entry, dict) or "config" not in entry:
                 raise ValueError(
                     "The configuration of a Sequential model holds something that is no layer. Expected a "
-                    f"dictionary containing a 'config' key. Received: {entry!r}"
+                    f"dictionary containing a 'config' key. Received: {quoted(entry)}"
                 )
             layer = serialization.deserialize_keras_object(entry)
             if not isinstance(layer, Layer):
                 raise ValueError(
-                    f"The configuration of a Sequential model holds {layer!r}, which is no layer."
+                    f"The configuration of a Sequential model holds {quoted(layer)}, which is no layer."
                 )
             layer._auto_named = entry.get("auto_named", False)
-            model.add(layer)
+            layers.append(layer)
+        model._begin_with(layers)
         if config.get("trainable") is False:
             model._trainable = False  # The layers have flags of their own.
         return model

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit import budget
 from tfkit.ops.convolution import channels_last, layout, over_windows, per_axis
 from tfkit.ops.promotion import as_tensor
 from tfkit.symbolic import symbolic_op
@@ -125,6 +126,7 @@ def _adaptive_pool(inputs: Any, output_size: Sizes, data_format: Any, reduce: An
                 raise ValueError(
                     f"Adaptive pooling needs known sizes. Received: inputs.shape={inputs.shape}"
                 )
+            budget.check_outputs(size)
             # Window i runs from floor(i n / m) up to ceil((i + 1) n / m).
             edges = np.arange(size + 1) * length
             starts, stops = edges[:-1] // size, -(-edges[1:] // size)

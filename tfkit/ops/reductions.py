@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit import budget
 from tfkit.ops import sparse
 from tfkit.ops.arguments import as_axes, one_axis, positive_axes
 from tfkit.ops.promotion import (
@@ -537,6 +538,10 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> tf.Tensor:
         raise ValueError("`a` must have at least one axis. Received: a scalar")
     (axis,) = positive_axes([axis], a.shape.rank)
     leading = (slice(None),) * axis
+    budget.check_repeats(n)
+    size = a.shape[axis]
+    if size is not None and n > size:
+        n = size + 1  # Nothing is left then.
     for _ in range(n):
         after, before = a[(*leading, slice(1, None))], a[(*leading, slice(None, -1))]
         a = tf.not_equal(after, before) if a.dtype == tf.bool else after - before

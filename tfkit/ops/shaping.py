@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit import budget
 from tfkit.dtypes import standardize_dtype
 from tfkit.ops import sparse
 from tfkit.ops.arguments import as_axes, one_axis, positive_axes
@@ -446,6 +447,7 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[tf.Tensor]:
         indices = tf.unstack(indices_or_sections, count)
     else:
         indices = [int(i) for i in indices_or_sections]
+    budget.check_outputs(len(indices) + 1)
     leading = (slice(None),) * axis
     starts, stops = [None, *indices], [*indices, None]
     parts = [x[(*leading, slice(*cut))] for cut in zip(starts, stops, strict=True)]
@@ -481,6 +483,7 @@ def array_split(x: Any, indices_or_sections: int, axis: int = 0) -> list[tf.Tens
     x = as_tensor(x)
     (axis,) = positive_axes([axis], x.shape.rank)
     total = static_or_dynamic_shape(x)[axis]
+    budget.check_outputs(indices_or_sections)
     size, larger = total // indices_or_sections, total % indices_or_sections
     if isinstance(total, int):
         sizes: Any = [size + 1] * larger + [size] * (indices_or_sections - larger)

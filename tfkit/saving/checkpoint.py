@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.quoting import quoted
 from tfkit.saving import hdf5
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import LoadError
@@ -55,7 +56,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return _with_arrays(from_json(text), arrays), values
     except (KeyError, TypeError, ValueError) as error:
         raise LoadError(
-            f"File {path}: `{DOCUMENT}` is not as tfkit writes it: {error!r}"
+            f"File {path}: `{DOCUMENT}` is not as tfkit writes it: {quoted(error)}"
         ) from error
 
 

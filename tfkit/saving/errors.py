@@ -2,11 +2,20 @@
 
 from pathlib import Path
 
+from tfkit import limits
+from tfkit.quoting import cut_lines
+
 _SUFFIXES = (".h5", ".hdf5", ".keras", ".json")
 
 
 class LoadError(ValueError):
-    """A model file cannot be loaded: it is damaged, not of this format, or does not fit the model."""
+    """A model file cannot be loaded: it is damaged, not of this format, or does not fit the model.
+
+    What the message quotes of the file is cut, and control characters in it are escaped.
+    """
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(cut_lines(arg) if isinstance(arg, str) else arg for arg in args))
 
 
 class DamagedFileError(LoadError, OSError):
@@ -35,6 +44,20 @@ def check_exists(path: Path) -> None:
         f"{what}: there is no model file at {path}. Please ensure the file is an accessible `.h5` or "
         "`.keras` file."
     )
+
+
+def check_whole(path: Path, file: int) -> None:
+    """Refuses a file that consists of holes, which is of any size for nothing.
+
+    Args:
+        path: its path, for the message.
+        file: the number of the open file.
+
+    Raises:
+        DamagedFileError: that says so.
+    """
+    if why := limits.holes(file):
+        raise DamagedFileError(f"File {path} {why}.")
 
 
 class ConfigurationError(LoadError, TypeError):

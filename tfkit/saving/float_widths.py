@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit import frames
+from tfkit.quoting import shown
 
 FLOATS = frozenset(("float16", "bfloat16", "float32", "float64"))
 _MOST_NAMED = 3
@@ -45,7 +46,7 @@ def warn(file: Any, casts: dict[str, str]) -> None:
     """
     if not casts:
         return
-    named = [f"{path} ({change})" for path, change in list(casts.items())[:_MOST_NAMED]]
+    named = [f"{shown(path)} ({change})" for path, change in list(casts.items())[:_MOST_NAMED]]
     more = len(casts) - len(named)
     frames.warn(
         f"File {file} has {len(casts)} of its weights in another float dtype than the model: "

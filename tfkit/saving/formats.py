@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tfkit import forks
 from tfkit.frames import warn
 from tfkit.interop import keras
+from tfkit.quoting import tamed
 from tfkit.saving import model_file, weights
 from tfkit.saving.matching import LoadReport, Rename
 from tfkit.tracebacks import shortened
@@ -116,7 +117,8 @@ def load_model(
     """
     forks.check("`load_model()`")
     load = keras.load_model if keras.is_keras_file(filepath) else model_file.load_model
-    return load(filepath, custom_objects, compile, safe_mode)
+    with tamed():
+        return load(filepath, custom_objects, compile, safe_mode)
 
 
 @shortened
@@ -156,4 +158,7 @@ def load_weights(
         ```
     """
     load = keras.load_weights if keras.is_keras_file(filepath) else weights.load_weights
-    return load(model, filepath, skip_mismatch, by_name, rename, objects_to_skip=objects_to_skip)
+    with tamed():
+        return load(
+            model, filepath, skip_mismatch, by_name, rename, objects_to_skip=objects_to_skip
+        )

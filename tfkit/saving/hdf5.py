@@ -16,14 +16,14 @@ import h5py
 import numpy as np
 import tensorflow as tf
 
+from tfkit import limits
+from tfkit.quoting import quoted, shown
 from tfkit.saving import hdf5_tree, json_nest, seal
-from tfkit.saving.errors import DamagedFileError, LoadError, check_exists
+from tfkit.saving.errors import DamagedFileError, LoadError, check_exists, check_whole
 from tfkit.training.arrays import aligned_empty
 
 FORMAT = "tfkit"
 FORMAT_VERSION = 1
-_DEEPEST = 200
-LONGEST_NAME = 4000  # bytes; HDF5 stores longer ones in another way, which nothing here reads
 # Smaller arrays are part of what the seal covers: fewer ranges, and fewer, longer stretches to read.
 _LARGE = 1 << 16
 # HDF5 has no bfloat16: its bits are stored as 16-bit integers, and the attribute says what they are.
@@ -70,11 +70,9 @@ def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]])
             file.attrs["format_version"] = FORMAT_VERSION
             for name, document in texts.items():
                 data = json.dumps(document, allow_nan=True).encode()
-                if len(data) > json_nest.LONGEST:
+                if excess := json_nest.too_large(data):
                     raise ValueError(
-                        f"The `{name}` of the model has {len(data):,} bytes as JSON. Expected at most "
-                        f"{json_nest.LONGEST:,}, which is all that is read again. Keep large arrays in "
-                        "weights."
+                        f"The `{name}` of the model has {excess} again. Keep large arrays in weights."
                     )
                 add(file, name, np.frombuffer(data, np.uint8), "json")
             for group_name, variables in weights.items():
@@ -89,10 +87,10 @@ def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]])
 
 def _check_names(path: str) -> None:
     longest = max(len(name.encode()) for name in path.split("/"))
-    if longest > LONGEST_NAME:
+    if longest > limits.NAME.most:
         raise ValueError(
             f"A name in the path of a variable has {longest:,} bytes: {path[:100]!r}... Expected at most "
-            f"{LONGEST_NAME:,}: give the layer, the weight or the key a shorter name."
+            f"{limits.NAME.most:,}: give the layer, the weight or the key a shorter name."
         )
 
 
@@ -169,6 +167,7 @@ class Reader:
         check_exists(path)
         self._raw = open(path, "rb", buffering=0)  # noqa: SIM115
         try:
+            check_whole(path, self._raw.fileno())
             self.seal = seal.check(self._raw, path)
             self._read_tree()
         except LoadError:
@@ -181,12 +180,12 @@ class Reader:
                 "`model.save_weights()` wrote."
             ) from None
 
-    def _check_format(self, attributes: dict[str, str | int]) -> None:
+    def _check_format(self, attributes: dict[str, hdf5_tree.Attribute]) -> None:
         found, version = attributes.get("format"), attributes.get("format_version")
         if found != FORMAT or version != FORMAT_VERSION:
             raise LoadError(
                 f"File {self.path} is an HDF5 file, but not of tfkit's format {FORMAT_VERSION}. "
-                f"Found: format={found!r}, version={version!r}."
+                f"Found: format={quoted(found)}, version={quoted(version)}."
             )
 
     def _read_tree(self) -> None:
@@ -204,8 +203,8 @@ class Reader:
                 self._refuse(item.path, "is a link, which could lead to another file")
             elif item.kind == "again":
                 self._refuse(item.path, "is another name of something in the file")
-            elif item.depth > _DEEPEST:
-                self._refuse(item.path, f"lies more than {_DEEPEST} groups deep")
+            elif item.depth > limits.DEPTH.most:
+                self._refuse(item.path, f"lies more than {limits.DEPTH.most} groups deep")
             elif item.kind == "group":
                 self._groups.add(item.path)
             elif item.dataset is not None:
@@ -225,8 +224,8 @@ class Reader:
         )
         if stored is None or dataset.dtype != stored.name:
             raise LoadError(
-                f"File {self.path}: `{path}` has the dtype {dataset.dtype}, and says {dtype!r}. Expected "
-                f"one of {sorted(DTYPES)}."
+                f"File {self.path}: `{shown(path)}` has the dtype {dataset.dtype}, and says {quoted(dtype)}. "
+                f"Expected one of {sorted(DTYPES)}."
             )
         shape = dataset.shape
         if shape is None or dataset.size != math.prod(shape) * stored.itemsize:
@@ -241,7 +240,7 @@ class Reader:
         return _Entry(shape, dtype, stored, dataset.offset, dataset.size, crc32)
 
     def _refuse(self, path: str, why: str) -> NoReturn:
-        raise LoadError(f"File {self.path}: `{path}` {why}. It is refused.")
+        raise LoadError(f"File {self.path}: `{shown(path)}` {why}. It is refused.")
 
     def __enter__(self) -> Reader:
         return self
@@ -258,8 +257,8 @@ class Reader:
         entry = self._entries.get(name)
         if entry is None and name not in self._groups:
             return None
-        if entry is None or entry.dtype != "json" or entry.size > json_nest.LONGEST:
-            self._refuse(name, f"is no JSON of at most {json_nest.LONGEST:,} bytes")
+        if entry is None or entry.dtype != "json" or entry.size > limits.TEXT.most:
+            self._refuse(name, f"is no JSON of at most {limits.TEXT.most:,} bytes")
         try:
             return json_nest.parse(self._read(name).tobytes())
         except ValueError as error:
@@ -316,6 +315,7 @@ class Reader:
     def _compare(self, path: str, entry: _Entry, checksum: int) -> None:
         if checksum != entry.crc32:
             raise LoadError(
-                f"File {self.path}: `{path}` is damaged: its checksum is {checksum:08x}, the stored one "
+                f"File {self.path}: `{shown(path)}` is damaged: its checksum is {checksum:08x}, the "
+                "stored one "
                 f"{entry.crc32:08x}. Load another copy of the file."
             )

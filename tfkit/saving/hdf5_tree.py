@@ -16,23 +16,26 @@ import io
 import struct
 from collections.abc import Iterator
 
+from tfkit import limits
+from tfkit.quoting import quoted
+from tfkit.saving import hdf5_old
+
 _UNDEFINED = 2**64 - 1
-_MOST_AXES = 32
-_LARGEST_BLOCK = 2**26  # bytes of one structure; datasets are read elsewhere
 # Kinds of messages in the header of an object.
 _DATASPACE, _LINK_INFO, _DATATYPE, _FILL, _LINK, _EXTERNAL = 0x01, 0x02, 0x03, 0x05, 0x06, 0x07
 _LAYOUT, _GROUP_INFO, _FILTERS, _ATTRIBUTE, _CONTINUATION = 0x08, 0x0A, 0x0B, 0x0C, 0x10
-_ATTRIBUTE_INFO, _REFERENCES = 0x15, 0x16
-_PASSED_OVER = {0x00, 0x04, _FILL, _GROUP_INFO, 0x12, _REFERENCES}
+_SYMBOLS, _ATTRIBUTE_INFO, _REFERENCES = 0x11, 0x15, 0x16
+_PASSED_OVER = {0x00, 0x04, _FILL, _GROUP_INFO, 0x0E, 0x12, _REFERENCES}
 _HARD_LINK = 0
-_FIXED, _FLOAT, _STRING, _COMPOUND, _ENUM, _VARIABLE = 0, 1, 3, 6, 8, 9
+_FIXED, _FLOAT, _STRING, _OPAQUE, _COMPOUND, _ENUM, _VARIABLE = 0, 1, 3, 5, 6, 8, 9
+Attribute = str | int | list[str]
 
 
 class TreeError(ValueError):
     """A structure that is damaged, or that tfkit never writes."""
 
 
-class _Bytes:
+class Bytes:
     """A structure of the file, taken from front to end."""
 
     def __init__(self, data: bytes, what: str) -> None:
@@ -42,15 +45,18 @@ class _Bytes:
 
     @property
     def left(self) -> int:
+        """How many bytes have not been taken."""
         return len(self._data) - self._at
 
     def take(self, size: int) -> bytes:
+        """The next bytes."""
         if not 0 <= size <= self.left:
             raise TreeError(f"{self._what} is shorter than it says")
         self._at += size
         return self._data[self._at - size : self._at]
 
     def number(self, size: int) -> int:
+        """The number that the next bytes are."""
         return int.from_bytes(self.take(size), "little")
 
     def expect(self, *numbers: int) -> int:
@@ -87,14 +93,14 @@ class Item:
         depth: how many groups it lies in.
         kind: `"group"`, `"dataset"`, `"link"` to another name or file, `"again"` for another name of an
             object, and `"other"`.
-        attributes: its strings and integers by name; what is neither is not there.
+        attributes: its strings, lists of strings and integers by name; what is none of these is not there.
         dataset: of a dataset.
     """
 
     path: str
     depth: int
     kind: str
-    attributes: dict[str, str | int]
+    attributes: dict[str, Attribute]
     dataset: Dataset | None = None
 
 
@@ -105,10 +111,14 @@ class Tree:
         file: the file, open for reading.
         base: where HDF5's part begins, after the user block.
         length: the bytes of the file.
+        old: whether it may have the structures of HDF5's first versions, as Keras's files have.
     """
 
-    def __init__(self, file: io.FileIO, base: int, length: int) -> None:
+    error = TreeError
+
+    def __init__(self, file: io.RawIOBase, base: int, length: int, old: bool = False) -> None:
         self._file, self._base, self._length = file, base, length
+        self.old = old
         self._seen: set[int] = set()
         self._heaps: dict[int, dict[int, bytes]] = {}
 
@@ -118,49 +128,76 @@ class Tree:
         Raises:
             TreeError: for a structure that is damaged, or that tfkit never writes.
         """
-        superblock = self._block(0, 48, b"\x89HDF\r\n\x1a\n", "the superblock")
-        superblock.expect(2, 3)
-        if (superblock.expect(8), superblock.expect(8)) and superblock.number(1) & ~0x05:
-            raise TreeError("the superblock has unknown flags")
-        base, extension, _, root = (superblock.number(8) for _ in range(4))
-        if base != self._base or extension != _UNDEFINED:
+        size = 96 if self.old else 48
+        superblock = self.block(0, size, b"\x89HDF\r\n\x1a\n", "the superblock")
+        if superblock.expect(*((0, 2, 3) if self.old else (2, 3))) == 0:
+            base, root = hdf5_old.root(superblock)
+        else:
+            base, root = self._root(superblock)
+        if base != self._base:
             raise TreeError("the superblock is of a form that tfkit does not write")
         left = [("", 0, root)]
+        count = 0
+        room = limits.PATHS.most + limits.PATHS_FOR_BYTE * self._length
         while left:
+            count += 1
+            if excess := limits.ITEMS.excess(count + len(left)):
+                raise TreeError(f"it has {excess}")
             path, depth, address = left.pop()
             if address in self._seen:
                 yield Item(path, depth, "again", {})
                 continue
             header = _Header(self, address)
             yield header.item(path, depth)
-            for name, target in sorted(header.links(), key=lambda link: link[0], reverse=True):
+            links = sorted(header.links(), key=lambda link: link[0], reverse=True)
+            if len({name for name, _ in links}) < len(links):
+                raise TreeError("a group has a name twice")
+            if depth > limits.DEPTH.most:
+                continue  # Whoever asked refuses it.
+            for name, target in links:
+                room -= len(path) + len(name) + 1
+                if room < 0:
+                    raise TreeError("its paths together are longer than the file accounts for")
                 full = f"{path}/{name}" if path else name
                 if target is None:
                     yield Item(full, depth + 1, "link", {})
                 else:
                     left.append((full, depth + 1, target))
 
-    def _block(self, address: int, size: int, signature: bytes, what: str) -> _Bytes:
+    def _root(self, superblock: Bytes) -> tuple[int, int]:
+        """The base address, and the address of the root's header, from a superblock behind its version."""
+        if (superblock.expect(8), superblock.expect(8)) and superblock.number(1) & ~0x05:
+            raise TreeError("the superblock has unknown flags")
+        base, extension, _, root = (superblock.number(8) for _ in range(4))
+        if extension != _UNDEFINED:
+            raise TreeError("the superblock is of a form that tfkit does not write")
+        return base, root
+
+    def forget(self, address: int) -> None:
+        """Lets the structure at an address be read again, for at first only its size was."""
+        self._seen.discard(address)
+
+    def block(self, address: int, size: int, signature: bytes, what: str) -> Bytes:
         """The bytes of a structure behind its signature."""
         if address in self._seen:
             raise TreeError(f"{what} is a part of two objects")
         self._seen.add(address)
-        if size > _LARGEST_BLOCK or address + size + self._base > self._length:
+        if size > limits.STRUCTURE.most or address + size + self._base > self._length:
             raise TreeError(f"{what} lies outside of the file")
         self._file.seek(self._base + address)
-        block = _Bytes(_read(self._file, size), what)
+        block = Bytes(_read(self._file, size), what)
         if block.take(len(signature)) != signature:
             raise TreeError(f"{what} does not begin as it should")
         return block
 
-    def _string(self, heap: int, index: int, size: int) -> bytes:
-        """A string of variable length, as older versions of tfkit wrote them."""
+    def string(self, heap: int, index: int, size: int) -> bytes:
+        """A string of variable length, as older versions of tfkit and Keras write them."""
         if heap not in self._heaps:
-            head = self._block(heap, 16, b"GCOL", "a heap of strings")
+            head = self.block(heap, 16, b"GCOL", "a heap of strings")
             head.expect(1)
             head.take(3)
-            self._seen.discard(heap)
-            block = self._block(heap, head.number(8), b"GCOL", "a heap of strings")
+            self.forget(heap)
+            block = self.block(heap, head.number(8), b"GCOL", "a heap of strings")
             block.take(12)
             found = self._heaps[heap] = {}
             while block.left >= 16 and (number := block.number(2)):
@@ -168,7 +205,13 @@ class Tree:
                 length = block.number(8)
                 found[number] = block.take(length)
                 block.take(min(-length % 8, block.left))
-        return self._heaps[heap].get(index, b"")[:size]
+        if not size:
+            return b""
+        # Each is there once: many attributes of one long text would take any amount of memory.
+        text = self._heaps[heap].pop(index, None)
+        if text is None:
+            raise TreeError("a string of an attribute is missing, or is that of another one")
+        return text[:size]
 
 
 class _Header:
@@ -182,37 +225,52 @@ class _Header:
     def __init__(self, tree: Tree, address: int) -> None:
         self._tree = tree
         self._messages: dict[int, list[bytes]] = {}
-        head = tree._block(address, 34 if address + 34 <= tree._length else 16, b"OHDR", "a header")
+        if tree.old and self._is_old(address):
+            for kind, flags, data in hdf5_old.messages(tree, address):
+                self._add(kind, flags, data)
+            return
+        head = tree.block(address, 34 if address + 34 <= tree._length else 16, b"OHDR", "a header")
         head.expect(2)
         flags = head.number(1)
         prefix = 6 + 16 * bool(flags & 0x20) + 4 * bool(flags & 0x10)
         head.take(prefix - 6)
         width = 1 << (flags & 3)
         size = head.number(width)
-        tree._seen.discard(address)
-        first = tree._block(address, prefix + width + size, b"OHDR", "a header")
+        tree.forget(address)
+        first = tree.block(address, prefix + width + size, b"OHDR", "a header")
         first.take(prefix + width - 4)
         self._order = 2 if flags & 0x04 else 0
         continuations = self._read(first)
         while continuations:
             address, length = continuations.pop()
-            block = tree._block(address, length, b"OCHK", "a part of a header")
-            continuations += self._read(_Bytes(block.take(max(0, block.left - 4)), "a header"))
+            block = tree.block(address, length, b"OCHK", "a part of a header")
+            continuations += self._read(Bytes(block.take(max(0, block.left - 4)), "a header"))
 
-    def _read(self, block: _Bytes) -> list[tuple[int, int]]:
+    def _read(self, block: Bytes) -> list[tuple[int, int]]:
         continuations = []
         while block.left >= 4 + self._order:
             kind, size, flags = block.number(1), block.number(2), block.number(1)
             block.take(self._order)
             data = block.take(size)
             if kind == _CONTINUATION:
-                message = _Bytes(data, "a header")
+                message = Bytes(data, "a header")
                 continuations.append((message.number(8), message.number(8)))
-            elif flags & 0x02:
-                raise TreeError("a header has a message that is shared with another object")
             else:
-                self._messages.setdefault(kind, []).append(data)
+                self._add(kind, flags, data)
         return continuations
+
+    def _add(self, kind: int, flags: int, data: bytes) -> None:
+        if flags & 0x02:
+            raise TreeError("a header has a message that is shared with another object")
+        found = self._messages.setdefault(kind, [])
+        found.append(data)
+        if kind == _ATTRIBUTE and (excess := limits.ATTRIBUTES.excess(len(found))):
+            raise TreeError(f"an object has {excess}")
+
+    def _is_old(self, address: int) -> bool:
+        first = self._tree.block(address, 4, b"", "a header").take(4)
+        self._tree.forget(address)
+        return first != b"OHDR"
 
     def _one(self, kind: int) -> bytes | None:
         found = self._messages.get(kind, [])
@@ -224,28 +282,34 @@ class _Header:
         attributes = dict(filter(None, map(self._attribute, self._messages.get(_ATTRIBUTE, []))))
         info = self._one(_ATTRIBUTE_INFO)
         if info is not None:
-            block = _Bytes(info, "a header")
+            block = Bytes(info, "a header")
             block.expect(0)
             block.take(2 * (block.number(1) & 1))
             if block.number(8) != _UNDEFINED:
                 raise TreeError("an object has more attributes than tfkit writes")
-        known = {_DATASPACE, _DATATYPE, _LAYOUT, _ATTRIBUTE, _ATTRIBUTE_INFO, _LINK, _LINK_INFO}
-        if self._messages.keys() - known - _PASSED_OVER - {_FILTERS, _EXTERNAL}:
-            raise TreeError("an object has messages that tfkit does not write")
-        if _LINK_INFO in self._messages and not {_DATASPACE, _LAYOUT} & self._messages.keys():
-            return Item(path, depth, "group", attributes)
-        if {
+        known = {
             _DATASPACE,
             _DATATYPE,
             _LAYOUT,
-        } <= self._messages.keys() and _LINK_INFO not in self._messages:
+            _ATTRIBUTE,
+            _ATTRIBUTE_INFO,
+            _LINK,
+            _LINK_INFO,
+            _SYMBOLS,
+        }
+        if self._messages.keys() - known - _PASSED_OVER - {_FILTERS, _EXTERNAL}:
+            raise TreeError("an object has messages that tfkit does not write")
+        is_group = bool({_LINK_INFO, _SYMBOLS} & self._messages.keys())
+        if is_group and not {_DATASPACE, _LAYOUT} & self._messages.keys():
+            return Item(path, depth, "group", attributes)
+        if {_DATASPACE, _DATATYPE, _LAYOUT} <= self._messages.keys() and not is_group:
             return Item(path, depth, "dataset", attributes, self._dataset())
         return Item(path, depth, "other", attributes)
 
     def _dataset(self) -> Dataset:
-        shape = _shape(_Bytes(self._one(_DATASPACE) or b"", "a dataspace"))
-        dtype = _dtype(_Bytes(self._one(_DATATYPE) or b"", "a datatype"))
-        layout = _Bytes(self._one(_LAYOUT) or b"", "a layout")
+        shape = _shape(Bytes(self._one(_DATASPACE) or b"", "a dataspace"), self._tree.old)
+        dtype = _dtype(Bytes(self._one(_DATATYPE) or b"", "a datatype"))
+        layout = Bytes(self._one(_LAYOUT) or b"", "a layout")
         is_plain = layout.expect(3, 4) and layout.number(1) == 1
         if not is_plain or self._messages.keys() & {_FILTERS, _EXTERNAL}:
             return Dataset(shape, dtype, 0, -1)
@@ -256,37 +320,60 @@ class _Header:
             raise TreeError("a dataset lies outside of the file")
         return Dataset(shape, dtype, offset + self._tree._base, size)
 
-    def _attribute(self, message: bytes) -> tuple[str, str | int] | None:
-        """A string or an integer, `None` for anything else."""
-        block = _Bytes(message, "an attribute")
-        block.expect(3)
+    def _attribute(self, message: bytes) -> tuple[str, Attribute] | None:
+        """A string, a list of strings or an integer, `None` for anything else."""
+        block = Bytes(message, "an attribute")
+        version = block.expect(*((1, 2, 3) if self._tree.old else (3,)))
         block.expect(0)
-        name_size, type_size, space_size = (block.number(2) for _ in range(3))
-        block.expect(0, 1)
-        name = _text(block.take(name_size).rstrip(b"\0"), "an attribute")
-        datatype = _Bytes(block.take(type_size), "a datatype")
-        if _shape(_Bytes(block.take(space_size), "a dataspace")) != ():
+        sizes = [block.number(2) for _ in range(3)]
+        if version == 3:
+            block.expect(0, 1)
+        parts = []
+        for size in sizes:
+            parts.append(block.take(size))
+            if version == 1:
+                block.take(-size % 8)
+        name = _text(parts[0].rstrip(b"\0"), "an attribute")
+        shape = _shape(Bytes(parts[2], "a dataspace"), self._tree.old)
+        if shape is None or len(shape) > 1 or (shape and not self._tree.old):
             return None
-        head = datatype.number(1)
-        if head & 15 == _VARIABLE:
-            length, heap, index = block.number(4), block.number(8), block.number(4)
-            datatype.take(3)
-            return name, _text(self._tree._string(heap, index, length), "an attribute")
-        flags, size = datatype.number(3), datatype.number(4)
-        data = block.take(size)
-        if head & 15 == _STRING:
-            return name, _text(data.rstrip(b"\0"), "an attribute")
-        if head & 15 == _FIXED and not flags & 1:
-            return name, int.from_bytes(data, "little", signed=bool(flags & 8))
-        return None
+        if shape == (0,):
+            return name, []
+        datatype = Bytes(parts[1], "a datatype")
+        head = datatype.number(1) & 15
+        flags, width = datatype.number(3), datatype.number(4)
+        if head not in (_FIXED, _STRING, _VARIABLE) or (head == _VARIABLE and width != 16):
+            return None
+        count = shape[0] if shape else 1
+        if not 0 < count * width <= block.left:
+            raise TreeError("an attribute is shorter than it says")
+        values = [block.take(width) for _ in range(count)]
+        if head == _FIXED:
+            number = int.from_bytes(values[0], "little", signed=bool(flags & 8))
+            return None if shape or flags & 1 or width > 8 else (name, number)
+        texts = values if head == _STRING else [self._long_text(value) for value in values]
+        found = [_text(text.rstrip(b"\0"), "an attribute") for text in texts]
+        return name, found if shape else found[0]
+
+    def _long_text(self, value: bytes) -> bytes:
+        """A string of variable length, of which an attribute says where it is."""
+        block = Bytes(value, "an attribute")
+        size = block.number(4)
+        if not self._tree.old and (excess := limits.ATTRIBUTE.excess(size)):
+            raise TreeError(f"an attribute has {excess}")
+        return self._tree.string(block.number(8), block.number(4), size)
 
     def links(self) -> Iterator[tuple[str, int | None]]:
         """Name and address of what is in a group; no address for a link to another name or file."""
         for message in self._messages.get(_LINK, []):
             yield _link(message)
+        symbols = self._one(_SYMBOLS)
+        if symbols is not None and self._tree.old:
+            for name, address in hdf5_old.links(self._tree, Bytes(symbols, "a group")):
+                yield _name(name), address
         info = self._one(_LINK_INFO)
         if info is not None:
-            block = _Bytes(info, "a group")
+            block = Bytes(info, "a group")
             block.expect(0)
             flags = block.number(1)
             block.take(8 * (flags & 1))
@@ -300,7 +387,7 @@ class _Heap:
 
     def __init__(self, tree: Tree, address: int) -> None:
         self._tree = tree
-        head = tree._block(address, 146, b"FRHP", "a heap")
+        head = tree.block(address, 146, b"FRHP", "a heap")
         head.expect(0)
         self._id_size, filters = head.number(2), head.number(2)
         head.take(1)
@@ -312,7 +399,7 @@ class _Heap:
         root, rows = head.number(8), head.number(2)
         if filters or not 8 <= bits <= 64 or not (0 < width <= 1024) or self._id_size != 7:
             raise TreeError("a heap is of a form that tfkit does not write")
-        if not 0 < first <= largest_block <= _LARGEST_BLOCK:
+        if not 0 < first <= largest_block <= limits.STRUCTURE.most:
             raise TreeError("a heap is of a form that tfkit does not write")
         self._address, self._width, self._first, self._largest_block = (
             address,
@@ -331,7 +418,7 @@ class _Heap:
         self._begins = [begin for begin, _ in self._blocks]
 
     def _read_direct(self, address: int, size: int) -> None:
-        block = self._tree._block(address, size, b"FHDB", "a block of a heap")
+        block = self._tree.block(address, size, b"FHDB", "a block of a heap")
         block.expect(0)
         block.take(8)
         begin = block.number(self._offset_size)
@@ -340,7 +427,7 @@ class _Heap:
 
     def _read_indirect(self, address: int, rows: int) -> None:
         size = 13 + self._offset_size + 8 * rows * self._width
-        block = self._tree._block(address, size, b"FHIB", "a block of a heap")
+        block = self._tree.block(address, size, b"FHIB", "a block of a heap")
         if rows > 64:
             raise TreeError("a heap is of a form that tfkit does not write")
         block.expect(0)
@@ -358,13 +445,13 @@ class _Heap:
 
     def objects(self, index: int) -> Iterator[bytes]:
         """The messages in the heap that a tree of names leads to."""
-        head = self._tree._block(index, 38, b"BTHD", "an index of names")
+        head = self._tree.block(index, 38, b"BTHD", "an index of names")
         head.expect(0)
         head.expect(5)
         size, record_size, depth = head.number(4), head.number(2), head.number(2)
         head.take(2)
         root, count = head.number(8), head.number(2)
-        if record_size != 4 + self._id_size or not 64 <= size <= _LARGEST_BLOCK or depth > 8:
+        if record_size != 4 + self._id_size or not 64 <= size <= limits.STRUCTURE.most or depth > 8:
             raise TreeError("an index of names is of a form that tfkit does not write")
         # How many records the nodes of each level, and all below them, can hold: this sets field widths.
         most = [(size - 10) // record_size]
@@ -383,19 +470,19 @@ class _Heap:
             if count > most[level]:
                 raise TreeError("an index of names is of a form that tfkit does not write")
             signature = b"BTIN" if level else b"BTLF"
-            node = self._tree._block(address, size, signature, "an index of names")
+            node = self._tree.block(address, size, signature, "an index of names")
             node.expect(0)
             node.expect(5)
             for _ in range(count):
                 node.take(4)
-                yield self._object(_Bytes(node.take(self._id_size), "a name"))
+                yield self._object(Bytes(node.take(self._id_size), "a name"))
             for _ in range(count + 1 if level else 0):
                 child = node.number(8)
                 records = node.number(_width_of(most[level - 1]))
                 node.take(_width_of(below[level - 1]) if level > 1 else 0)
                 left.append((child, records, level - 1))
 
-    def _object(self, place: _Bytes) -> bytes:
+    def _object(self, place: Bytes) -> bytes:
         place.expect(0)
         offset = place.number(self._offset_size)
         length = place.number(min(self._length_size, place.left))
@@ -412,7 +499,7 @@ def _width_of(largest: int) -> int:
     return max(1, -(-largest.bit_length() // 8))
 
 
-def _read(file: io.FileIO, size: int) -> bytes:
+def _read(file: io.RawIOBase, size: int) -> bytes:
     parts = []
     while size > 0:
         part = file.read(size)
@@ -431,23 +518,35 @@ def _text(data: bytes, what: str) -> str:
 
 
 def _link(message: bytes) -> tuple[str, int | None]:
-    block = _Bytes(message, "a link")
+    block = Bytes(message, "a link")
     block.expect(1)
     flags = block.number(1)
     kind = block.number(1) if flags & 0x08 else _HARD_LINK
     block.take(8 if flags & 0x04 else 0)
     block.take(1 if flags & 0x10 else 0)
-    name = _text(block.take(block.number(1 << (flags & 3))), "a link")
-    if not name or "/" in name:
-        raise TreeError(f"an object has the name {name[:100]!r}")
+    name = _name(block.take(block.number(1 << (flags & 3))))
     return name, block.number(8) if kind == _HARD_LINK else None
 
 
-def _shape(block: _Bytes) -> tuple[int, ...] | None:
-    block.expect(2)
-    rank, flags, kind = block.number(1), block.expect(0, 1), block.expect(0, 1, 2)
-    if rank > _MOST_AXES:
-        raise TreeError(f"a dataset has {rank} axes. Expected at most {_MOST_AXES}")
+def _name(data: bytes) -> str:
+    if excess := limits.NAME.excess(len(data)):
+        raise TreeError(f"an object has a name of {excess}")
+    name = _text(data, "a link")
+    if not name or "/" in name:
+        raise TreeError(f"an object has the name {quoted(name)}")
+    return name
+
+
+def _shape(block: Bytes, old: bool) -> tuple[int, ...] | None:
+    version = block.expect(*((1, 2) if old else (2,)))
+    rank, flags, kind = block.number(1), block.expect(0, 1), block.number(1)
+    if version == 1:
+        block.take(4)
+        kind = int(rank > 0)
+    if kind > 2:
+        raise TreeError("a dataspace is of a form that tfkit does not write")
+    if rank > limits.AXES.most:
+        raise TreeError(f"a dataset has {rank} axes. Expected at most {limits.AXES.most}")
     if kind == 2:
         return None
     sizes = tuple(block.number(8) for _ in range(rank))
@@ -470,21 +569,38 @@ _COMPLEX = (
 _WIDE_COMPLEX = (
     "72000011203f000800000000004000340b0034ff03000069000811203f000800000000004000340b0034ff030000"
 )
+_OLD_BOOL = (_ENUM, 1, "10080000010000000000080046414c5345000000545255450000000000010000")
+
+
+def _old_pair(size: int, real: str) -> str:
+    """The properties of a complex type in HDF5's first versions, whose members could be arrays."""
+    members = (b"r", 0), (b"i", size)
+    heads = [
+        name.ljust(8, b"\0") + offset.to_bytes(4, "little") + bytes(28) for name, offset in members
+    ]
+    return "".join(head.hex() + real for head in heads)
+
+
 # Class, size and properties of what h5py makes of them: an enumeration, and pairs of floats `r` and `i`.
 _SPECIAL = {
+    _OLD_BOOL: "bool",
+    (_COMPOUND, 8, _old_pair(4, "11201f000400000000002000170800177f000000")): "complex64",
+    (_COMPOUND, 16, _old_pair(8, "11203f000800000000004000340b0034ff030000")): "complex128",
     _BOOL: "bool",
     (_COMPOUND, 8, _COMPLEX): "complex64",
     (_COMPOUND, 16, _WIDE_COMPLEX): "complex128",
 }
 
 
-def _dtype(block: _Bytes) -> str | None:
+def _dtype(block: Bytes) -> str | None:
     """NumPy's name of a type; `None` for one that tfkit does not write."""
     head, flags, size = block.number(1), block.number(3), block.number(4)
     kind = head & 15
     if kind == _FIXED and size in (1, 2, 4, 8) and flags in (0, 8):
         whole = block.take(4) == struct.pack("<HH", 0, 8 * size)  # All bits count.
         return f"{'' if flags else 'u'}int{8 * size}" if whole else None
+    if kind == _OPAQUE and size == 2:
+        return "opaque16"
     if kind == _FLOAT and (flags, block.take(12).hex()) == _FLOATS.get(size):
         return f"float{8 * size}"
     return _SPECIAL.get((kind, size, block.take(block.left).hex()))

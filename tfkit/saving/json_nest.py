@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-LONGEST = 1 << 26  # bytes; a model of 5,000 layers has about 3 MB
-_MOST_OBJECTS = 500_000  # it has about 75,000
+from tfkit import limits
+from tfkit.quoting import quoted
 
 
 def to_json(value: Any) -> Any:
@@ -27,28 +27,55 @@ def parse(text: str | bytes) -> Any:
     """The document that a JSON text is.
 
     Raises:
-        ValueError: for a text that is no JSON, longer than 64 MiB, with more than 500,000 objects, or nested
-            too deeply, and for an object that has a key twice, of which two readers could take different
-            ones.
+        ValueError: for a text that is no JSON, for more bytes, objects, lists or values, longer numbers and
+            names than `tfkit.limits` allows, for one that is nested too deeply, and for an object that has a
+            key twice, of which two readers could take different ones.
     """
-    if len(text) > LONGEST:
-        raise ValueError(f"the text has {len(text):,} bytes, more than {LONGEST:,}")
-    # Before any object is made, for each takes ten times the memory of its text.
-    objects = text.count("{") if isinstance(text, str) else text.count(b"{")
-    if objects > _MOST_OBJECTS:
-        raise ValueError(f"the text has {objects:,} objects, more than {_MOST_OBJECTS:,}")
+    if excess := too_large(text):
+        raise ValueError(f"the text has {excess}")
     try:
-        return json.loads(text, object_pairs_hook=_without_doubles)
+        return json.loads(text, object_pairs_hook=_checked, parse_int=_integer)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
 
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def too_large(text: str | bytes) -> str | None:
+    """What to say of a text that is never read for its size, `None` of any other."""
+    if excess := limits.TEXT.excess(len(text)):
+        return excess
+    # Before any of them is made, for each takes many times the memory of its text.
+    for sign, limit in _COUNTED:
+        number = text.count(sign) if isinstance(text, str) else text.count(sign.encode())
+        if excess := limit.excess(number):
+            return excess
+    return None
+
+
+_COUNTED = (("{", limits.OBJECTS), ("[", limits.LISTS), (",", limits.VALUES))
+_NAMES = ("class_name", "module", "name", "registered_name")
+
+
+def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object that has no key twice, and no name without end."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"key {next(key for key in keys if keys.count(key) > 1)!r} stands twice")
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"key {quoted(twice)} stands twice")
+    for key in found:
+        if excess := limits.NAME.excess(len(key)):
+            raise ValueError(f"key {quoted(key)} has {excess}")
+    for key in _NAMES:
+        value = found.get(key)
+        if isinstance(value, str) and (excess := limits.NAME.excess(len(value))):
+            raise ValueError(f"the {key} {quoted(value)} has {excess}")
     return found
+
+
+def _integer(digits: str) -> int:
+    if excess := limits.DIGITS.excess(len(digits)):
+        raise ValueError(f"a number has {excess}")
+    return int(digits)
 
 
 def from_json(value: Any) -> Any:

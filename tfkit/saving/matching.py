@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import difflib
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from tfkit import limits
+from tfkit.names import nearest
+from tfkit.quoting import quoted, shown
 from tfkit.saving import float_widths
 from tfkit.saving.errors import LoadError
 
 Rename = Mapping[str, str] | Callable[[str], str]
-# Comparing each name with each takes a second for so many pairs.
-_MOST_COMPARED = 10_000
-_MOST_LINES = 100
 _REMEDY = "Pass `skip_mismatch=True` to load what fits, or `rename={old: new}` for what has moved."
 _REMEDIES = {"optimizer": "Pass `compile=False` to load the model without its optimizer."}
 Stored = dict[str, tuple[tuple[int, ...], str]]
@@ -58,9 +58,9 @@ class LoadReport:
         return f"<LoadReport of {self.file}: {counts}>"
 
     def __str__(self) -> str:
-        lines = [("loaded", path, "") for path in self.loaded]
-        lines += [("skipped", path, reason) for path, reason in self.skipped.items()]
-        lines += [("unused", path, reason) for path, reason in self.unused.items()]
+        lines = [("loaded", shown(path), "") for path in self.loaded]
+        lines += [("skipped", shown(path), reason) for path, reason in self.skipped.items()]
+        lines += [("unused", shown(path), reason) for path, reason in self.unused.items()]
         width = max((len(path) for _, path, _ in lines), default=0)
         rows = (f"{fate:<8} {path:<{width}} {reason}".rstrip() for fate, path, reason in lines)
         return "\n".join([repr(self), *rows])
@@ -96,8 +96,12 @@ def renamed(paths: Iterable[str], rename: Rename, file: Any) -> dict[str, str]:
         target = by_prefix(path) if isinstance(rename, Mapping) else rename(path)
         if not isinstance(target, str) or target in new:
             raise ValueError(
-                f"`rename` turns `{path}` into {target!r}"
-                + (f", which `{new[target]}` is already" if target in new else ", which is no path")
+                f"`rename` turns `{shown(path)}` into {quoted(target)}"
+                + (
+                    f", which `{shown(new[target])}` is already"
+                    if target in new
+                    else ", which is no path"
+                )
                 + f". File: {file}"
             )
         new[target] = path
@@ -128,14 +132,15 @@ def by_layer_name(
         raise ValueError(
             f"`by_name=True` finds no layer of the same name in {file} and in the model. Names that tfkit "
             "made do not count, for they depend on what else the process has made. In the file: "
-            f"{sorted(stored_names.values())}. In the model: {sorted(names.values())}"
+            f"{quoted(sorted(stored_names.values()))}. In the model: {quoted(sorted(names.values()))}"
         )
     for one in (stored_names, names):
         for name, count in collections.Counter(one.values()).items():
             if count > 1 and name in common:
                 same = sorted(path for path, other in one.items() if other == name)
                 raise ValueError(
-                    f"`by_name=True` cannot tell layers of one name apart: {name!r} is the name of {same}. "
+                    f"`by_name=True` cannot tell layers of one name apart: {quoted(name)} is the "
+                    f"name of {quoted(same)}. "
                     "Give them names of their own, or load by path, with `rename`."
                 )
     targets = {name: path for path, name in names.items()}
@@ -196,7 +201,7 @@ def match(
     found = Match({}, {}, {}, {})
     left = {path: place for path, place in places.items() if path not in variables}
     absent = [path for path in variables if path not in places]
-    hints = len(absent) * len(left) <= _MOST_COMPARED
+    hints = len(absent) * len(left) <= limits.PAIRS.most
     for path, variable in variables.items():
         expected = tuple(variable.shape), variable.dtype.name
         if path not in places:
@@ -214,7 +219,7 @@ def match(
             found.fits[path] = places[path]
             found.casts[path] = f"{dtype} -> {expected[1]}"
     for path, place in left.items():
-        moved = "" if path == place else f", loaded as {path}"
+        moved = "" if path == place else f", loaded as {shown(path)}"
         near = _nearest(path, absent) if hints else ""
         found.unexpected[place] = f"{describe(*stored[place])}{moved}{near}"
     return found
@@ -240,15 +245,16 @@ def check(found: Match, file: Any, group: str, partly: bool = False) -> None:
             "not in the model": found.unexpected,
         }
     lines = [
-        f"  {kind + ':':<21} {path}: {reason}"
+        f"  {kind + ':':<21} {shown(path)}: {reason}"
         for kind, paths in kinds.items()
-        for path, reason in paths.items()
+        for path, reason in itertools.islice(paths.items(), limits.LINES.most)
     ]
     if lines:
-        more = len(lines) - _MOST_LINES
+        kept = lines[: limits.LINES.most]
+        more = sum(map(len, kinds.values())) - len(kept)
         raise LoadError(
             f"File {file} does not fit the model ({group}); nothing was loaded:\n"
-            + "\n".join(lines[:_MOST_LINES] + [f"  and {more:,} more"] * (more > 0))
+            + "\n".join(kept + [f"  and {more:,} more"] * (more > 0))
             + f"\n{_REMEDIES.get(group, _REMEDY)}"
         )
 
@@ -260,5 +266,5 @@ def describe(shape: Any, dtype: str) -> str:
 
 def _nearest(path: str, others: Iterable[str]) -> str:
     """The most similar path among others, as a question."""
-    near = difflib.get_close_matches(path, list(others), n=1)
-    return f" (is it {near[0]}?)" if near else ""
+    near = nearest(path, others, 0.6)
+    return f" (is it {shown(near)}?)" if near else ""

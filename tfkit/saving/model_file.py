@@ -10,6 +10,7 @@ from tfkit.core import tracking
 from tfkit.core.layer import Layer
 from tfkit.frames import warn
 from tfkit.interop import keras_config
+from tfkit.quoting import quoted, tamed
 from tfkit.saving import hdf5, matching, state, weights
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import ConfigurationError, LoadError
@@ -94,19 +95,20 @@ def load_model(
                 "`model.load_weights(filepath)`."
             )
         try:
-            with budget.limited(reader.stored_bytes(state.WEIGHTS)):
+            deferred: list[budget.Deferred] = []
+            with budget.limited(reader.stored_bytes(state.WEIGHTS), config, deferred):
                 model: Any = serialization.deserialize_keras_object(from_json(config))
         except Exception as error:  # Whatever the constructors of layers make of wrong arguments.
             raise ConfigurationError(
                 f"File {filepath}: its configuration gives no model. {type(error).__name__}: {error}"
             ) from error
         if not hasattr(model, "_tfkit"):
-            raise LoadError(f"File {filepath} describes {model!r}, which is no model.")
+            raise LoadError(f"File {filepath} describes {quoted(model)}, which is no model.")
         loaded = weights.read_model(reader, model)
         compiled = reader.text(COMPILE)
         if compile and compiled is not None:
             try:
-                with budget.limited(reader.stored_bytes(state.WEIGHTS)):
+                with budget.limited(reader.stored_bytes(state.WEIGHTS), compiled):
                     model.compile_from_config(from_json(compiled))
             except Exception as error:
                 raise ConfigurationError(
@@ -116,6 +118,7 @@ def load_model(
             _add_optimizer(loaded, model)
         _add_metrics(loaded, model)
         loaded.assign()
+        budget.draw_others(deferred, [variable for variable, _, _ in loaded.values])
     return model
 
 
@@ -163,11 +166,12 @@ def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = No
         >>> model_from_json(model.to_json()).output_shape
         (None, 2)
     """
-    with registry.custom_object_scope(custom_objects or {}):
+    with tamed(), registry.custom_object_scope(custom_objects or {}):
         config = from_json(json_string)
         if keras_config.is_of_keras(config):
             config = keras_config.from_keras(config)
-        model = serialization.deserialize_keras_object(config)
+        with budget.limited(None, config):
+            model = serialization.deserialize_keras_object(config)
     if not isinstance(model, Layer):
-        raise ValueError(f"The text describes {model!r}, which is no model.")
+        raise ValueError(f"The text describes {quoted(model)}, which is no model.")
     return model

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from tfkit import limits
+from tfkit.quoting import quoted
 from tfkit.saving import hdf5, json_nest, state
 from tfkit.saving.atomic import alone, atomic_write
 from tfkit.saving.errors import DamagedFileError, LoadError, check_exists
@@ -151,7 +153,7 @@ class ShardReader:
             self._check_places()
         except (AttributeError, KeyError, TypeError) as error:
             self.close()
-            raise LoadError(f"File {path} is no index of weights: {error!r}.") from None
+            raise LoadError(f"File {path} is no index of weights: {quoted(error)}.") from None
         except BaseException:
             self.close()
             raise
@@ -161,7 +163,7 @@ class ShardReader:
         index = self._read_index()
         while True:
             try:
-                for name, seal in index["shards"].items():
+                for name, seal in self._shards(index).items():
                     self._readers[name] = self._open(name, seal)
                 return index
             except LoadError:
@@ -171,12 +173,19 @@ class ShardReader:
                 if index == before:  # Otherwise a save has taken their place meanwhile.
                     raise
 
+    def _shards(self, index: dict[str, Any]) -> dict[str, int]:
+        """The files that an index names, with the checksums of their structure."""
+        shards = index["shards"]
+        if not isinstance(shards, dict) or not all(type(seal) is int for seal in shards.values()):
+            raise TypeError("`shards` is no dict of checksums by name")
+        if excess := limits.SHARDS.excess(len(shards)):
+            raise LoadError(f"File {self.path} names {excess}. It is refused.")
+        return shards
+
     def _read_index(self) -> dict[str, Any]:
         check_exists(self.path)
-        if self.path.stat().st_size > json_nest.LONGEST:
-            raise LoadError(
-                f"File {self.path} is longer than an index may be: {json_nest.LONGEST:,} bytes."
-            )
+        if excess := limits.TEXT.excess(self.path.stat().st_size):
+            raise LoadError(f"File {self.path} is longer than an index may be: {excess}.")
         try:
             index = json_nest.parse(self.path.read_bytes())
         except ValueError as error:
@@ -190,7 +199,7 @@ class ShardReader:
             )
         if index.get("format_version") != hdf5.FORMAT_VERSION:
             raise LoadError(
-                f"File {self.path} has the format version {index.get('format_version')!r}. Expected "
+                f"File {self.path} has the format version {quoted(index.get('format_version'))}. Expected "
                 f"{hdf5.FORMAT_VERSION}."
             )
         if index.pop("crc32", None) != _checksum(index):
@@ -204,7 +213,8 @@ class ShardReader:
         path = self.path.parent / name
         if not name.endswith(".weights.h5") or "/" in name or "\\" in name or "\0" in name:
             raise LoadError(
-                f"File {self.path} names the file {name!r}. Expected the name of a `.weights.h5` file beside "
+                f"File {self.path} names the file {quoted(name)}. Expected the name of a "
+                "`.weights.h5` file beside "
                 "it, and no path. It is refused."
             )
         if path.is_symlink():

@@ -117,7 +117,7 @@ def named_slots(optimizer: Any, model: Any) -> dict[str, tf.Variable]:
             path = f"slots/{weight}/{tracking.escaped(slot.name)}"
         else:
             path = f"own/{tracking.escaped(getattr(variable, 'label', 'variable'))}"
-        state[tracking.free(path, set(state))] = variable
+        state[tracking.free(path, state)] = variable
     return state
 
 

@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tfkit.core import tracking
 from tfkit.core.layer import Layer
+from tfkit.quoting import quoted
 from tfkit.saving import float_widths, hdf5, matching, shards, state
 from tfkit.saving.atomic import atomic_write
 from tfkit.saving.errors import LoadError
@@ -203,7 +204,7 @@ class Loaded:
                     raise LoadError(
                         f"File {self.reader.path}: layer '{_layer_path(prefix, layer)}' (of type "
                         f"{type(layer).__name__}) cannot load its variables; nothing was loaded: {reason}. "
-                        f"The file has: {found}"
+                        f"The file has: {quoted(found)}"
                     ) from error
                 self.report.skip_below(prefix, reason)
         for variable, group, path in self.values:
@@ -211,7 +212,7 @@ class Loaded:
             if float_widths.is_other_width(value.dtype.name, variable.dtype.name):
                 variable.assign(float_widths.cast(value, variable.dtype.name))
             else:
-                variable.assign(_tensor(value))
+                variable.assign(tensor_of(value))
         float_widths.warn(self.reader.path, self.casts)
         return self.report
 
@@ -230,7 +231,7 @@ def _layer_path(prefix: str, layer: Layer) -> str:
     return prefix.removesuffix("vars/").rstrip("/") or layer.name
 
 
-def _tensor(value: np.ndarray) -> Any:
+def tensor_of(value: np.ndarray) -> Any:
     """A value of a file as a tensor in the same memory, where TensorFlow can share it."""
     if value.dtype == tf.bfloat16.as_numpy_dtype:
         return tf.bitcast(tensor_in(value.view(np.uint16)), tf.bfloat16)
