@@ -135,7 +135,10 @@ def test_errors_are_one_line(run, path, tmp_path, command):
     more = {"convert": [tmp_path / "out.h5"], "diff": [path]}.get(command, [])
     code, out, err = run(command, tmp_path / "nothing.h5", *more)
     assert (code, out) == (2, "")
-    assert err == f"tfkit {command}: There is no model file at {tmp_path / 'nothing.h5'}.\n"
+    assert err == (
+        f"tfkit {command}: File not found: there is no model file at {tmp_path / 'nothing.h5'}. "
+        "Please ensure the file is an accessible `.h5` or `.keras` file.\n"
+    )
     (tmp_path / "other.h5").write_text("No model.")
     code, out, err = run(command, tmp_path / "other.h5", *more)
     assert (code, out, err.count("\n")) == (1, "", 1)

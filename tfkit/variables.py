@@ -201,7 +201,7 @@ class Variable(Operators):
         super().__setattr__(name, value)
         owner = self.owner and self.owner()
         if owner is not None and name in _READ_BY_STEPS:
-            owner.changed(f"{name} of {self.name}")
+            owner.changed(f"{self.name}.{name}")
 
     def assign(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """Sets the value, cast to the dtype of the variable.

@@ -147,7 +147,7 @@ def test_configurations_of_keras2_are_read():
     model.set_weights(theirs.get_weights())
     x = np.ones((1, 2), "float32")
     np.testing.assert_allclose(model(x), theirs([x]), rtol=1e-6)
-    with pytest.raises(ValueError, match="Missing node: gone"):
+    with pytest.raises(ValueError, match="Missing node: 'gone'"):
         tfkit.Model.from_config(keras2_config(("a", "gone")))
     with pytest.raises(ValueError, match=r"has a loop.*\['a', 'b'\]"):
         tfkit.Model.from_config(keras2_config(("a", "b"), ("b", "a")))

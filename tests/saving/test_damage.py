@@ -110,7 +110,7 @@ def test_messages_name_what_is_damaged(model, files):
         ),
         (whole[:600] + b"\xff" + whole[601:], "another program has changed it.*structure"),
         (b"PK" + whole[2:], "or no HDF5 file of tfkit: it begins with b'PK"),
-        (whole[seal.BLOCK :], "is an HDF5 file, but not of tfkit's format"),
+        (whole[seal.BLOCK :], "damaged or truncated, or no HDF5 file of Keras"),
     ):
         path.write_bytes(damaged)
         with pytest.raises(tfkit.saving.LoadError, match=message):

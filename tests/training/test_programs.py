@@ -169,7 +169,7 @@ def test_a_log_says_why_a_step_is_traced_again(caplog):
     model.dense.trainable = False
     model.fit(X[:8], Y[:8], verbose=0)
     assert (
-        "The train step is traced again: the attribute `_trainable` of a Dense was set"
+        "The train step is traced again: the attribute `bias.trainable` of a Dense was set"
         in caplog.text
     )
     model.fit(X[:8], Y[:8].astype("int32"), verbose=0)

@@ -34,7 +34,7 @@ from tfkit.core.context import CallFrame, current_frame
 from tfkit.core.copies import Copied
 from tfkit.core.input_spec import check_inputs
 from tfkit.core.masks import attach_mask
-from tfkit.core.recording import ConstructorArguments, layer_config
+from tfkit.core.recording import ConstructorArguments, layer_config, made_from
 from tfkit.core.state import LayerState
 from tfkit.core.stateful import Stateful
 from tfkit.core.stateless import stateless_call
@@ -463,14 +463,7 @@ class Layer(Copied, Stateful):
     def from_config(cls, config: dict[str, Any]) -> Layer:
         """Returns a new layer with the arguments that `config` holds."""
         arguments = {name: deserialize_keras_object(value) for name, value in config.items()}
-        try:
-            return cls(**arguments)
-        except (TypeError, ValueError) as error:
-            error.add_note(
-                f"Raised while `{cls.__name__}.from_config()` made a {cls.__name__} with the arguments "
-                f"{list(arguments)}: its `__init__` must take what its `get_config()` returns."
-            )
-            raise
+        return made_from(cls, arguments)
 
     def get_build_config(self) -> dict[str, Any] | None:
         """Returns what `build_from_config` needs to make the weights again, without data."""

@@ -143,3 +143,15 @@ def _short(config: Any) -> Any:
         own = config["module"] == "builtins" and ">" not in config["config"]
         return config["config"] if own else config
     return config
+
+
+def made_from(cls: type, arguments: dict[str, Any]) -> Any:
+    """A layer of a class, with a note on errors of its constructor about where the arguments are from."""
+    try:
+        return cls(**arguments)
+    except (TypeError, ValueError) as error:
+        error.add_note(
+            f"Raised while `{cls.__name__}.from_config()` made a {cls.__name__} with the arguments "
+            f"{list(arguments)}: its `__init__` must take what its `get_config()` returns."
+        )
+        raise

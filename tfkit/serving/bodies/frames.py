@@ -1,12 +1,13 @@
 """Between the server and its reader: values and arrays through a socket, without a copy of the arrays.
 
-A frame is a short header with what can be pickled, then the bytes of each array. They are received in their
-place by one system call after the other, which do not hold Python's lock.
+A frame is a short header in JSON, then the bytes of each array. They are received in their place by one
+system call after the other, which do not hold Python's lock.
 """
 
 from __future__ import annotations
 
-import pickle
+import base64
+import json
 import socket
 import struct
 from collections.abc import Mapping
@@ -20,7 +21,10 @@ _SIZE = struct.Struct("!Q")
 
 
 def send(connection: socket.socket, value: Any, arrays: Sent) -> None:
-    """Sends a value and arrays by name; object arrays are of `bytes`."""
+    """Sends a value and arrays by name; object arrays are of `bytes`.
+
+    The value is made of texts, bytes, numbers, `None`, tuples, and dicts whose keys are texts.
+    """
     specs: list[Any] = []
     buffers: list[Any] = []
     for name, array in arrays.items():
@@ -33,7 +37,7 @@ def send(connection: socket.socket, value: Any, arrays: Sent) -> None:
         parts = _strings_apart(array) if is_string else [np.ascontiguousarray(array).reshape(-1)]
         specs.append((name, array.shape, [(part.dtype.str, part.size) for part in parts]))
         buffers += [part.view(np.uint8).data for part in parts if part.size]
-    header = pickle.dumps((value, specs))
+    header = json.dumps(_as_json((value, specs))).encode()
     connection.sendall(_SIZE.pack(len(header)) + header)
     for buffer in buffers:
         connection.sendall(buffer)
@@ -49,7 +53,7 @@ def receive(connection: socket.socket) -> tuple[Any, Arrays]:
     _fill(connection, size)
     header = np.empty(_SIZE.unpack(size.tobytes())[0], np.uint8)
     _fill(connection, header)
-    value, specs = pickle.loads(header.tobytes())
+    value, specs = _from_json(json.loads(header.tobytes()))
     arrays = {}
     for name, shape, parts in specs:
         received = []
@@ -59,6 +63,23 @@ def receive(connection: socket.socket) -> tuple[Any, Arrays]:
         flat = received[0] if len(parts) == 1 else _strings_together(*received)
         arrays[name] = flat.reshape(shape)
     return value, arrays
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return {"bytes": base64.b64encode(value).decode()}
+    if isinstance(value, dict):
+        return {"dict": {key: _as_json(item) for key, item in value.items()}}
+    return [_as_json(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _from_json(value: Any) -> Any:
+    """What `_as_json` was given, with tuples for lists."""
+    if isinstance(value, dict):
+        if "bytes" in value:
+            return base64.b64decode(value["bytes"])
+        return {key: _from_json(item) for key, item in value["dict"].items()}
+    return tuple(_from_json(item) for item in value) if isinstance(value, list) else value
 
 
 def _fill(connection: socket.socket, array: np.ndarray) -> None:
