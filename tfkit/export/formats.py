@@ -14,6 +14,7 @@ from tensorflow.lite.python.convert_phase import ConverterError
 from tensorflow.python.eager import context
 
 from tfkit import tensor_arrays
+from tfkit.core import tracking
 from tfkit.export.archive import DEFAULT
 from tfkit.export.endpoints import layer_endpoint
 from tfkit.export.saved_model import ENDPOINT, archive_of, export_saved_model
@@ -134,7 +135,7 @@ def export_litert(
 
 def _rows_of_states(layer: Any) -> int | None:
     """The batch size of the states that a layer's parts keep; `None` where there are none, or several."""
-    parts = [each for each in (layer, *layer.submodules) if isinstance(each, RNN)]
+    parts = [each for each in tracking.all_layers(layer) if isinstance(each, RNN)]
     sizes = {state.shape[0] for each in parts for state in tf.nest.flatten(each.states or [])}
     return sizes.pop() if len(sizes) == 1 else None
 

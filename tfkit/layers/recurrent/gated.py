@@ -317,4 +317,4 @@ class GatedRNN(RNN):
             shown = tf.cumsum(tf.cast(mask, tf.int32)) > 0
         if not self.return_sequences:
             shown = shown[-1]
-        return tf.where(shown[..., None], outputs, tf.zeros_like(outputs))
+        return tf.where(tf.expand_dims(shown, -1), outputs, tf.zeros_like(outputs))
