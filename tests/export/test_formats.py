@@ -1,5 +1,7 @@
 """StableHLO, LiteRT and ONNX files, run by those who read them."""
 
+import re
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -62,6 +64,15 @@ def test_stablehlo_has_one_row_unless_asked(model, tmp_path, capsys):
     model.export(tmp_path / "model.mlir", format="stablehlo")
     assert "func.func @main(%arg0: tensor<1x8x3xf32>" in (tmp_path / "model.mlir").read_text()
     assert capsys.readouterr().out == f"Saved artifact at '{tmp_path / 'model.mlir'}'.\n"
+
+
+def test_arguments_of_stablehlo_come_in_the_order_of_the_model(tmp_path):
+    inputs = [tfkit.Input((2,), name="z"), tfkit.Input((3,), name="a")]
+    outputs = [layers.Dense(5, name="y")(inputs[0]), layers.Dense(4, name="b")(inputs[1])]
+    tfkit.Model(inputs, outputs).export(tmp_path / "model.mlir", format="stablehlo", verbose=False)
+    text = (tmp_path / "model.mlir").read_text()
+    (line,) = (line for line in text.splitlines() if "func.func @main" in line)
+    assert re.findall(r"tensor<1x(\d)xf32>", line) == ["2", "3", "5", "4"]
 
 
 def test_litert_is_run_by_its_interpreter(model, rows, tmp_path):

@@ -60,6 +60,7 @@ def export_stablehlo(
     """Writes the call of a layer as a StableHLO module in text form, with the weights as constants.
 
     A module has fixed sizes: free ones, the batch among them, are 1 unless `input_signature` says more.
+    Its arguments and results are those of the model, in the order of `tf.nest.flatten`.
 
     Reference: https://openxla.org/stablehlo/spec
     """
@@ -69,10 +70,15 @@ def export_stablehlo(
         tf.TensorSpec([1 if size is None else size for size in spec.shape], spec.dtype)
         for spec in endpoint.specs
     ]
-    function = tf.function(endpoint.signature, jit_compile=True)
-    named = dict(zip(endpoint.inputs, specs, strict=True))
-    _register_functions(function.get_concrete_function(**named))
-    text = function.experimental_get_compiler_ir(**named)(stage="stablehlo")
+
+    def in_order(*tensors: tf.Tensor) -> list[tf.Tensor]:
+        # Not by name, which would sort them: a module's arguments and results have no names.
+        named = endpoint.signature(**dict(zip(endpoint.inputs, tensors, strict=True)))
+        return [named[name] for name in endpoint.outputs if name in named]
+
+    function = tf.function(in_order, jit_compile=True, autograph=False)
+    _register_functions(function.get_concrete_function(*specs))
+    text = function.experimental_get_compiler_ir(*specs)(stage="stablehlo")
     with atomic_write(filepath) as temporary:
         temporary.write_text(text, encoding="utf-8")
     _say(filepath, verbose)
@@ -151,7 +157,9 @@ def _converted(converter: Any, name: str, select: bool) -> bytes:
     except ConverterError as error:
         arrays = "_experimental_lower_tensor_list_ops" in str(error)
         if arrays and select and converter._experimental_lower_tensor_list_ops:
-            converter._experimental_lower_tensor_list_ops = False  # Private, seen in TensorFlow 2.21.
+            converter._experimental_lower_tensor_list_ops = (
+                False  # Private, seen in TensorFlow 2.21.
+            )
             return _converted(converter, name, select)
         raise RuntimeError(_why_not(name, str(error), arrays, select)) from error
 
@@ -167,7 +175,9 @@ def _why_not(name: str, message: str, arrays: bool, select: bool) -> str:
         reason = f"the converter says: {message.strip()[:200]}"
     options = "`input_signature=[tf.TensorSpec(...)]` with all sizes known, the batch too"
     if not select:
-        options += ", or `enable_select_tf_ops=True` if what runs the file has LiteRT's Flex delegate"
+        options += (
+            ", or `enable_select_tf_ops=True` if what runs the file has LiteRT's Flex delegate"
+        )
     loops = " A recurrent layer can be made with `unroll=True`." if arrays else ""
     return f"Cannot export '{name}' to LiteRT: {reason}. Pass {options}.{loops}"
 
