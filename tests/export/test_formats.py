@@ -125,6 +125,9 @@ def test_litert_runs_recurrent_models(kind, tmp_path):
     run = loaded.get_signature_runner("serving_default")
     for batch in batches:
         np.testing.assert_allclose(run(x=batch)["y"], model(batch), rtol=1e-5, atol=1e-5)
+    if batch_size is not None:
+        with pytest.raises(RuntimeError, match="failed to prepare"):
+            run(x=batches[0][:1])
 
 
 def test_litert_says_which_option_helps(tmp_path):
@@ -147,6 +150,9 @@ def test_litert_says_which_option_helps(tmp_path):
         collected.export(file, format="litert")
     with pytest.raises(RuntimeError, match=r"MatrixInverse\..*`enable_select_tf_ops=True`"):
         inverse.export(file, format="litert")
+    half = tfkit.Sequential([tfkit.Input((3,)), layers.Dense(2, dtype="float16")])
+    with pytest.raises(RuntimeError, match=r"MatMul in float16 or bfloat16\. .*dtype='float32'"):
+        half.export(file, format="litert")
     assert not list(tmp_path.iterdir())
     collected.export(file, format="litert", verbose=False, enable_select_tf_ops=True)
     assert b"FlexTensorListSetItem" in file.read_bytes()

@@ -13,7 +13,7 @@ import tensorflow as tf
 from tensorflow.lite.python.convert_phase import ConverterError
 from tensorflow.python.eager import context
 
-from tfkit import tensor_arrays
+from tfkit import litert
 from tfkit.core import tracking
 from tfkit.export.archive import DEFAULT
 from tfkit.export.endpoints import layer_endpoint
@@ -120,7 +120,7 @@ def export_litert(
     if not str(filepath).endswith(".tflite"):
         raise ValueError(f"Expected a file name that ends in '.tflite'. Received: {filepath!r}")
     with tempfile.TemporaryDirectory() as folder, assume_onednn(False):
-        with tensor_arrays.avoid():
+        with litert.trace():
             archive = archive_of(layer, input_signature, batch_size=_rows_of_states(layer))
         archive.write_into(Path(folder, "model"))
         converter = tf.lite.TFLiteConverter.from_saved_model(
@@ -167,17 +167,22 @@ def _converted(converter: Any, name: str, select: bool) -> bytes:
 def _why_not(name: str, message: str, arrays: bool, select: bool) -> str:
     """What to tell of a message of the converter."""
     lacking = re.findall(r"(?:TF Select|Custom) ops: ([^\n]*)", message)
+    half = lacking and re.search(r"tensor<[^>]*x(bf16|f16)>", message)
     if arrays:
         reason = "it has a loop with a `tf.TensorArray`, whose sizes LiteRT must know"
     elif lacking:
         reason = f"LiteRT has no counterpart of its operations {', '.join(lacking)}"
     else:
         reason = f"the converter says: {message.strip()[:200]}"
+    if half:
+        reason += " in float16 or bfloat16"
     options = "`input_signature=[tf.TensorSpec(...)]` with all sizes known, the batch too"
     if not select:
         options += (
             ", or `enable_select_tf_ops=True` if what runs the file has LiteRT's Flex delegate"
         )
+    if half:
+        return f"Cannot export '{name}' to LiteRT: {reason}. Make the model with `dtype='float32'`."
     loops = " A recurrent layer can be made with `unroll=True`." if arrays else ""
     return f"Cannot export '{name}' to LiteRT: {reason}. Pass {options}.{loops}"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import activations, constraints, initializers, random, regularizers, tensor_arrays
+from tfkit import activations, constraints, initializers, litert, random, regularizers
 from tfkit.core.context import CallFrame
 from tfkit.core.input_spec import InputSpec
 from tfkit.layers.checks import as_floats, check, check_positive_integer, check_rate
@@ -282,7 +282,7 @@ class GatedRNN(RNN):
         with cell.entered(training):
             input_masks, state_masks = cell.draw_masks(tf.shape(inputs)[1], training)
             projected = cell.project(inputs, input_masks)
-            plain = self.unroll or tensor_arrays.avoided()
+            plain = self.unroll or litert.traced()
             if plain or state_masks is not None or not cell.fused:
                 return run_cell(
                     lambda inputs, states: cell.step(inputs, states, state_masks),

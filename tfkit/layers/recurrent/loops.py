@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
-from tfkit import tensor_arrays, xla
+from tfkit import litert, xla
 
 
 def run_cell(
@@ -93,7 +93,7 @@ def run_cell(
 
 def _empty(output: tf.Tensor, steps: Any) -> Any:
     """What collects an output for each step: an array, or the outputs until now."""
-    if tensor_arrays.avoided():
+    if litert.traced():
         return tf.zeros(tf.concat([[0], tf.shape(output)], axis=0), output.dtype)
     return tf.TensorArray(output.dtype, steps, element_shape=output.shape)
 
@@ -107,7 +107,7 @@ def _with(collected: Any, time: Any, output: tf.Tensor) -> Any:
 
 def _invariant(output: tf.Tensor) -> tf.TensorShape | None:
     """The shape of what is collected, in the loop."""
-    return tf.TensorShape([None]).concatenate(output.shape) if tensor_arrays.avoided() else None
+    return tf.TensorShape([None]).concatenate(output.shape) if litert.traced() else None
 
 
 def _check_states(before: list[tf.Tensor], after: list[tf.Tensor]) -> None:
