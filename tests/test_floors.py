@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FLOORS = {
     0: """absent_names brief budget config copying datasets device_scope dtype_policies dtypes
-        execution forks frames function_defs generators guards kernel_errors limits masking names nests
+        execution forks frames function_defs generators guards kernel_errors limits litert masking names nests
         notebooks ops per_thread philox quoting random recomputation registry serialization settings
         shared_programs symbolic tensorflow_alone tensorflow_faults tracebacks tree
         variable_operators variables version watching xla xla_equals""",

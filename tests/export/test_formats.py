@@ -1,5 +1,7 @@
 """StableHLO, LiteRT and ONNX files, run by those who read them."""
 
+import re
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -64,6 +66,15 @@ def test_stablehlo_has_one_row_unless_asked(model, tmp_path, capsys):
     assert capsys.readouterr().out == f"Saved artifact at '{tmp_path / 'model.mlir'}'.\n"
 
 
+def test_arguments_of_stablehlo_come_in_the_order_of_the_model(tmp_path):
+    inputs = [tfkit.Input((2,), name="z"), tfkit.Input((3,), name="a")]
+    outputs = [layers.Dense(5, name="y")(inputs[0]), layers.Dense(4, name="b")(inputs[1])]
+    tfkit.Model(inputs, outputs).export(tmp_path / "model.mlir", format="stablehlo", verbose=False)
+    text = (tmp_path / "model.mlir").read_text()
+    (line,) = (line for line in text.splitlines() if "func.func @main" in line)
+    assert re.findall(r"tensor<1x(\d)xf32>", line) == ["2", "3", "5", "4"]
+
+
 def test_litert_is_run_by_its_interpreter(model, rows, tmp_path):
     interpreter = pytest.importorskip("ai_edge_litert.interpreter")
     file = tmp_path / "model.tflite"
@@ -73,6 +84,78 @@ def test_litert_is_run_by_its_interpreter(model, rows, tmp_path):
     for size in (1, 7):
         found = run(x=rows[:size])
         np.testing.assert_allclose(found["y"], model(rows[:size]), rtol=1e-5, atol=1e-5)
+
+
+def recurrent_model(layer, steps=None, batch_size=None):
+    x = tfkit.Input((steps, 3), batch_size=batch_size, name="x")
+    return tfkit.Model(x, layers.Dense(2, name="y")(layer(layers.Masking()(x))))
+
+
+RECURRENT = {
+    "LSTM": lambda: recurrent_model(layers.LSTM(4)),
+    "LSTM of five steps": lambda: recurrent_model(layers.LSTM(4), 5),
+    "GRU": lambda: recurrent_model(layers.GRU(4, return_sequences=True)),
+    "unrolled GRU": lambda: recurrent_model(layers.GRU(4, unroll=True), 5),
+    "SimpleRNN": lambda: recurrent_model(layers.SimpleRNN(4, recurrent_dropout=0.5)),
+    "cells": lambda: recurrent_model(layers.RNN([layers.LSTMCell(3), layers.GRUCell(4)]), 5),
+    "Bidirectional": lambda: recurrent_model(
+        layers.Bidirectional(layers.LSTM(4, return_sequences=True))
+    ),
+    "stateful": lambda: recurrent_model(layers.LSTM(4, stateful=True), None, 2),
+    "stateful Bidirectional": lambda: recurrent_model(
+        layers.Bidirectional(layers.GRU(4, stateful=True, unroll=True)), 5, 2
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", RECURRENT)
+def test_litert_runs_recurrent_models(kind, tmp_path):
+    """For batches and times of any size, masked; a stateful one goes on from where the last run ended."""
+    interpreter = pytest.importorskip("ai_edge_litert.interpreter")
+    model, file = RECURRENT[kind](), tmp_path / "model.tflite"
+    batch_size, steps, _ = model.inputs[0].shape
+    random = np.random.default_rng(0)
+    shapes = [(batch_size or rows, steps or rows + 2, 3) for rows in (1, 3)]
+    batches = [random.normal(size=shape).astype("float32") for shape in shapes]
+    for batch in batches:
+        batch[:, -1] = 0
+    model(batches[0])
+    model.export(file, format="litert", verbose=False)
+    loaded = interpreter.Interpreter(model_path=str(file))
+    run = loaded.get_signature_runner("serving_default")
+    for batch in batches:
+        np.testing.assert_allclose(run(x=batch)["y"], model(batch), rtol=1e-5, atol=1e-5)
+    if batch_size is not None:
+        with pytest.raises(RuntimeError, match="failed to prepare"):
+            run(x=batches[0][:1])
+
+
+def test_litert_says_which_option_helps(tmp_path):
+    class Collected(tfkit.Model):
+        def call(self, x):
+            array = tf.TensorArray(x.dtype, 5, element_shape=[None, 3])
+            body = lambda step, array: (step + 1, array.write(step, x[:, step]))  # noqa: E731
+            return tf.while_loop(lambda step, _: step < 5, body, (0, array))[1].stack()
+
+    class Inverse(tfkit.Model):
+        def call(self, x):
+            return tf.linalg.inv(x)
+
+    file = tmp_path / "model.tflite"
+    collected, inverse = Collected(), Inverse()
+    collected(np.ones((2, 5, 3)))
+    inverse(np.eye(2)[None])
+    message = r"loop with a `tf.TensorArray`.*`enable_select_tf_ops=True`.*`unroll=True`"
+    with pytest.raises(RuntimeError, match=message):
+        collected.export(file, format="litert")
+    with pytest.raises(RuntimeError, match=r"MatrixInverse\..*`enable_select_tf_ops=True`"):
+        inverse.export(file, format="litert")
+    half = tfkit.Sequential([tfkit.Input((3,)), layers.Dense(2, dtype="float16")])
+    with pytest.raises(RuntimeError, match=r"MatMul in float16 or bfloat16\. .*dtype='float32'"):
+        half.export(file, format="litert")
+    assert not list(tmp_path.iterdir())
+    collected.export(file, format="litert", verbose=False, enable_select_tf_ops=True)
+    assert b"FlexTensorListSetItem" in file.read_bytes()
 
 
 def test_litert_takes_options_of_the_converter(model, tmp_path):

@@ -150,15 +150,38 @@ def _check_dense(name: str, specs: list[Any]) -> None:
 # --- Endpoints of layers and functions ----------------------------------------------------------------
 
 
-def layer_endpoint(name: str, layer: Any, input_signature: Any = None, **options: Any) -> Endpoint:
-    """The call of a layer or model, with `training=False`; options are those of `traced_endpoint`."""
+def layer_endpoint(
+    name: str,
+    layer: Any,
+    input_signature: Any = None,
+    batch_size: int | None = None,
+    **options: Any,
+) -> Endpoint:
+    """The call of a layer or model, with `training=False`.
+
+    Args:
+        name: of the endpoint.
+        layer: the layer or model.
+        input_signature: specs to use instead of what was seen.
+        batch_size: the first size of inputs where it would be free.
+        **options: those of `traced_endpoint`.
+    """
     specs = layer_specs(layer, input_signature)
+    if batch_size is not None:
+        specs = tf.nest.map_structure(lambda leaf: _of_batch(leaf, batch_size), specs)
 
     def call(*args: Any) -> Any:
         return layer(**dict(zip(specs, args, strict=True)), training=False)
 
     names = getattr(layer, "output_names", None)
     return traced_endpoint(name, call, specs, names, **options)
+
+
+def _of_batch(leaf: Any, batch_size: int) -> Any:
+    """A spec with this batch size, where it has none."""
+    if not isinstance(leaf, tf.TensorSpec) or not leaf.shape.rank or leaf.shape[0] is not None:
+        return leaf
+    return tf.TensorSpec([batch_size, *leaf.shape[1:]], leaf.dtype, leaf.name)
 
 
 def function_endpoint(

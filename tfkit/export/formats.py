@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -9,11 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.lite.python.convert_phase import ConverterError
 from tensorflow.python.eager import context
 
+from tfkit import litert
+from tfkit.core import tracking
 from tfkit.export.archive import DEFAULT
 from tfkit.export.endpoints import layer_endpoint
 from tfkit.export.saved_model import ENDPOINT, archive_of, export_saved_model
+from tfkit.layers.recurrent.rnn import RNN
 from tfkit.saving.atomic import atomic_write
 from tfkit.tensorflow_faults import assume_onednn
 
@@ -55,6 +60,7 @@ def export_stablehlo(
     """Writes the call of a layer as a StableHLO module in text form, with the weights as constants.
 
     A module has fixed sizes: free ones, the batch among them, are 1 unless `input_signature` says more.
+    Its arguments and results are those of the model, in the order of `tf.nest.flatten`.
 
     Reference: https://openxla.org/stablehlo/spec
     """
@@ -64,10 +70,15 @@ def export_stablehlo(
         tf.TensorSpec([1 if size is None else size for size in spec.shape], spec.dtype)
         for spec in endpoint.specs
     ]
-    function = tf.function(endpoint.signature, jit_compile=True)
-    named = dict(zip(endpoint.inputs, specs, strict=True))
-    _register_functions(function.get_concrete_function(**named))
-    text = function.experimental_get_compiler_ir(**named)(stage="stablehlo")
+
+    def in_order(*tensors: tf.Tensor) -> list[tf.Tensor]:
+        # Not by name, which would sort them: a module's arguments and results have no names.
+        named = endpoint.signature(**dict(zip(endpoint.inputs, tensors, strict=True)))
+        return [named[name] for name in endpoint.outputs if name in named]
+
+    function = tf.function(in_order, jit_compile=True, autograph=False)
+    _register_functions(function.get_concrete_function(*specs))
+    text = function.experimental_get_compiler_ir(*specs)(stage="stablehlo")
     with atomic_write(filepath) as temporary:
         temporary.write_text(text, encoding="utf-8")
     _say(filepath, verbose)
@@ -90,6 +101,9 @@ def export_litert(
 ) -> None:
     """Writes the call of a layer as a LiteRT (TFLite) model with the signature `serving_default`.
 
+    A stateful model takes the batch size of its states; the file keeps states between its runs, and begins
+    with those of the model.
+
     Args:
         layer: a layer or model.
         filepath: a name that ends in `.tflite`.
@@ -97,11 +111,18 @@ def export_litert(
         input_signature: specs to use instead of what was seen.
         enable_select_tf_ops: whether TensorFlow's operations may be used where LiteRT has none.
         **kwargs: attributes of `tf.lite.TFLiteConverter`, such as `optimizations`.
+
+    Raises:
+        ValueError: for another file name.
+        TypeError: for an attribute that the converter does not have.
+        RuntimeError: where LiteRT has no counterpart of an operation.
     """
     if not str(filepath).endswith(".tflite"):
         raise ValueError(f"Expected a file name that ends in '.tflite'. Received: {filepath!r}")
     with tempfile.TemporaryDirectory() as folder, assume_onednn(False):
-        archive_of(layer, input_signature).write_into(Path(folder, "model"))
+        with litert.trace():
+            archive = archive_of(layer, input_signature, batch_size=_rows_of_states(layer))
+        archive.write_into(Path(folder, "model"))
         converter = tf.lite.TFLiteConverter.from_saved_model(
             str(Path(folder, "model")), signature_keys=[DEFAULT]
         )
@@ -112,10 +133,58 @@ def export_litert(
             if not hasattr(converter, name):
                 raise TypeError(f"`tf.lite.TFLiteConverter` has no attribute {name!r}.")
             setattr(converter, name, value)
-        content = converter.convert()
+        content = _converted(converter, layer.name, enable_select_tf_ops)
     with atomic_write(filepath) as temporary:
         temporary.write_bytes(content)
     _say(filepath, verbose)
+
+
+def _rows_of_states(layer: Any) -> int | None:
+    """The batch size of the states that a layer's parts keep; `None` where there are none, or several."""
+    parts = [each for each in tracking.all_layers(layer) if isinstance(each, RNN)]
+    sizes = {state.shape[0] for each in parts for state in tf.nest.flatten(each.states or [])}
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def _converted(converter: Any, name: str, select: bool) -> bytes:
+    """What the converter makes; `select` is whether TensorFlow's operations may be used.
+
+    Raises:
+        RuntimeError: that names the operations that LiteRT lacks, and what to pass.
+    """
+    try:
+        return converter.convert()
+    except ConverterError as error:
+        arrays = "_experimental_lower_tensor_list_ops" in str(error)
+        if arrays and select and converter._experimental_lower_tensor_list_ops:
+            converter._experimental_lower_tensor_list_ops = (
+                False  # Private, seen in TensorFlow 2.21.
+            )
+            return _converted(converter, name, select)
+        raise RuntimeError(_why_not(name, str(error), arrays, select)) from error
+
+
+def _why_not(name: str, message: str, arrays: bool, select: bool) -> str:
+    """What to tell of a message of the converter."""
+    lacking = re.findall(r"(?:TF Select|Custom) ops: ([^\n]*)", message)
+    half = lacking and re.search(r"tensor<[^>]*x(bf16|f16)>", message)
+    if arrays:
+        reason = "it has a loop with a `tf.TensorArray`, whose sizes LiteRT must know"
+    elif lacking:
+        reason = f"LiteRT has no counterpart of its operations {', '.join(lacking)}"
+    else:
+        reason = f"the converter says: {message.strip()[:200]}"
+    if half:
+        reason += " in float16 or bfloat16"
+    options = "`input_signature=[tf.TensorSpec(...)]` with all sizes known, the batch too"
+    if not select:
+        options += (
+            ", or `enable_select_tf_ops=True` if what runs the file has LiteRT's Flex delegate"
+        )
+    if half:
+        return f"Cannot export '{name}' to LiteRT: {reason}. Make the model with `dtype='float32'`."
+    loops = " A recurrent layer can be made with `unroll=True`." if arrays else ""
+    return f"Cannot export '{name}' to LiteRT: {reason}. Pass {options}.{loops}"
 
 
 def export_onnx(

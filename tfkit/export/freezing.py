@@ -34,8 +34,8 @@ def frozen(name: str, trace: Any) -> Callable[..., Any]:
     assigned = sorted(operation for operation in operations if operation.startswith("Assign"))
     if assigned:
         raise ValueError(
-            f"Cannot freeze endpoint '{name}': it changes variables ({', '.join(assigned)}). Export it "
-            "with `freeze=False`."
+            f"Cannot freeze endpoint '{name}': it changes variables ({', '.join(assigned)}). Export a "
+            "SavedModel with `freeze=False`, which keeps them."
         )
     trace.graph.clear_collection("table_initializer")  # Of no use here, and it cannot be copied.
     constant = convert_variables_to_constants_v2(trace, lower_control_flow=False)

@@ -12,7 +12,11 @@ ENDPOINT = "serve"
 
 
 def archive_of(
-    layer: Any, input_signature: Any = None, jit_compile: bool = False, freeze: bool = False
+    layer: Any,
+    input_signature: Any = None,
+    jit_compile: bool = False,
+    freeze: bool = False,
+    batch_size: int | None = None,
 ) -> ExportArchive:
     """An archive with the endpoint `serve`, which is `layer(inputs, training=False)`, and marked methods.
 
@@ -21,13 +25,14 @@ def archive_of(
         input_signature: specs to use instead of what was seen.
         jit_compile: whether the runtime compiles `serve` with XLA.
         freeze: whether constants take the place of the variables of all endpoints.
+        batch_size: the first size of the inputs of `serve` where it would be free.
 
     Raises:
         ValueError: for a layer that was never called, without `input_signature`.
     """
     archive = ExportArchive()
     options = {"jit_compile": jit_compile, "freeze": freeze}
-    archive.add(layer_endpoint(ENDPOINT, layer, input_signature, **options))
+    archive.add(layer_endpoint(ENDPOINT, layer, input_signature, batch_size, **options))
     for name, method in marked_methods(layer):
         archive.add(marked_endpoint(name, method, freeze))
     archive.know(layer)

@@ -125,7 +125,7 @@ class Attention(Layer):
             weights = random.dropout(weights, self.dropout, seed=self.seed_generator)
         outputs = tf.matmul(weights, value)
         if query_mask is not None:
-            present = tf.cast(query_mask, "bool")[..., tf.newaxis]
+            present = tf.expand_dims(tf.cast(query_mask, "bool"), -1)
             outputs = tf.where(present, outputs, tf.zeros_like(outputs))
         return (outputs, weights) if return_attention_scores else outputs
 
@@ -468,7 +468,7 @@ class MultiHeadAttention(Layer):
         """Which steps each query may see, `(batch or 1, T, S)`; `None` for all."""
         masks = []
         if query_mask is not None:
-            masks.append(tf.cast(query_mask, "bool")[..., tf.newaxis])
+            masks.append(tf.expand_dims(tf.cast(query_mask, "bool"), -1))
         for mask in (value_mask, key_mask):
             if mask is not None:
                 masks.append(tf.cast(mask, "bool")[..., tf.newaxis, :])

@@ -42,7 +42,7 @@ class Masking(Layer):
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the inputs, 0 in masked steps."""
         present = self.compute_mask(inputs)
-        return tf.where(present[..., tf.newaxis], inputs, tf.zeros_like(inputs))
+        return tf.where(tf.expand_dims(present, -1), inputs, tf.zeros_like(inputs))
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> tf.Tensor:
         """Returns where a feature differs from `mask_value`."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import activations, constraints, initializers, random, regularizers
+from tfkit import activations, constraints, initializers, litert, random, regularizers
 from tfkit.core.context import CallFrame
 from tfkit.core.input_spec import InputSpec
 from tfkit.layers.checks import as_floats, check, check_positive_integer, check_rate
@@ -282,7 +282,8 @@ class GatedRNN(RNN):
         with cell.entered(training):
             input_masks, state_masks = cell.draw_masks(tf.shape(inputs)[1], training)
             projected = cell.project(inputs, input_masks)
-            if self.unroll or state_masks is not None or not cell.fused:
+            plain = self.unroll or litert.traced()
+            if plain or state_masks is not None or not cell.fused:
                 return run_cell(
                     lambda inputs, states: cell.step(inputs, states, state_masks),
                     projected,
@@ -316,4 +317,4 @@ class GatedRNN(RNN):
             shown = tf.cumsum(tf.cast(mask, tf.int32)) > 0
         if not self.return_sequences:
             shown = shown[-1]
-        return tf.where(shown[..., None], outputs, tf.zeros_like(outputs))
+        return tf.where(tf.expand_dims(shown, -1), outputs, tf.zeros_like(outputs))

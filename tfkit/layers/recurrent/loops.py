@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
-from tfkit import xla
+from tfkit import litert, xla
 
 
 def run_cell(
@@ -64,11 +64,11 @@ def run_cell(
 
     steps = _size(inputs)
     # XLA cannot make the gradient of an array in the loop that nothing is written to.
-    collected = [tf.TensorArray(output.dtype, steps, element_shape=output.shape)] * all_outputs
+    collected: list[Any] = [_empty(output, steps)] * all_outputs
 
     def body(time: Any, collected: Any, output: Any, *flat: Any) -> Any:
         output, new = advance(time, output, list(flat))
-        return time + 1, [array.write(time, output) for array in collected], output, *new
+        return time + 1, [_with(each, time, output) for each in collected], output, *new
 
     _, collected, output, *flat = tf.while_loop(
         lambda time, *_: time < steps,
@@ -76,7 +76,7 @@ def run_cell(
         (0, collected, output, *flat),
         shape_invariants=(
             tf.TensorShape([]),
-            [None] * all_outputs,
+            [_invariant(output)] * all_outputs,
             output.shape,
             *(
                 before.shape.most_specific_compatible_shape(after.shape)
@@ -85,8 +85,29 @@ def run_cell(
         ),
         maximum_iterations=steps,  # Without it XLA cannot compile the gradient.
     )
-    result = collected[0].stack() if all_outputs else output
+    result = output
+    if all_outputs:
+        result = collected[0] if tf.is_tensor(collected[0]) else collected[0].stack()
     return result, tf.nest.pack_sequence_as(states, list(flat))
+
+
+def _empty(output: tf.Tensor, steps: Any) -> Any:
+    """What collects an output for each step: an array, or the outputs until now."""
+    if litert.traced():
+        return tf.zeros(tf.concat([[0], tf.shape(output)], axis=0), output.dtype)
+    return tf.TensorArray(output.dtype, steps, element_shape=output.shape)
+
+
+def _with(collected: Any, time: Any, output: tf.Tensor) -> Any:
+    """What is collected, with the output of one more step."""
+    if tf.is_tensor(collected):
+        return tf.concat([collected, output[None]], axis=0)
+    return collected.write(time, output)
+
+
+def _invariant(output: tf.Tensor) -> tf.TensorShape | None:
+    """The shape of what is collected, in the loop."""
+    return tf.TensorShape([None]).concatenate(output.shape) if litert.traced() else None
 
 
 def _check_states(before: list[tf.Tensor], after: list[tf.Tensor]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit import budget, recomputation
+from tfkit import budget, litert, recomputation
 from tfkit.core.layer import Layer
 from tfkit.core.state import current_watch
 from tfkit.layers.recurrent.cell import (
@@ -174,6 +174,8 @@ class RNN(Layer):
             # In a trace for any batch, a smaller one would be broadcast over the states.
             batch = tf.nest.flatten(self.states)[0].shape[:1]
             sequences = tf.ensure_shape(sequences, batch.concatenate(sequences.shape[1:]))
+            if litert.traced():
+                states = tf.nest.map_structure(lambda x: litert.of_batch(x, sequences), states)
         mask = tf.nest.flatten(mask)[0]
         if mask is not None:
             mask = tf.transpose(tf.reshape(tf.cast(mask, tf.bool), tf.shape(sequences)[:2]))
