@@ -4,7 +4,7 @@ import keras
 import pytest
 
 import tfkit
-from tfkit.absent_names import ABSENT
+from tfkit.src.errors.absent_names import ABSENT
 
 MODULES = [
     "", "activations", "callbacks", "config", "constraints", "datasets", "dtype_policies", "export",

@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 
 from tfkit import activations
-from tfkit.registry import custom_object_scope
-from tfkit.symbolic import KerasTensor
+from tfkit.src.registry.tables import custom_object_scope
+from tfkit.src.symbolic.tensors import KerasTensor
 
 NAMES = sorted(
     name

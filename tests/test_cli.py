@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tfkit
-from tfkit import cli
-from tfkit.cli import diff
+from tfkit.src.apps import cli
+from tfkit.src.apps.cli import diff
 
 GOLDENS = Path(__file__).parent / "goldens"
 
@@ -240,7 +240,7 @@ def test_convert_with_a_class_of_the_users(run, tmp_path, monkeypatch):
 
     tfkit.Sequential([tfkit.Input((3,)), my_layers.Tripled()]).save("m.h5")
     del sys.modules["my_layers"]
-    tfkit.registry._registered.pop("mine>Tripled")
+    tfkit.src.registry.tables._registered.pop("mine>Tripled")
     code, _, err = run("convert", "m.h5", "out.h5")
     assert code == 1
     assert "'Tripled'" in err

@@ -3,6 +3,7 @@
 import ast
 import graphlib
 import itertools
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,21 +11,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FLOORS = {
-    0: """absent_names brief budget config copying datasets device_scope dtype_policies dtypes
-        execution forks frames function_defs generators guards kernel_errors limits litert masking names nests
-        notebooks ops per_thread philox quoting random recomputation registry serialization settings
-        shared_programs symbolic tensorflow_alone tensorflow_faults tracebacks tree
-        variable_operators variables version watching xla xla_equals""",
-    1: "activations constraints initializers losses metrics mixed_precision optimizers regularizers",
-    2: "core",
-    # `saving`, `export` and `interop` work on any layer. Models stand above: `Model.save` calls them.
-    3: "export interop layers saving training",
-    4: "models",
-    5: "backend callbacks cli preprocessing serving utils wrappers",
-    6: "__init__ __main__",
-}
-FLOOR = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()}
+MAP = ROOT / "tfkit" / "src" / "README.md"
+# The rooms of `tfkit/src`, one on each floor, from the ground up. An import goes down.
+FLOORS = re.findall(r"^\| `(\w+)(?:\.py)?/?` \|", MAP.read_text(encoding="utf-8"), re.MULTILINE)
+FACES = "faces"  # The modules beside `src`: lists of public names.
 # Beside what the package depends on.
 OPTIONAL = {
     "PIL",
@@ -39,10 +29,14 @@ OPTIONAL = {
 }
 
 # A module that the user names; the packages of an extra, in a table.
-NAMED_BY_STRINGS = {"tfkit.cli.convert", "tfkit.serving.packages", "tfkit.wrappers"}
+NAMED_BY_STRINGS = {
+    "tfkit.src.apps.cli.convert",
+    "tfkit.src.apps.serving.packages",
+    "tfkit.src.wrappers.lazy",
+}
 # Folders that run without tfkit: wherever it stands; as a process that starts fast.
-COPIED = "tfkit.export.c_api"
-READER = "tfkit.serving.bodies"
+COPIED = "tfkit.src.export.c_api"
+READER = "tfkit.src.apps.serving.bodies"
 ALONE = {COPIED: {"numpy", "ml_dtypes"}, READER: {"numpy", "google"}}
 
 
@@ -56,7 +50,8 @@ FILES = {module_of(path): path for path in sorted((ROOT / "tfkit").rglob("*.py")
 
 
 def room_of(module):
-    return module.split(".")[1]
+    parts = module.split(".")
+    return parts[2] if parts[1] == "src" and len(parts) > 2 else FACES
 
 
 def imports_of(module):
@@ -81,15 +76,42 @@ def imports_of(module):
         yield from ("tfkit.__init__" if name == "tfkit" else name for name in names)
 
 
+def test_the_map_names_each_room_once():
+    assert sorted(FLOORS) == sorted({room_of(module) for module in FILES})
+
+
 @pytest.mark.parametrize("module", FILES)
-def test_each_file_imports_from_its_own_floor_or_below(module):
-    assert room_of(module) in FLOOR, "give the new room a floor in FLOORS"
+def test_each_file_imports_from_its_own_room_or_from_below(module):
+    """So no rooms import each other in a circle."""
+    own = FLOORS.index(room_of(module))
+    if module in ("tfkit.__init__", "tfkit.__main__"):
+        own = len(FLOORS)
     above = [
         name
         for name in imports_of(module)
-        if name.startswith("tfkit.") and FLOOR[room_of(name)] > FLOOR[room_of(module)]
+        if name.startswith("tfkit.") and FLOORS.index(room_of(name)) > own
     ]
-    assert not above, f"{module} stands on floor {FLOOR[room_of(module)]}"
+    assert not above, f"{module} is in the room {room_of(module)}"
+
+
+FACE_FILES = [module for module in FILES if room_of(module) == FACES and module != "tfkit.src"]
+
+
+@pytest.mark.parametrize("module", FACE_FILES)
+def test_a_public_module_is_a_list(module):
+    """Of names that are imported, of modules, and of second names for what it lists."""
+    tree = ast.parse(FILES[module].read_text(encoding="utf-8"))
+    assert ast.get_docstring(tree)
+    for node in tree.body[1:]:
+        nodes = [node]
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            nodes = node.body
+        for inner in nodes:
+            is_import = isinstance(inner, ast.ImportFrom)
+            is_alias = isinstance(inner, ast.Assign) and isinstance(
+                inner.value, (ast.Name, ast.List)
+            )
+            assert is_import or is_alias or module == "tfkit.__main__", ast.unparse(inner)
 
 
 @pytest.mark.parametrize("module", FILES)

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfkit import initializers, random
+from tfkit import initializers
+from tfkit.src import random
 
 SHAPES = [(5, 3), (3, 5), (2, 3, 4, 6)]
 RANDOM = [

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfkit import philox, random, serialization
-from tfkit.shared_programs import SharedProgram
-from tfkit.symbolic import KerasTensor
+from tfkit.src import random
+from tfkit.src.registry import serialization
+from tfkit.src.runtime import philox
+from tfkit.src.runtime.shared_programs import SharedProgram
+from tfkit.src.symbolic.tensors import KerasTensor
 
 LOGITS = np.array([[0.0, 1.0, 2.0], [1.0, -1.0, 0.5]], "float32")
 DRAWS = {

@@ -9,7 +9,7 @@ import pytest
 
 import tfkit
 
-ROOT = Path(tfkit.__file__).parent
+ROOT = Path(tfkit.__file__).parent / "src"
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,

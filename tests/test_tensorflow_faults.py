@@ -14,9 +14,10 @@ import tensorflow as tf
 
 import tfkit
 from tests.tolerances import assert_same_sums
-from tfkit import layers, ops, tensorflow_faults
-from tfkit.export.verification import run_elsewhere
-from tfkit.tensorflow_faults import FAULTS, assume_onednn, cpu_flags, onednn_is_on
+from tfkit import layers, ops
+from tfkit.src.export.verification import run_elsewhere
+from tfkit.src.runtime import tensorflow_faults
+from tfkit.src.runtime.tensorflow_faults import FAULTS, assume_onednn, cpu_flags, onednn_is_on
 
 HAS_ONEDNN = onednn_is_on()
 needs_onednn = pytest.mark.skipif(

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit
-from tfkit import frames, tracebacks
+from tfkit.src.errors import frames, tracebacks
 
 ROOT = Path(tfkit.__file__).parent
 X = np.ones((8, 4), "float32")
@@ -93,7 +93,7 @@ def test_filtering_can_be_switched_off():
     with pytest.raises(ValueError, match="expected axis") as caught:
         mlp().fit(X[:, :3], Y, verbose=0)
     files = [frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)]
-    assert str(ROOT / "core" / "layer.py") in files
+    assert str(ROOT / "src" / "core" / "layer.py") in files
     assert any("polymorphic_function" in file for file in files)
 
 
@@ -250,7 +250,7 @@ def test_no_warning_counts_frames_by_number():
     found = [
         path for path in ROOT.rglob("*.py") if "stacklevel" in path.read_text(encoding="utf-8")
     ]
-    assert not found, "use `tfkit.frames.warn`"
+    assert not found, "use `tfkit.src.errors.frames.warn`"
 
 
 # --- Ctrl-C -------------------------------------------------------------------------------------------

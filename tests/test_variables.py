@@ -6,8 +6,8 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
-from tfkit import budget
-from tfkit.variables import lent, make_variable
+from tfkit.src.base import budget
+from tfkit.src.variables.variables import lent, make_variable
 
 VALUES = ([1.0, 2.0], [[3.0], [4.0]])
 

@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
-from tfkit.training.step import traced
-from tfkit.xla_equals import equal_of
+from tfkit.src.runtime.xla_equals import equal_of
+from tfkit.src.training.step import traced
 
 SPECIAL = np.array([-np.inf, -3.5, -0.0, 0.0, 1e-40, 0.3, 7.0, 3e38, np.inf, np.nan])
 ROWS = np.random.default_rng(0).normal(size=(4, 6, 10))

@@ -1,6 +1,6 @@
 """tfkit: deep learning for TensorFlow alone."""
 
-from tfkit import tensorflow_alone as _tensorflow_alone  # noqa: F401, the first to import TensorFlow
+from tfkit.src.borrowed import tensorflow_alone as _tensorflow_alone  # noqa: F401, the first to import TensorFlow
 
 # isort: split
 from tfkit import activations as activations
@@ -27,30 +27,26 @@ from tfkit import saving as saving
 from tfkit import tree as tree
 from tfkit import utils as utils
 from tfkit import wrappers as wrappers
-from tfkit.core.input_layer import Input as Input
-from tfkit.core.input_spec import InputSpec as InputSpec
-from tfkit.core.layer import Layer as Layer
-from tfkit.core.rematerialization import remat as remat
-from tfkit.device_scope import device as device
-from tfkit.dtype_policies import DTypePolicy as DTypePolicy
-from tfkit.dtype_policies import FloatDTypePolicy as FloatDTypePolicy
-from tfkit.initializers import Initializer as Initializer
-from tfkit.losses import Loss as Loss
-from tfkit.metrics import Metric as Metric
-from tfkit.models import Functional as Functional
-from tfkit.models import Model as Model
-from tfkit.models import Sequential as Sequential
-from tfkit.optimizers import Optimizer as Optimizer
-from tfkit.random import SeedGenerator as SeedGenerator
-from tfkit.regularizers import Regularizer as Regularizer
-from tfkit.symbolic import KerasTensor as KerasTensor
-from tfkit.variables import Variable as Variable
-from tfkit.version import __version__ as __version__
-from tfkit.version import version as version
+from tfkit.src.base.version import __version__ as __version__
+from tfkit.src.base.version import version as version
+from tfkit.src.core.input_layer import Input as Input
+from tfkit.src.core.input_spec import InputSpec as InputSpec
+from tfkit.src.core.layer import Layer as Layer
+from tfkit.src.core.rematerialization import remat as remat
+from tfkit.src.initializers.base import Initializer as Initializer
+from tfkit.src.losses.base import Loss as Loss
+from tfkit.src.metrics.base import Metric as Metric
+from tfkit.src.models.model import Functional as Functional
+from tfkit.src.models.model import Model as Model
+from tfkit.src.models.sequential import Sequential as Sequential
+from tfkit.src.optimizers.base import Optimizer as Optimizer
+from tfkit.src.random import SeedGenerator as SeedGenerator
+from tfkit.src.registry.dtype_policies import DTypePolicy as DTypePolicy
+from tfkit.src.registry.dtype_policies import FloatDTypePolicy as FloatDTypePolicy
+from tfkit.src.regularizers import Regularizer as Regularizer
+from tfkit.src.runtime.device_scope import device as device
+from tfkit.src.symbolic.tensors import KerasTensor as KerasTensor
+from tfkit.src.variables.variables import Variable as Variable
 
 # isort: split
-import sys as _sys
-
-from tfkit import absent_names as _absent_names
-
-_absent_names.explain_in(_sys.modules[__name__])
+from tfkit.src import catalog as _catalog  # noqa: F401, the last: it reads the lists above

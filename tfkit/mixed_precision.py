@@ -1,9 +1,9 @@
 """`tfkit.mixed_precision`: dtype policies and the loss scale, by the names that Keras has here."""
 
-from tfkit.dtype_policies import DTypePolicy as DTypePolicy
-from tfkit.dtype_policies import dtype_policy as dtype_policy
-from tfkit.dtype_policies import set_dtype_policy as set_dtype_policy
-from tfkit.optimizers import LossScaleOptimizer as LossScaleOptimizer
+from tfkit.src.optimizers.loss_scale import LossScaleOptimizer as LossScaleOptimizer
+from tfkit.src.registry.dtype_policies import DTypePolicy as DTypePolicy
+from tfkit.src.registry.dtype_policies import dtype_policy as dtype_policy
+from tfkit.src.registry.dtype_policies import set_dtype_policy as set_dtype_policy
 
 Policy = DTypePolicy
 global_policy = dtype_policy

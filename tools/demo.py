@@ -15,7 +15,7 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 import tfkit as keras
-from tfkit.export import c_api
+from tfkit.src.export import c_api
 
 LATENT_DIM = 32
 KL_WEIGHT = LATENT_DIM / (28 * 28)  # makes divergence and pixels of MNIST count as sums, not means

@@ -13,6 +13,19 @@ prepare() {
   make_venv && install "$1"
 }
 
+# prepare_oldest: makes .venv-oldest, with the oldest TensorFlow that pyproject.toml admits.
+prepare_oldest() {
+  export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2}
+  local version stamp=.venv-oldest/installed
+  version=$(sed -n 's/.*"tensorflow>=\([0-9.]*\)".*/\1/p' pyproject.toml)
+  [[ -f $stamp && $(<"$stamp") == "$version" ]] && return 0
+  echo "Installing TensorFlow $version into .venv-oldest (minutes the first time)" >&2
+  "${PYTHON:-python3}" -m venv --clear .venv-oldest &&
+    .venv-oldest/bin/python -m pip install -qq --disable-pip-version-check --no-input \
+      -e . "tensorflow==$version.*" pytest &&
+    echo "$version" >"$stamp"
+}
+
 make_venv() {
   local interpreter=${PYTHON:-python3}
   [[ -x .venv/bin/python ]] && return 0

@@ -13,9 +13,9 @@ import numpy as np
 import tfkit
 from tests.attacks import damage
 from tests.attacks.harness import Case, Refused
-from tfkit import cli
-from tfkit.saving import checkpoint
-from tfkit.saving.errors import LoadError
+from tfkit.src.apps import cli
+from tfkit.src.saving import checkpoint
+from tfkit.src.saving.errors import LoadError
 
 
 @functools.cache

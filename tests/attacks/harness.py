@@ -236,7 +236,7 @@ def _settings() -> dict[str, Any]:
     import tensorflow as tf
 
     import tfkit
-    from tfkit import registry
+    from tfkit.src.registry import tables as registry
 
     return {
         "floatx": tfkit.config.floatx(),

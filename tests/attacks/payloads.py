@@ -143,7 +143,9 @@ def s2_dotted_class_name():
 
 @payload
 def s2_class_of_an_imported_module():
-    return thing("tfkit.saving.hdf5", "Reader", {"path": canary()}, "tfkit.saving.hdf5.Reader")
+    return thing(
+        "tfkit.src.saving.hdf5", "Reader", {"path": canary()}, "tfkit.src.saving.hdf5.Reader"
+    )
 
 
 # --- S3, S4: functions of the framework itself --------------------

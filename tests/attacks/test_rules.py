@@ -11,7 +11,8 @@ import pytest
 import tfkit
 from tests.attacks.payloads import marshalled, thing
 from tests.test_public_face import OBJECTS
-from tfkit import registry, serialization
+from tfkit.src.registry import serialization
+from tfkit.src.registry import tables as registry
 
 # Modules that run, unpack or fetch what others made, and who may use them.
 DANGEROUS = {
@@ -26,26 +27,29 @@ DANGEROUS = {
 }
 DANGEROUS |= {"urllib", "http", "requests", "socket", "runpy"}
 ALLOWED = {
-    ("core/tracking.py", "urllib.parse"),
-    ("datasets/download.py", "urllib.request"),  # One data set, with a fixed hash.
+    ("src/core/tracking.py", "urllib.parse"),
+    ("src/datasets/download.py", "urllib.request"),  # One data set, with a fixed hash.
     # TensorFlow's own library, and the program that runs it.
-    ("export/c_api/__main__.py", "runpy"),
-    ("export/c_api/library.py", "ctypes"),
-    ("export/c_api/saved_model.py", "ctypes"),
-    ("export/c_api/tensors.py", "ctypes"),
+    ("src/export/c_api/__main__.py", "runpy"),
+    ("src/export/c_api/library.py", "ctypes"),
+    ("src/export/c_api/saved_model.py", "ctypes"),
+    ("src/export/c_api/tensors.py", "ctypes"),
     # Children of ours run what is exported, away from this process.
-    ("export/formats.py", "subprocess"),
-    ("export/run_cases.py", "runpy"),
-    ("export/verification.py", "subprocess"),
+    ("src/export/formats.py", "subprocess"),
+    ("src/export/run_cases.py", "runpy"),
+    ("src/export/verification.py", "subprocess"),
     # A child of ours parses large requests; what it sends is JSON and arrays.
-    ("serving/bodies/__main__.py", "runpy"),
-    ("serving/bodies/frames.py", "socket"),
-    ("serving/bodies/reader.py", "socket"),
-    ("serving/offload.py", "socket"),
-    ("serving/offload.py", "subprocess"),
-    ("tracebacks.py", "exec()"),  # Of `1 / 0`, at a line of the user's that is to be shown.
-    ("saving/atomic.py", "ctypes"),  # A system call that Python has no name for.
-    ("xla.py", "ctypes"),  # The same: it frees memory.
+    ("src/apps/serving/bodies/__main__.py", "runpy"),
+    ("src/apps/serving/bodies/frames.py", "socket"),
+    ("src/apps/serving/bodies/reader.py", "socket"),
+    ("src/apps/serving/offload.py", "socket"),
+    ("src/apps/serving/offload.py", "subprocess"),
+    (
+        "src/errors/tracebacks.py",
+        "exec()",
+    ),  # Of `1 / 0`, at a line of the user's that is to be shown.
+    ("src/saving/atomic.py", "ctypes"),  # A system call that Python has no name for.
+    ("src/runtime/xla.py", "ctypes"),  # The same: it frees memory.
 }
 
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 import tfkit
 from tests.conformance.table import CASES, ELSEWHERE
 from tfkit import layers
-from tfkit.symbolic import KerasTensor
+from tfkit.src.symbolic.tensors import KerasTensor
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 

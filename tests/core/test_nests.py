@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
-from tfkit import nests
+from tfkit.src.base import nests
 
 Pair = collections.namedtuple("Pair", ["b", "a"])
 

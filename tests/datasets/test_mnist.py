@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tfkit
-from tfkit.datasets import mnist as dataset
-from tfkit.datasets.download import fetch
+from tfkit.src.datasets import mnist as dataset
+from tfkit.src.datasets.download import fetch
 
 ARRAYS = {
     "x_train": np.arange(3 * 28 * 28, dtype="uint8").reshape(3, 28, 28),
@@ -120,4 +120,4 @@ def test_files_that_are_no_mnist(tmp_path):
 
 
 def test_is_a_public_module():
-    assert tfkit.datasets.mnist is dataset
+    assert tfkit.datasets.mnist.load_data is dataset.load_data

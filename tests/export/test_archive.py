@@ -7,8 +7,8 @@ import tensorflow as tf
 
 import tfkit
 from tfkit import layers
-from tfkit.export import c_api
-from tfkit.export.signatures import call_specs
+from tfkit.src.export import c_api
+from tfkit.src.export.signatures import call_specs
 
 
 def build(framework):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfkit.export import c_api
-from tfkit.export.c_api import command
+from tfkit.src.export import c_api
+from tfkit.src.export.c_api import command
 
 RUNNER = Path(c_api.__file__).parent
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 import tfkit
 from tests.guide.vae import vae_class
-from tfkit.export import c_api
+from tfkit.src.export import c_api
 
 BATCH_SIZES = (1, 7)
 

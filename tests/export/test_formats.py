@@ -9,7 +9,7 @@ from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 
 import tfkit
 from tfkit import layers
-from tfkit.export import formats
+from tfkit.src.export import formats
 
 
 @pytest.fixture(scope="module")

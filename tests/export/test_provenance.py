@@ -61,7 +61,7 @@ def test_what_json_cannot_say_or_is_long_is_no_example(tmp_path):
         layer.build((None, width))
         sample = np.zeros((1, width), dtype)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("tfkit.export.serving.warn_of_others", lambda endpoints: None)
+            patch.setattr("tfkit.src.export.serving.warn_of_others", lambda endpoints: None)
             folder = tfkit.export.to_serving(
                 layer,
                 tmp_path,

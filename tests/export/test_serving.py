@@ -13,8 +13,9 @@ import tensorflow as tf
 
 import tfkit
 from tfkit import layers
-from tfkit.export import VerificationError, c_api, serving, warmup
-from tfkit.export.verification import run_elsewhere
+from tfkit.export import VerificationError
+from tfkit.src.export import c_api, serving, warmup
+from tfkit.src.export.verification import run_elsewhere
 
 WORDS = np.array(["yes", "no"], object)
 
@@ -349,7 +350,7 @@ KILLED = """
 import os, signal, sys, threading, time
 import numpy as np
 import tfkit
-from tfkit.export import serving
+from tfkit.src.export import serving
 serving.verify = lambda *arguments: None  # It writes nothing, and takes most of the time.
 folder, kills, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 for kill in range(kills):

@@ -10,7 +10,7 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 import tfkit
 from tests.export.models import ROWS, WithTable, floats, masked_lstm, strings
 from tfkit import layers
-from tfkit.export.verification import run_elsewhere
+from tfkit.src.export.verification import run_elsewhere
 
 
 class Coder(tfkit.Model):
@@ -98,7 +98,7 @@ def test_a_failed_export_leaves_the_old_one(coder, tmp_path, monkeypatch):
     def fails(*arguments, **options):
         raise OSError("no space left")
 
-    monkeypatch.setattr(tfkit.export.archive.tf.saved_model, "save", fails)
+    monkeypatch.setattr(tfkit.src.export.archive.tf.saved_model, "save", fails)
     with pytest.raises(OSError, match="no space"):
         model.export(tmp_path / "m", verbose=False)
     assert [path.name for path in tmp_path.iterdir()] == ["m"]

@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 from tests.export.models import MODELS, ROWS
-from tfkit.export import c_api
-from tfkit.export.verification import run_elsewhere
+from tfkit.src.export import c_api
+from tfkit.src.export.verification import run_elsewhere
 
 BATCHES = (ROWS, 1, 0)
 FREE = {"masked_lstm": {"ids"}, "variable_length": {"attention_mask", "token_ids"}}

@@ -54,7 +54,7 @@ def build():
 
 def state_of(model):
     """All variables of a model by path, weights, slots and metrics."""
-    from tfkit.saving import state
+    from tfkit.src.saving import state
 
     groups = {
         state.WEIGHTS: state.plain_state(model),

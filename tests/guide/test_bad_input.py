@@ -13,8 +13,8 @@ import tensorflow as tf
 
 import tfkit as keras
 from tfkit import layers
-from tfkit.core import tracking
 from tfkit.saving import DamagedFileError, LoadError
+from tfkit.src.core import tracking
 
 
 def ones(*shape):

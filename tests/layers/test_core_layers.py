@@ -26,7 +26,7 @@ def test_equal_seeds_give_the_initial_weights_of_keras():
         heads.build((2, 4, 6), (2, 5, 6))
         return [value for layer, _ in made for value in layer.get_weights()] + heads.get_weights()
 
-    tfkit.random.set_random_seed(11)
+    tfkit.utils.set_random_seed(11)
     ours = weights(layers)
     keras.utils.set_random_seed(11)
     theirs = weights(keras.layers)

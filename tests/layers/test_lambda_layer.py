@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfkit import layers, registry
-from tfkit.symbolic import KerasTensor
+from tfkit import layers
+from tfkit.src.registry import tables as registry
+from tfkit.src.symbolic.tensors import KerasTensor
 
 
 @registry.register_keras_serializable("lambda_tests")

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 import tfkit
 from tfkit import layers
-from tfkit.symbolic import KerasTensor
+from tfkit.src.symbolic.tensors import KerasTensor
 
 MERGES = ["Add", "Average", "Concatenate", "Maximum", "Minimum", "Multiply", "Subtract"]
 

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tfkit import losses
-from tfkit.symbolic import KerasTensor
+from tfkit.src.symbolic.tensors import KerasTensor
 
 rng = np.random.default_rng(0)
 

@@ -7,7 +7,7 @@ from keras.src.metrics import ALL_OBJECTS_DICT
 from keras.src.trainers.compile_utils import get_metric
 
 from tfkit import metrics
-from tfkit.metrics.resolve import metric_for
+from tfkit.src.metrics.resolve import metric_for
 
 NEED_ARGUMENTS = {
     "IoU",

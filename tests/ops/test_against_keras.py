@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tests.ops.cases import BOOLS, CASES, INTS, X
 from tfkit import ops
-from tfkit.symbolic import KerasTensor
+from tfkit.src.symbolic.tensors import KerasTensor
 
 TOLERANCE = {"fft2": 1e-4, "lstsq": 1e-3, "pinv": 1e-3, "inv": 1e-4, "cholesky_inverse": 1e-4}
 

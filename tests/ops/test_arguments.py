@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tfkit import ops
-from tfkit.symbolic import KerasTensor
+from tfkit.src.symbolic.tensors import KerasTensor
 
 X = np.ones((2, 3), "float32")
 PAIR = (X, X)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfkit.ops.convolution_gradients import convolve
+from tfkit.src.ops.convolution_gradients import convolve
 
 # Kernel and padding; channels and batches from those that TensorFlow's kernels get to those that they do not.
 CASES = [

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tfkit import ops
-from tfkit.symbolic import KerasTensor
+from tfkit.src.symbolic.tensors import KerasTensor
 
 RNG = np.random.default_rng(2)
 

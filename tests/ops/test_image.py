@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tfkit.ops import image
-from tfkit.symbolic import KerasTensor
+from tfkit.src.symbolic.tensors import KerasTensor
 
 RNG = np.random.default_rng(1)
 IMAGES = RNG.uniform(size=(2, 9, 8, 3)).astype("float32")

@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 
 from tfkit import config, ops
-from tfkit.ops.promotion import result_type
-from tfkit.symbolic import KerasTensor
+from tfkit.src.ops.promotion import result_type
+from tfkit.src.symbolic.tensors import KerasTensor
 
 DTYPES = [
     "bool",

@@ -6,8 +6,8 @@ import pytest
 import tensorflow as tf
 
 from tfkit import ops
-from tfkit.ops.sparse import is_sparse
-from tfkit.symbolic import KerasTensor
+from tfkit.src.ops.sparse import is_sparse
+from tfkit.src.symbolic.tensors import KerasTensor
 
 RNG = np.random.default_rng(3)
 DENSE = tf.constant(RNG.uniform(0.2, 0.9, size=(2, 3)), "float32")

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tfkit import ops
-from tfkit.symbolic import KerasTensor
+from tfkit.src.symbolic.tensors import KerasTensor
 
 BINARY = {
     operator.add: ops.add,

@@ -11,7 +11,7 @@ import tensorflow as tf
 import tfkit
 from tests.optimizers import oracle
 from tfkit import optimizers
-from tfkit.optimizers import compiling
+from tfkit.src.optimizers import compiling
 
 every_mode = pytest.mark.parametrize("mode", ["eager", "graph", "xla"])
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.threads.together import together
-from tfkit.saving.atomic import alone, atomic_folder, atomic_write, keep_as
+from tfkit.src.saving.atomic import alone, atomic_folder, atomic_write, keep_as
 
 ROOT = Path(__file__).parents[2]
 
@@ -120,7 +120,7 @@ def test_what_is_no_file_is_never_replaced(tmp_path):
 
 
 def test_a_folder_without_an_exchange_of_names(tmp_path, monkeypatch):
-    monkeypatch.setattr("tfkit.saving.atomic._exchange", lambda one, other: False)
+    monkeypatch.setattr("tfkit.src.saving.atomic._exchange", lambda one, other: False)
     for expected in ("old", "new"):
         with atomic_folder(tmp_path / "target") as temporary:
             (temporary / "x").write_text(expected)
@@ -156,7 +156,7 @@ def test_rights_are_those_of_the_umask_which_is_never_changed(atomic, tmp_path, 
 @pytest.mark.parametrize("can_exchange", [True, False])
 def test_folders_that_are_written_at_once_are_whole(can_exchange, tmp_path, monkeypatch):
     if not can_exchange:
-        monkeypatch.setattr("tfkit.saving.atomic._exchange", lambda one, other: False)
+        monkeypatch.setattr("tfkit.src.saving.atomic._exchange", lambda one, other: False)
 
     def write(index):
         for _ in range(20):

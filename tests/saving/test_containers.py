@@ -10,9 +10,10 @@ import pytest
 from hypothesis import strategies as st
 
 import tfkit
-from tfkit import layers, serialization
-from tfkit.core import tracking
-from tfkit.saving.json_nest import from_json, to_json
+from tfkit import layers
+from tfkit.src.core import tracking
+from tfkit.src.registry import serialization
+from tfkit.src.saving.json_nest import from_json, to_json
 
 SETTINGS = hypothesis.settings(
     max_examples=15,

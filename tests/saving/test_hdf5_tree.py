@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import tfkit
-from tfkit.saving import LoadError, hdf5, hdf5_tree, seal
+from tfkit.saving import LoadError
+from tfkit.src.saving import hdf5, hdf5_tree, seal
 
 DTYPES = sorted(hdf5.DTYPES - {"bfloat16"})
 

@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 
 import tfkit
-from tfkit import budget
 from tfkit.interop import keras as keras_files
+from tfkit.src.base import budget
 
 SIZE = 48 << 20
 

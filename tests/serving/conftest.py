@@ -12,9 +12,9 @@ import pytest
 import tensorflow as tf
 
 import tfkit
-from tfkit.export.saved_model import archive_of
-from tfkit.export.warmup import write_warmup
-from tfkit.serving.server import Options, running
+from tfkit.src.apps.serving.server import Options, running
+from tfkit.src.export.saved_model import archive_of
+from tfkit.src.export.warmup import write_warmup
 
 LABELS = ["good", "bad"]
 X = np.array([[1, 2, 3], [4, 5, 6]], "float32")

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from tests.serving.conftest import X, serving
-from tfkit.serving import offload
-from tfkit.serving.bodies import jobs
-from tfkit.serving.bodies.errors import MAX_STRINGS
-from tfkit.serving.errors import Code, RequestError
+from tfkit.src.apps.serving import offload
+from tfkit.src.apps.serving.bodies import jobs
+from tfkit.src.apps.serving.bodies.errors import MAX_STRINGS
+from tfkit.src.apps.serving.errors import Code, RequestError
 
 ROWS = {"instances": X.tolist()}
 DTYPES = {"": {"x": "float32"}, "s": {"x": "string"}}

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfkit.export.c_api import TensorSpec
-from tfkit.export.json_dtypes import JSON_DTYPES
-from tfkit.serving.bodies import rest_json
-from tfkit.serving.errors import Code, RequestError
+from tfkit.src.apps.serving.bodies import rest_json
+from tfkit.src.apps.serving.errors import Code, RequestError
+from tfkit.src.export.c_api import TensorSpec
+from tfkit.src.export.json_dtypes import JSON_DTYPES
 
 ONE = {"x": TensorSpec("float32", (None, 2), "x:0")}
 TWO = {

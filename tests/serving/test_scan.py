@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-from tfkit.saving.errors import LoadError
-from tfkit.serving import scan
-from tfkit.serving.servable import Servable
+from tfkit.src.apps.serving import scan
+from tfkit.src.apps.serving.servable import Servable
+from tfkit.src.saving.errors import LoadError
 
 
 @pytest.fixture(scope="module")

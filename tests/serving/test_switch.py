@@ -24,12 +24,12 @@ from tensorflow_serving.apis import (
 
 import tfkit
 from tests.serving.conftest import X, export, serving, small
-from tfkit import cli
-from tfkit.serving import batching, packages
-from tfkit.serving.bodies import jobs
-from tfkit.serving.errors import RequestError
-from tfkit.serving.servable import Servable
-from tfkit.serving.server import Options
+from tfkit.src.apps import cli
+from tfkit.src.apps.serving import batching, packages
+from tfkit.src.apps.serving.bodies import jobs
+from tfkit.src.apps.serving.errors import RequestError
+from tfkit.src.apps.serving.servable import Servable
+from tfkit.src.apps.serving.server import Options
 
 ROWS = {"instances": X.tolist()}
 

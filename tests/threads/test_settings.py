@@ -9,7 +9,7 @@ import pytest
 import tfkit
 from tests.threads.together import together
 from tfkit import layers
-from tfkit import names as names_module
+from tfkit.src.base import names as names_module
 
 X = np.random.default_rng(0).normal(size=(12, 4)).astype("float32")
 
@@ -98,7 +98,9 @@ def test_the_shape_of_an_output_draws_nothing_meanwhile():
     def draw():
         generator = random.Random(5)
         tfkit.utils.set_random_seed(5)
-        return [tfkit.random.make_default_seed() == generator.randint(1, 10**9) for _ in range(99)]
+        return [
+            tfkit.src.random.make_default_seed() == generator.randint(1, 10**9) for _ in range(99)
+        ]
 
     def shapes():
         return [layers.Dense(3).compute_output_shape((None, 4)) for _ in range(20)]

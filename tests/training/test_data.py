@@ -18,7 +18,7 @@ import tensorflow as tf
 
 import tfkit as keras
 from tests.tolerances import assert_same_sums
-from tfkit.training.arrays import as_tensor
+from tfkit.src.runtime.arrays import as_tensor
 
 X = np.random.default_rng(1).random((50, 3)).astype("float32")
 Y = X.sum(axis=1, keepdims=True)

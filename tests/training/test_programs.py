@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
-from tfkit.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP
+from tfkit.src.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP
 
 layers = keras.layers
 X = np.random.default_rng(0).random((103 * 4 - 1, 6)).astype("float32")

@@ -4,10 +4,10 @@ import types
 
 import pytest
 
-from tfkit import settings
 from tfkit.callbacks import CallbackList, ProgbarLogger
-from tfkit.training import progress
-from tfkit.training.progress import Progbar
+from tfkit.src.base import settings
+from tfkit.src.training import progress
+from tfkit.src.training.progress import Progbar
 
 BAR = "━" * 20
 

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
-from tfkit.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP
+from tfkit.src.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP
 
 layers = keras.layers
 SIZE, NUM_STEPS, BAD_STEP = 4, 6, 4  # The fourth step has a row that is refused.

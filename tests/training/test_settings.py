@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
-from tfkit.optimizers import compiling
-from tfkit.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP
+from tfkit.src.optimizers import compiling
+from tfkit.src.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP
 
 X, Y = np.ones((64, 3), "float32"), np.ones((64, 1), "float32")
 

@@ -7,9 +7,9 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
-from tfkit.training import slices
-from tfkit.training.data import ArrayData
-from tfkit.training.slices import SlicesData, as_slices
+from tfkit.src.training import slices
+from tfkit.src.training.data import ArrayData
+from tfkit.src.training.slices import SlicesData, as_slices
 
 ROWS = np.arange(100)
 

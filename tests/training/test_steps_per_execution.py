@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit
-from tfkit.training import compilation
+from tfkit.src.training import compilation
 
 X, Y = np.ones((26, 3), "float32"), np.ones((26, 1), "float32")
 

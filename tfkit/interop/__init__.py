@@ -1,4 +1,4 @@
 """Exchange with other frameworks."""
 
 from tfkit.interop import keras as keras
-from tfkit.interop.stand_in import stand_in_for_keras as stand_in_for_keras
+from tfkit.src.interop.stand_in import stand_in_for_keras as stand_in_for_keras

@@ -1,6 +1,6 @@
 """Images between files, Pillow and NumPy."""
 
-from tfkit.utils.images import array_to_img as array_to_img
-from tfkit.utils.images import img_to_array as img_to_array
-from tfkit.utils.images import load_img as load_img
-from tfkit.utils.images import save_img as save_img
+from tfkit.src.utils.images import array_to_img as array_to_img
+from tfkit.src.utils.images import img_to_array as img_to_array
+from tfkit.src.utils.images import load_img as load_img
+from tfkit.src.utils.images import save_img as save_img

@@ -1,3 +1,3 @@
 """Sequences of different lengths as one array."""
 
-from tfkit.utils.sequences import pad_sequences as pad_sequences
+from tfkit.src.utils.sequences import pad_sequences as pad_sequences

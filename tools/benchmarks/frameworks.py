@@ -41,6 +41,6 @@ KINDS = ("auto", "XLA loop", "XLA step in a graph loop", "graph loop")
 
 def force(kind):
     """Makes tfkit run every step in one kind of program."""
-    programs = importlib.import_module("tfkit.training.programs")
-    planner = importlib.import_module("tfkit.training.planner")
+    programs = importlib.import_module("tfkit.src.training.programs")
+    planner = importlib.import_module("tfkit.src.training.planner")
     programs.choose = lambda trace, jit_compile: planner.Plan(kind, "forced by the benchmark")

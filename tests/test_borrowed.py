@@ -1,0 +1,344 @@
+"""What tfkit borrows from TensorFlow's private modules does what tfkit needs: a contract for each name."""
+
+import ast
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+
+import tfkit
+from tfkit.src.borrowed import private
+
+SOURCES = Path(tfkit.__file__).parent
+# Files that run apart from tfkit, or before TensorFlow is there.
+APART = (
+    "src/borrowed/",
+    "src/export/c_api/",
+    "src/export/onnx_worker.py",
+    "src/apps/serving/bodies/",
+)
+CONTRACTS = {}
+
+
+def contract(function):
+    CONTRACTS[function.__name__] = function
+    return function
+
+
+def doubling():
+    """A `ConcreteFunction` that reads one variable and writes another."""
+    read, written = tf.Variable(2.0), tf.Variable(0.0)
+
+    def double(x):
+        written.assign(x)
+        return x * read
+
+    function = tf.function(double, autograph=False)
+    concrete = function.get_concrete_function(tf.TensorSpec([], tf.float32))
+    concrete.kept = (read, written, function)
+    return concrete
+
+
+@contract
+def dynamic_update_slice():
+    update = tf.function(
+        lambda x, rows: private.dynamic_update_slice(x, rows, tf.constant([1])), jit_compile=True
+    )
+    assert update(tf.zeros(4), tf.ones(2)).numpy().tolist() == [0, 1, 1, 0]
+
+
+@contract
+def attr_value_pb2():
+    value = private.attr_value_pb2.AttrValue(b=True)
+    assert value.WhichOneof("value") == "b"
+
+
+@contract
+def function_pb2():
+    copy = private.function_pb2.FunctionDef()
+    copy.CopyFrom(doubling().function_def)
+    assert [node.op for node in copy.node_def].count("AssignVariableOp") == 1
+
+
+@contract
+def types_pb2():
+    assert tf.resource.as_datatype_enum == private.types_pb2.DT_RESOURCE
+
+
+@contract
+def TensorProto():
+    assert isinstance(tf.make_tensor_proto([1.0]), private.TensorProto)
+
+
+@contract
+def ConfigProto():
+    options = private.ConfigProto().graph_options.rewrite_options
+    options.optimizers.append("constfold")
+    assert list(options.optimizers) == ["constfold"]
+
+
+@contract
+def MetaGraphDef():
+    assert private.MetaGraphDef().graph_def == tf.Graph().as_graph_def(add_shapes=False).__class__()
+
+
+@contract
+def SavedModel():
+    assert hasattr(private.SavedModel(), "meta_graphs")
+
+
+@contract
+def ag_ctx():
+    with private.ag_ctx.ControlStatusCtx(status=private.ag_ctx.Status.ENABLED):
+        assert private.ag_ctx.control_status_ctx().status == private.ag_ctx.Status.ENABLED
+
+
+@contract
+def autograph_config():
+    assert any("tfkit" in str(vars(rule)) for rule in private.autograph_config.CONVERSION_RULES)
+    assert isinstance(private.autograph_config.DoNotConvert("a"), object)
+
+
+@contract
+def autograph_api():
+    def chooses(x):
+        if x > 0:
+            return x
+        return -x
+
+    tf.function(chooses)(tf.constant(1.0))
+    assert chooses.__code__ in dict(private.autograph_api._TRANSPILER._cache._cache)
+
+
+@contract
+def context():
+    concrete = doubling()
+    name = concrete.function_def.signature.name
+    running = private.context.context()
+    assert running is private.context.context_safe()
+    copy = private.function_pb2.FunctionDef()
+    copy.CopyFrom(concrete.function_def)
+    copy.signature.name = "borrowed_copy"
+    assert running.has_function(name)
+    running.add_function_def(copy)
+    assert running.has_function("borrowed_copy")
+    tensors = [tf.constant(3.0), *concrete.captured_inputs]
+    assert [float(it) for it in running.call_function(b"borrowed_copy", tensors, 1)] == [6.0]
+
+
+@contract
+def AtomicFunction():
+    concrete = doubling()
+    name = concrete.function_def.signature.name
+    function = private.AtomicFunction(name, private.context.context(), None)
+
+    @tf.function(autograph=False, jit_compile=True)
+    def calls(x):
+        tf.compat.v1.get_default_graph()._add_function_recursive(function)
+        return tf.raw_ops.StatefulPartitionedCall(
+            args=[x, *concrete.captured_inputs], Tout=[tf.float32], f=function.name
+        )
+
+    assert [float(it) for it in calls(tf.constant(3.0))] == [6.0]
+
+
+@contract
+def tape():
+    variable = tf.Variable(2.0, trainable=False)
+    with tf.GradientTape() as recording:
+        private.tape.variable_accessed(variable)
+        result = variable * 3.0
+    assert float(recording.gradient(result, variable)) == 3.0
+
+
+@contract
+def could_possibly_record():
+    assert not private.could_possibly_record()
+    with tf.GradientTape():
+        assert private.could_possibly_record()
+
+
+@contract
+def kernels():
+    tf.function(lambda: tf.constant(0), jit_compile=True)()
+    found = private.kernels.get_registered_kernels_for_op("MatMul").kernel
+    assert {"CPU", "XLA_CPU_JIT"} <= {kernel.device_type for kernel in found}
+
+
+@contract
+def op_def_registry():
+    definition = private.op_def_registry.get("MatMul")
+    assert [argument.type_attr for argument in definition.input_arg] == ["T", "T"]
+    assert private.op_def_registry.get("NoSuchOperation") is None
+    assert private.op_def_registry.get("AssignVariableOp").is_stateful
+
+
+@contract
+def get_read_only_resource_input_indices_graph():
+    concrete = doubling()
+    (only,) = private.get_read_only_resource_input_indices_graph(concrete.graph)
+    assert concrete.inputs[only] is concrete.graph.captures[list_of_read(concrete)][1]
+
+
+def list_of_read(concrete):
+    """The place of the variable that is read among what a function captures."""
+    (place,) = (
+        place
+        for place, (outer, _) in enumerate(concrete.graph.captures)
+        if outer is concrete.kept[0].handle
+    )
+    return place
+
+
+@contract
+def apply_op():
+    function = tf.function(
+        lambda a, b: private.apply_op("XlaEinsum", a=a, b=b, equation="ij,jk->ik"), jit_compile=True
+    )
+    assert function(tf.ones((2, 3)), tf.ones((3, 1))).numpy().tolist() == [[3], [3]]
+
+
+@contract
+def convert_variables_to_constants_v2():
+    constant = tf.constant(2.0)
+    variable = tf.Variable(constant)
+    function = tf.function(lambda x: x * variable)
+    frozen = private.convert_variables_to_constants_v2(
+        function.get_concrete_function(tf.TensorSpec([], tf.float32))
+    )
+    assert not frozen.variables
+    assert not frozen.captured_inputs
+    assert float(frozen(tf.constant(3.0))[0]) == 6.0
+
+
+@contract
+def tf_optimizer():
+    graph = tf.Graph()
+    with graph.as_default():
+        total = tf.constant(1.0) + tf.constant(2.0)
+        tf.compat.v1.get_collection_ref("train_op").append(total)
+        meta_graph = tf.compat.v1.train.export_meta_graph()
+    config = private.ConfigProto()
+    config.graph_options.rewrite_options.min_graph_nodes = -1
+    config.graph_options.rewrite_options.optimizers.append("constfold")
+    optimized = private.tf_optimizer.OptimizeGraph(config, meta_graph)
+    assert {node.op for node in optimized.node if node.name == total.op.name} == {"Const"}
+
+
+@contract
+def fingerprinting_utils(folder=None):
+    tf.saved_model.save(tf.Module(), str(folder))
+    before = tf.saved_model.experimental.read_fingerprint(str(folder))
+    (folder / "fingerprint.pb").unlink()
+    private.fingerprinting_utils.write_fingerprint(str(folder))
+    after = tf.saved_model.experimental.read_fingerprint(str(folder))
+    assert after.saved_model_checksum == before.saved_model_checksum
+
+
+@contract
+def parse_saved_model(folder=None):
+    tf.saved_model.save(tf.Module(), str(folder))
+    parsed = private.parse_saved_model(str(folder))
+    assert isinstance(parsed, private.SavedModel)
+    assert len(parsed.meta_graphs) == 1
+
+
+@contract
+def in_save_context():
+    assert not private.in_save_context()
+
+
+@contract
+def save_context():
+    with private.save_context(tf.saved_model.SaveOptions()):
+        assert private.in_save_context()
+
+
+@contract
+def get_resource_handle_data():
+    variable, found = tf.Variable(tf.zeros((2, 3))), []
+
+    @tf.function(autograph=False)
+    def reads():
+        handle = tf.compat.v1.get_default_graph().capture(variable.handle)
+        found.append(private.get_resource_handle_data(handle))
+
+    reads()
+    (data,) = found
+    assert data.is_set
+    assert tf.TensorShape(data.shape_and_type[0].shape) == (2, 3)
+
+
+@contract
+def BaseResourceVariable():
+    assert isinstance(tf.Variable(1.0), private.BaseResourceVariable)
+
+
+@contract
+def default_variable_creator_v2():
+    def creator(next_creator, **options):
+        return private.default_variable_creator_v2(None, **options)
+
+    with tf.variable_creator_scope(creator):
+        assert float(tf.Variable(3.0)) == 3.0
+
+
+@contract
+def write_object_proto_for_resource_variable():
+    proto = private.SavedModel().meta_graphs.add().object_graph_def.nodes.add()
+    variable = tf.Variable(tf.zeros((2, 3)), name="weight")
+    private.write_object_proto_for_resource_variable(
+        variable, proto, tf.saved_model.SaveOptions(), enforce_naming=False
+    )
+    assert proto.variable.name.startswith("weight")
+    assert tf.TensorShape(proto.variable.shape) == (2, 3)
+
+
+@contract
+def is_op_determinism_enabled():
+    assert private.is_op_determinism_enabled() is False  # It cannot be taken back, so not tried.
+
+
+@contract
+def ConverterError():
+    function = tf.function(lambda x: tf.strings.as_string(x), autograph=False)
+    concrete = function.get_concrete_function(tf.TensorSpec([1], tf.float32))
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([concrete])
+    with pytest.raises(private.ConverterError):
+        converter.convert()
+
+
+@contract
+def build_flags():
+    assert private.build_flags.IsMklEnabled() in (True, False)
+
+
+TREE = ast.parse(Path(private.__file__).read_text(encoding="utf-8"))
+IMPORTED = [it for node in TREE.body if isinstance(node, ast.ImportFrom) for it in node.names]
+RENAMED = [node.targets[0].id for node in TREE.body if isinstance(node, ast.Assign)]
+LISTED = sorted([it.name for it in IMPORTED if it.asname] + RENAMED)
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_it_does_what_tfkit_needs(name, tmp_path):
+    function = CONTRACTS[name]
+    function(tmp_path / "saved") if function.__defaults__ else function()
+
+
+def test_each_contract_is_of_a_name_that_is_listed():
+    assert sorted(CONTRACTS) == LISTED
+
+
+def test_no_other_file_imports_from_private_modules():
+    found = []
+    for path in SOURCES.rglob("*.py"):
+        if path.relative_to(SOURCES).as_posix().startswith(APART):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            modules = []
+            if isinstance(node, ast.ImportFrom):
+                modules = [node.module or ""]
+            elif isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            found += [f"{path}: {module}" for module in modules if module.startswith("tensorflow.")]
+    assert not found

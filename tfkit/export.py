@@ -1,0 +1,9 @@
+"""SavedModels for inference: what is exported, how TF Serving gets it, and how it comes back."""
+
+from tfkit.src.export.archive import ExportArchive as ExportArchive
+from tfkit.src.export.endpoints import endpoint as endpoint
+from tfkit.src.export.examples import classify as classify
+from tfkit.src.export.examples import regress as regress
+from tfkit.src.export.loading import load as load
+from tfkit.src.export.serving import to_serving as to_serving
+from tfkit.src.export.verification import VerificationError as VerificationError

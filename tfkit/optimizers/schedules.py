@@ -1,0 +1,11 @@
+"""Learning rates that change from step to step."""
+
+from tfkit.src.optimizers.schedules.base import LearningRateSchedule as LearningRateSchedule
+from tfkit.src.optimizers.schedules.cosine import CosineDecay as CosineDecay
+from tfkit.src.optimizers.schedules.cosine import CosineDecayRestarts as CosineDecayRestarts
+from tfkit.src.optimizers.schedules.decay import ExponentialDecay as ExponentialDecay
+from tfkit.src.optimizers.schedules.decay import InverseTimeDecay as InverseTimeDecay
+from tfkit.src.optimizers.schedules.decay import PiecewiseConstantDecay as PiecewiseConstantDecay
+from tfkit.src.optimizers.schedules.decay import PolynomialDecay as PolynomialDecay
+from tfkit.src.optimizers.schedules.lookup import deserialize as deserialize
+from tfkit.src.optimizers.schedules.lookup import serialize as serialize

@@ -1,6 +1,0 @@
-"""What a request can come to."""
-
-from tfkit.serving.bodies.errors import HTTP_STATUS as HTTP_STATUS
-from tfkit.serving.bodies.errors import Code as Code
-from tfkit.serving.bodies.errors import RequestError as RequestError
-from tfkit.serving.bodies.errors import invalid as invalid

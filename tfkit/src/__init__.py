@@ -1,0 +1,1 @@
+"""The code behind the public names: see README.md here."""

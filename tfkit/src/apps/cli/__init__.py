@@ -1,0 +1,51 @@
+"""The command line: `tfkit inspect`, `verify`, `diff`, `convert`, `serve`. See `docs/file-format.md`.
+
+Each command is a module with `add_arguments(parser)` and `run(args)`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from tfkit.src.apps.cli import convert, diff, inspect, verify
+from tfkit.src.apps.serving import command as serve
+from tfkit.src.base.quoting import shown
+from tfkit.src.base.version import __version__
+from tfkit.src.saving.errors import LoadError, MissingFileError
+
+_COMMANDS = {
+    "inspect": (inspect, "what is in a file: configuration, weights, sizes; runs nothing"),
+    "verify": (verify, "compare all checksums of a file"),
+    "diff": (diff, "what differs between two files"),
+    "convert": (convert, "read a model and save it in another format"),
+    "serve": (serve, "try exports out: answers TF Serving's requests"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command.
+
+    Args:
+        argv: the words after `tfkit`; those of the process unless given.
+
+    Returns:
+        The exit code: 0; 1 for a file that is damaged, refused or differs; 2 for a command that cannot be
+        run. What went wrong stands in one line on the standard error stream.
+    """
+    parser = argparse.ArgumentParser(prog="tfkit", description="Works with model files of tfkit.")
+    parser.add_argument("--version", action="version", version=f"tfkit {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (module, summary) in _COMMANDS.items():
+        command = commands.add_parser(name, help=summary)
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    args = parser.parse_args(argv)
+    try:
+        return int(args.run(args))
+    except (ImportError, OSError, TypeError, ValueError) as error:
+        text = " ".join(str(error).split())
+        print(f"tfkit {args.command}: {shown(text, 4_000)}", file=sys.stderr)
+        refused = isinstance(error, LoadError) and not isinstance(error, MissingFileError)
+        return 1 if refused else 2

@@ -1,0 +1,99 @@
+"""Files of models and weights, tfkit's and Keras's, as the commands see them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfkit.src.interop import keras as keras_files
+from tfkit.src.saving import model_file, weights
+from tfkit.src.saving.errors import LoadError
+from tfkit.src.saving.hdf5 import FORMAT_VERSION
+
+Contents = dict[str, tuple[tuple[int, ...], str]]
+
+
+class File:
+    """A file of tfkit that is open for reading.
+
+    Args:
+        reader: the file.
+
+    Attributes:
+        format: what it is, in words.
+        arrays: shape and dtype of each array.
+        config: the configuration of the model, `None` for weights alone.
+        compiled: what `compile` was given.
+    """
+
+    format = f"tfkit format {FORMAT_VERSION}"
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+        self._contents: Contents = reader.shapes("")
+        for path, (_, dtype) in self._contents.items():
+            if dtype != "json" and "/" not in path:
+                raise LoadError(
+                    f"File {reader.path}: `{path}` is an array in the place of a group."
+                )
+        self.arrays = {path: it for path, it in self._contents.items() if it[1] != "json"}
+        self.config = reader.text(model_file.CONFIG)
+        self.compiled = reader.text(model_file.COMPILE)
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._reader.close()
+
+    def value(self, path: str) -> np.ndarray:
+        """The numbers of an array."""
+        group, _, rest = path.partition("/")
+        value: np.ndarray = self._reader.value(group, rest)
+        return value
+
+    def verify(self) -> str:
+        """Compares all checksums; says how many there are."""
+        for path in self._contents:
+            group, _, rest = path.partition("/")
+            if rest:
+                self._reader.check(group, rest)
+            else:
+                self._reader.text(group)
+        return f"{len(self._contents):,} checksums compared"
+
+
+class KerasFile(File):
+    """A file of Keras; as `File`."""
+
+    format = "a file of Keras"
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+        self.arrays = {path: (it.shape, it.dtype) for path, it in reader.datasets.items()}
+        self.config, self.compiled = reader.documents()
+
+    def value(self, path: str) -> np.ndarray:
+        """The numbers of an array."""
+        value: np.ndarray = self._reader.read(path)
+        return value
+
+    def verify(self) -> str:
+        """Reads all arrays; says how many there are."""
+        for path in self.arrays:
+            self._reader.read(path)
+        return f"{len(self.arrays):,} arrays read; Keras's HDF5 has no checksums"
+
+
+def open_file(path: Path) -> File:
+    """A file, of whichever kind its content is."""
+    if keras_files.is_keras_file(path):
+        return KerasFile(keras_files.open_file(path))
+    return File(weights.open_file(path))
+
+
+def sort_key(path: str) -> list[tuple[int, str]]:
+    """Numbers by their value, names by the alphabet."""
+    return [(int(part) if part.isdecimal() else -1, part) for part in path.split("/")]

@@ -1,0 +1,26 @@
+"""`tfkit verify FILE`: whether a file is whole."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from tfkit.src.apps.cli.files import open_file
+from tfkit.src.base.quoting import printable
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of the command to a parser; `run` takes what it parses."""
+    parser.add_argument("file", type=Path, help="a model, or weights")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compares the checksum of everything in a file.
+
+    Raises:
+        LoadError: where one is another than the stored one.
+    """
+    with open_file(args.file) as file:
+        count = file.verify()
+    print(f"{printable(str(args.file))}: whole, {count}")
+    return 0

@@ -1,0 +1,184 @@
+"""How much memory variables, and how much work a trace, may take while a model is made from a file.
+
+A configuration of 200 bytes can demand a terabyte of weights, or a loop of a billion steps. Whoever reads a
+file says how many bytes of weights and how many objects it holds; every place that makes a variable or an
+operation spends from that before it does so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from typing import Any, Literal
+
+import tensorflow as tf
+
+from tfkit.src.base import limits
+
+# What a file does not store, such as the state of a metric, may take this much, or as much as what it does.
+_OTHER = 1 << 26
+_LARGEST = 1 << 40
+
+Deferred = tuple[Any, Callable[[], Any]]
+_deferred: ContextVar[list[Deferred] | None] = ContextVar("weights without values", default=None)
+_left: ContextVar[dict[str, int] | None] = ContextVar("bytes left for variables", default=None)
+
+
+@contextlib.contextmanager
+def limited(
+    stored: int | None, config: Any, deferred: list[Deferred] | None = None
+) -> Iterator[None]:
+    """Within the `with` block variables may take so many bytes, and a trace so many operations.
+
+    Args:
+        stored: the bytes of weights in the file; `None` where nothing says how many there are.
+        config: the configuration, as data.
+        deferred: gets the weights that hold zeros instead of their first values, for a file has others for
+            them; `None` where none has.
+
+    Raises:
+        ValueError: for a configuration that describes more than is ever read.
+    """
+    stored = _LARGEST if stored is None else stored
+    operations = limits.OPERATIONS.most + limits.OPERATIONS_FOR_OBJECT.most * _objects(config)
+    token = _left.set(
+        {
+            "stored": stored,
+            "other": max(stored, _OTHER),
+            "operations": operations,
+            "all": operations,
+        }
+    )
+    token_of_deferred = _deferred.set(deferred)
+    try:
+        yield
+    finally:
+        _left.reset(token)
+        _deferred.reset(token_of_deferred)
+
+
+def deferred_weights() -> list[Deferred] | None:
+    """Where to note a weight that is made with zeros; `None` where no file has values for it."""
+    return _deferred.get()
+
+
+def draw_others(deferred: list[Deferred], assigned: Iterable[Any]) -> None:
+    """Gives their first values to weights that have none of a file either.
+
+    Args:
+        deferred: the weights that were made with zeros, with what draws their values.
+        assigned: the variables that have values of the file.
+    """
+    ids = {id(variable) for variable in assigned}
+    for variable, draw in deferred:
+        if id(variable) not in ids:
+            variable.assign(draw())
+
+
+@contextlib.contextmanager
+def given_back() -> Iterator[None]:
+    """What is spent within the `with` block, on variables that it drops, does not count after it."""
+    left = _left.get()
+    inside = left and dict(left)
+    token = _left.set(inside)
+    try:
+        yield
+    finally:
+        _left.reset(token)
+        if left and inside:
+            left["operations"] = inside[
+                "operations"
+            ]  # Work is done, whatever becomes of its result.
+
+
+def is_limited() -> bool:
+    """Whether a model is being made from a file."""
+    return _left.get() is not None
+
+
+def take_operations(count: int = 1) -> None:
+    """Counts operations that a trace is about to make.
+
+    Raises:
+        ValueError: where a file has led to more than its objects account for.
+    """
+    left = _left.get()
+    if left is None:
+        return
+    left["operations"] -= count
+    if left["operations"] < 0:
+        raise ValueError(
+            f"The configuration asks for more than {left['all']:,} operations, which its objects do not "
+            "account for: a loop that is unrolled, or models inside models. It is refused."
+        )
+
+
+def check_outputs(count: int) -> None:
+    """Refuses a call that a file asks for, with more outputs than any honest one has."""
+    if _left.get() is not None and (excess := limits.OUTPUTS.excess(count)):
+        raise ValueError(f"The configuration asks for a call with {excess}. It is refused.")
+
+
+def check_repeats(count: int) -> None:
+    """Refuses a loop in a function that a file asks for, of more steps than any honest one has."""
+    if _left.get() is not None and (excess := limits.REPEATS.excess(count)):
+        raise ValueError(f"The configuration asks for {excess}. It is refused.")
+
+
+def check_calls(count: int) -> None:
+    """Refuses a graph of a file that makes more calls than anybody can run."""
+    if _left.get() is not None and (excess := limits.CALLS.excess(count)):
+        raise ValueError(
+            f"The configuration describes a model that makes {excess}: models inside call each other "
+            "again and again. It is refused."
+        )
+
+
+def _objects(config: Any) -> int:
+    """How many objects a configuration describes, with its layers counted."""
+    count = layers = 0
+    pending = [config]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            count += 1
+            for key, value in item.items():
+                if isinstance(value, (dict, list, tuple)):
+                    layers += len(value) if key in ("layers", "cells") else 0
+                    pending.append(value)
+        elif isinstance(item, (list, tuple)):
+            pending.extend(it for it in item if isinstance(it, (dict, list, tuple)))
+    if excess := limits.LAYERS.excess(layers):
+        raise ValueError(f"The configuration describes {excess}. It is refused.")
+    return count
+
+
+def spend(shape: Any, dtype: str, what: str, kind: Literal["stored", "other"] = "stored") -> None:
+    """Counts a variable that is about to be made.
+
+    Args:
+        shape: its sizes.
+        dtype: name of its dtype.
+        what: what it is, for the message.
+        kind: whether a file stores it.
+
+    Raises:
+        ValueError: where it needs more than is left, and for a TiB and more wherever it is made.
+    """
+    left = _left.get()
+    needed = math.prod(shape) * tf.as_dtype(dtype).size
+    if needed > _LARGEST:  # TensorFlow would look for the memory for seconds.
+        raise ValueError(
+            f"{what} would take {needed:,} bytes (shape {tuple(shape)}, {dtype}), more than any machine has."
+        )
+    if left is None:
+        return
+    if needed > left[kind]:
+        raise ValueError(
+            f"{what} would take {needed:,} bytes (shape {tuple(shape)}, {dtype}), but the file accounts for "
+            f"no more than {left[kind]:,}. Its configuration asks for more memory than its weights need: "
+            "it is damaged, or was made to do harm."
+        )
+    left[kind] -= needed

@@ -1,0 +1,69 @@
+"""Which model's settings govern what runs now: whether it is plain Python, and whether XLA may compile it.
+
+A model that is compiled has one object that holds what `compile` was given. Its steps run inside
+`governed_by(that object)`, so that whatever they call, such as a layer by itself or an optimizer that two
+models share, follows the model whose step it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+from tfkit.src.base import settings
+
+
+class Execution(Protocol):
+    """What is read here of a model's settings."""
+
+    run_eagerly: bool
+    jit_compile: bool | str
+
+
+_governing: ContextVar[Execution | None] = ContextVar("settings of the running step", default=None)
+
+
+@contextlib.contextmanager
+def governed_by(own: Execution) -> Iterator[None]:
+    """Within the `with` block the settings of one model hold."""
+    token = _governing.set(own)
+    try:
+        yield
+    finally:
+        _governing.reset(token)
+
+
+def governing() -> Any:
+    """The settings of the model whose step is under way, `None` outside of steps."""
+    return _governing.get()
+
+
+def is_eager(owners: Iterable[Execution] = ()) -> bool:
+    """Whether what a layer does is to run as plain Python.
+
+    Args:
+        owners: the settings of the layer, and of those that call it, as far as they are models.
+    """
+    governing = _governing.get()
+    return (
+        settings.functions_run_eagerly()
+        or (governing is not None and governing.run_eagerly)
+        or any(each.run_eagerly for each in owners)
+    )
+
+
+def may_use_xla(owners: Iterable[Execution]) -> bool:
+    """Whether XLA may compile a part of a program that it does not compile as a whole.
+
+    Inside a step that model decides; elsewhere none of the owners may object.
+
+    Args:
+        owners: the settings of the models that the part belongs to, none for a part by itself.
+    """
+    governing = _governing.get()
+    asked = owners if governing is None else [governing]
+    return not is_eager() and not any(
+        each.jit_compile is False or each.run_eagerly for each in asked
+    )

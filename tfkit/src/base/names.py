@@ -1,0 +1,75 @@
+"""Names: default ones, those that TensorFlow takes, and those that a user may have meant."""
+
+from __future__ import annotations
+
+import collections
+import difflib
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from tfkit.src.base import limits
+from tfkit.src.base.per_thread import PerThread
+
+# Each thread counts for itself: names do not depend on what others make meanwhile.
+_counts: PerThread[collections.Counter[str]] = PerThread(
+    "counts of names", collections.Counter(), collections.Counter
+)
+
+
+def to_snake_case(name: str) -> str:
+    """`MaxPooling2D` -> `max_pooling2d`."""
+    name = re.sub(r"\W+", "", name)
+    name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", name)
+    return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()
+
+
+def auto_name(class_name: str) -> str:
+    """The next free default name of a class: `dense`, `dense_1`, `dense_2`, ...
+
+    Names are for readers. Files, checkpoints and error messages go by attribute path, so the
+    count never decides what is loaded where.
+    """
+    prefix = to_snake_case(class_name)
+    counts = _counts.get()
+    count = counts[prefix]
+    counts[prefix] += 1
+    return f"{prefix}_{count}" if count else prefix
+
+
+def get_uid(prefix: str = "") -> int:
+    """How many default names with this prefix there are now, counting one more at each call."""
+    counts = _counts.get()
+    counts[prefix] += 1
+    return counts[prefix]
+
+
+def operation_name(name: str, default: str) -> str:
+    """`name` without what TensorFlow does not take in the name of an operation, a variable or a scope."""
+    return re.sub(r"[^A-Za-z0-9_./-]", "_", name).lstrip("_./-") or default
+
+
+def did_you_mean(name: Any, known: Iterable[str]) -> str:
+    """The end of an error message: the known name that is nearest, if one is near."""
+    close = nearest(str(name), known, 0.5)
+    return f" Did you mean {close!r}?" if close else ""
+
+
+def nearest(name: str, known: Iterable[str], cutoff: float) -> str | None:
+    """The known name that is most like another one; `None` where none is, or the names are too long.
+
+    Args:
+        name: the name.
+        known: the others.
+        cutoff: how alike they must be, from 0 to 1.
+    """
+    if limits.COMPARED.excess(len(name)):
+        return None
+    others = [other for other in known if not limits.COMPARED.excess(len(other))]
+    close = difflib.get_close_matches(name, others, n=1, cutoff=cutoff)
+    return close[0] if close else None
+
+
+def reset_names() -> None:
+    """Starts the counts of default names again."""
+    _counts.get().clear()

@@ -1,0 +1,118 @@
+"""Values out of files in messages: cut, and without what a terminal obeys."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from tfkit.src.base.limits import SHOWN
+
+
+def printable(text: str) -> str:
+    """`text` without what a terminal obeys: names in a file may be anything."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def shown(text: Any, most: int = SHOWN.most) -> str:
+    """A text for a message: at most 200 characters of it, control characters escaped.
+
+    Args:
+        text: the text, or anything that `str()` takes.
+        most: how many characters are shown.
+    """
+    text = text if isinstance(text, str) else _plain(text)
+    cut = printable(text[: most + 1])
+    return cut if len(text) <= most and len(cut) <= most else f"{cut[:most]}..."
+
+
+def quoted(value: Any) -> str:
+    """A value for a message as Python writes it, at most 200 characters of it.
+
+    Only as much of a nest or a text is turned into characters as is shown.
+    """
+    return shown(_written(value, [SHOWN.most]))
+
+
+def cut_lines(text: str) -> str:
+    """A message that was made of values of a file: each of its lines cut at 1,000 characters, 100 lines.
+
+    For messages of others, such as TensorFlow's, which quote what they were given.
+    """
+    if len(text) <= SHOWN.most and text.isprintable():
+        return text
+    lines = text[: 1 << 20].split("\n")
+    kept = [shown(line, 1_000) for line in lines[:_MOST_LINES]]
+    return "\n".join(
+        kept + [f"... and {len(lines) - _MOST_LINES:,} more lines"] * (len(lines) > _MOST_LINES)
+    )
+
+
+@contextlib.contextmanager
+def tamed() -> Iterator[None]:
+    """Within the `with` block errors, and what led to them, say no more of a file than `cut_lines` lets."""
+    try:
+        yield
+    except Exception as error:
+        pending: list[BaseException | None] = [error]
+        seen: set[int] = set()
+        while pending:
+            one = pending.pop()
+            if one is None or id(one) in seen:
+                continue
+            seen.add(id(one))
+            if any(isinstance(arg, str) for arg in one.args):
+                one.args = tuple(
+                    cut_lines(arg) if isinstance(arg, str) else arg for arg in one.args
+                )
+            if hasattr(one, "__notes__"):
+                one.__notes__ = [cut_lines(note) for note in one.__notes__]
+            pending += [one.__cause__, one.__context__]
+        raise
+
+
+_MOST_LINES = 110
+
+
+def _plain(value: Any) -> str:
+    """`str(value)`, unless that could take long."""
+    if isinstance(value, (list, tuple, dict, set, frozenset, int)):
+        return _written(value, [SHOWN.most])
+    return str(value)
+
+
+def _written(value: Any, left: list[int]) -> str:
+    """`repr(value)` as far as `left` characters reach."""
+    if isinstance(value, (str, bytes)):
+        text = repr(value[: left[0] + 1])
+    elif isinstance(value, bool) or not isinstance(value, (int, list, tuple, dict, set, frozenset)):
+        text = repr(value)
+    elif isinstance(value, int):
+        text = (
+            repr(value)
+            if abs(value) < 10**SHOWN.most
+            else f"<a number of {value.bit_length():,} bits>"
+        )
+    else:
+        return _nest(value, left)
+    left[0] -= len(text)
+    return text
+
+
+def _nest(value: Any, left: list[int]) -> str:
+    begin, end = "[]" if isinstance(value, list) else "()" if isinstance(value, tuple) else "{}"
+    parts: list[str] = []
+    pairs = value.items() if isinstance(value, dict) else value
+    for item in pairs:
+        if left[0] <= 0:
+            parts.append("...")
+            break
+        left[0] -= 2
+        if isinstance(value, dict):
+            parts.append(f"{_written(item[0], left)}: {_written(item[1], left)}")
+        else:
+            parts.append(_written(item, left))
+    comma = "," if isinstance(value, tuple) and len(parts) == 1 else ""
+    return f"{begin}{', '.join(parts)}{comma}{end}"

@@ -1,0 +1,1 @@
+"""What is borrowed from TensorFlow's private modules."""

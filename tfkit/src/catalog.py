@@ -1,0 +1,107 @@
+"""Which of tfkit's own classes and functions a configuration may name: those that the public modules list."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+from tfkit import (
+    activations,
+    constraints,
+    initializers,
+    layers,
+    losses,
+    metrics,
+    models,
+    ops,
+    optimizers,
+    random,
+    regularizers,
+)
+from tfkit.src import operators as operators
+from tfkit.src.errors import absent_names
+from tfkit.src.registry.tables import register_builtins
+
+_LOSSES = {
+    "bce": "binary_crossentropy",
+    "kld": "kl_divergence",
+    "mae": "mean_absolute_error",
+    "mape": "mean_absolute_percentage_error",
+    "mse": "mean_squared_error",
+    "msle": "mean_squared_logarithmic_error",
+}
+_METRICS = {
+    "bce": "BinaryCrossentropy",
+    "mae": "MeanAbsoluteError",
+    "mape": "MeanAbsolutePercentageError",
+    "mse": "MeanSquaredError",
+    "msle": "MeanSquaredLogarithmicError",
+}
+_INITIALIZERS = {
+    "normal": "RandomNormal",
+    "one": "Ones",
+    "uniform": "RandomUniform",
+    "zero": "Zeros",
+}
+# What no file may name: `TFSMLayer` reads a folder. The others are no layers.
+_NOT_IN_FILES = ("TFSMLayer", "Input", "InputSpec")
+_LOOKUPS = ("get", "serialize", "deserialize")
+
+
+def _listed(face: ModuleType, has_kind: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
+    """The names that a public module lists, with what they stand for."""
+    for name, item in vars(face).items():
+        if has_kind(item) and not name.startswith("_") and name not in (*_LOOKUPS, *_NOT_IN_FILES):
+            yield name, item
+
+
+def _register(
+    kind: str,
+    face: ModuleType,
+    has_kind: Callable[[Any], bool],
+    short: dict[str, str] | None = None,
+) -> None:
+    """Enters what a public module lists.
+
+    Args:
+        kind: the name of the module in configurations.
+        face: the module.
+        has_kind: which of its objects are entered.
+        short: further names, in lower case, of some of them; they are entered in upper case, too.
+    """
+    found = dict(_listed(face, has_kind))
+    aliases = {name: item for name, item in found.items() if name != item.__name__}
+    for name, stands_for in (short or {}).items():
+        aliases[name] = found[stands_for]
+        if len(name) < 5 and kind in ("losses", "metrics"):
+            aliases[name.upper()] = found[stands_for]
+    register_builtins(kind, dict.fromkeys(found.values()), aliases)
+
+
+def _is_class_or_function(item: Any) -> bool:
+    return inspect.isclass(item) or inspect.isfunction(item)
+
+
+_register("ops", ops, inspect.isfunction)
+register_builtins("ops", [item for _, item in _listed(ops.image, inspect.isfunction)])
+_register("activations", activations, inspect.isfunction)
+_register("random", random, _is_class_or_function)
+_register("losses", losses, _is_class_or_function, _LOSSES)
+_register("initializers", initializers, inspect.isclass, _INITIALIZERS)
+_register("metrics", metrics, inspect.isclass, _METRICS)
+# A table of their own: in the table above `"binary_accuracy"` is the metric, not the function.
+_register("metrics.functions", metrics, inspect.isfunction)
+_register("optimizers.schedules", optimizers.schedules, inspect.isclass)
+_register("optimizers", optimizers, inspect.isclass)
+register_builtins(
+    "optimizers", (), {name.lower(): it for name, it in _listed(optimizers, inspect.isclass)}
+)
+_register("constraints", constraints, inspect.isclass)
+_register("regularizers", regularizers, inspect.isclass)
+_register("layers", layers, inspect.isclass)
+for _kind in ("models", ""):
+    register_builtins(_kind, [models.Functional, models.Sequential])
+absent_names.explain_in(sys.modules["tfkit"])

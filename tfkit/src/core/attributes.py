@@ -1,0 +1,123 @@
+"""What it means to set an attribute of a layer: what is refused, and what reaches weights that exist."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from typing import Any
+
+from tfkit.src import activations, constraints, regularizers
+from tfkit.src.core import tracking
+from tfkit.src.core.context import current_frame
+from tfkit.src.registry import tables as registry
+from tfkit.src.variables.variables import Variable
+
+# Settings that built-in layers resolve in their constructors, by the ends of their names.
+_RESOLVE = {
+    "activation": activations.get,
+    "_regularizer": regularizers.get,
+    "_constraint": constraints.get,
+}
+_OF_WEIGHTS = ("_regularizer", "_constraint")
+
+
+def calling_layer() -> Any:
+    """A reference to the layer in whose `call` this runs; `None` outside of any, and inside a `build`."""
+    frame = current_frame()
+    return None if frame is None or frame.layer._tfkit.builds else weakref.ref(frame.layer)
+
+
+def check_name(name: Any) -> None:
+    """Refuses a name of a layer that is no label.
+
+    Raises:
+        ValueError: for what is no string, and for a string with `/`; `None` is for a default name.
+    """
+    if name is not None and (not isinstance(name, str) or "/" in name):
+        raise ValueError(
+            "Argument `name` must be a string and cannot contain character `/`. "
+            f"Received: name={name} (of type {type(name).__name__})"
+        )
+
+
+def check_made_outside_calls(layer: Any) -> None:
+    """Refuses weights for a layer that was made inside a `call`.
+
+    Raises:
+        ValueError: that names both layers.
+    """
+    caller = layer._tfkit.made_in and layer._tfkit.made_in()
+    if caller is not None:
+        raise ValueError(
+            f"Layer '{layer.name}' (of type {type(layer).__name__}) was made inside the `call()` of layer "
+            f"'{caller.path}' (of type {type(caller).__name__}): each call would make it anew, with weights "
+            "that are never trained. Make it in `__init__()`, and call it in `call()`: "
+            f"`self.{type(layer).__name__.lower()} = {type(layer).__name__}(...)`."
+        )
+
+
+def check_may_set(layer: Any, name: str, value: Any) -> None:
+    """Refuses what would lose a weight, or add state at each call.
+
+    Raises:
+        AttributeError: where the attribute holds a weight of the layer, which is complete.
+        ValueError: inside `call`, for a new layer or a variable.
+    """
+    state = layer._tfkit
+    old = vars(layer).get(name)
+    is_weight = isinstance(old, Variable) and any(old is weight for weight in state.weights)
+    if is_weight and state.locked and not state.builds and value is not old:
+        raise AttributeError(
+            f"Attribute `{name}` of layer '{layer.path}' (of type {type(layer).__name__}) holds a weight, "
+            f"which cannot be replaced. Received: a value of type {type(value).__name__}. To change the "
+            f"values of the weight, use `layer.{name}.assign(value)`."
+        )
+    caller = calling_layer()
+    if caller and caller() is layer and tracking.holds_members(value):
+        for _, member in tracking.walk(name, value):
+            added = getattr(getattr(member, "_tfkit", None), "made_in", None) is not None
+            if isinstance(member, Variable):
+                added = not any(member is weight for weight in tracking.own_weights(layer))
+            if added:
+                raise ValueError(
+                    "You cannot add new elements of state (variables or sub-layers) to a layer inside its "
+                    f"`call()`. Layer '{layer.path}' (of type {type(layer).__name__}) sets attribute "
+                    f"`{name}` to a {type(member).__name__}. Make all state in `__init__()` or `build()`."
+                )
+
+
+def resolved(layer: Any, name: str, value: Any) -> Any:
+    """A setting in the form in which the constructor of a built-in layer keeps it: `"relu"` as a function."""
+    for end, get in _RESOLVE.items():
+        if name.endswith(end) and name in vars(layer) and _has_built_in_settings(layer.__class__):
+            return get(value)
+    return value
+
+
+@functools.cache
+def _has_built_in_settings(cls: Any) -> bool:
+    return any(registry.is_builtin(base) for base in cls.__mro__)
+
+
+def hand_to_weight(layer: Any, name: str, value: Any) -> None:
+    """Gives the weight `kernel` of a complete layer what was set as `kernel_regularizer`.
+
+    Raises:
+        AttributeError: where the layer keeps the weight elsewhere, in a layer inside it.
+    """
+    kind = next((end for end in _OF_WEIGHTS if name.endswith(end)), None)
+    if kind is None or not layer._tfkit.locked or not _has_built_in_settings(layer.__class__):
+        return
+    prefix = name.removesuffix(kind)
+    if prefix == "activity" or name not in vars(layer):
+        return
+    for attribute in (prefix, f"{prefix}_kernel"):
+        if attribute in vars(layer):
+            weight = vars(layer)[attribute]
+            if isinstance(weight, Variable):
+                setattr(weight, kind.removeprefix("_"), value)
+            return
+    raise AttributeError(
+        f"`{name}` of layer '{layer.path}' (of type {type(layer).__name__}) cannot be set once the layer is "
+        "built: its weights are made. Set it before, or pass it to the constructor."
+    )

@@ -1,0 +1,96 @@
+"""Weights under mixed precision: kept in `float32`, read as the 16-bit dtype of the layer that is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.borrowed.private import BaseResourceVariable
+from tfkit.src.core.context import current_frame
+from tfkit.src.variables.variables import Variable
+
+
+class AutocastVariable(Variable, BaseResourceVariable):
+    """A variable that, inside a layer's call, reads as the layer's compute dtype.
+
+    Only the conversion to a tensor is different: `tf.matmul(x, self.w)`, `x * self.w` and
+    `tf.nn.bias_add(x, self.b)` get 16 bits, gradients and assignments go to the 32-bit variable.
+    Made for layers with a mixed policy; every other weight is a plain `tf.Variable`.
+
+    It is no `ResourceVariable`: eager operations read these in C++, past any conversion.
+
+    Args:
+        initial_value: the first value.
+        trainable: whether gradients train it.
+        dtype: its dtype.
+        name: name of the variable.
+        constraint: function that projects it after each update.
+        aggregation: how the values of replicas are combined.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Leaves all to the constructor."""
+        return object.__new__(cls)
+
+    def __init__(
+        self,
+        initial_value: tf.Tensor,
+        trainable: bool,
+        dtype: str,
+        name: str,
+        constraint: Any,
+        aggregation: tf.VariableAggregation,
+    ) -> None:
+        # The plain variable makes the resource, and deletes it when it goes.
+        self._owner = tf.Variable(initial_value, dtype=dtype, name=name, trainable=trainable)
+        super().__init__(
+            trainable=trainable,
+            shape=self._owner.shape,
+            dtype=self._owner.dtype,
+            handle=self._owner.handle,
+            handle_name=self._owner._shared_name,
+            unique_id=self._owner._unique_id,
+            constraint=constraint,
+            synchronization=tf.VariableSynchronization.AUTO,
+            aggregation=aggregation,
+        )
+
+    @property
+    def uncast(self) -> tf.Variable:
+        """The variable that holds the value, which reads as its own dtype everywhere."""
+        return self._owner
+
+    def _read(self) -> tf.Tensor:
+        """The value, in the dtype of the call in progress."""
+        return _autocast(super()._read())
+
+    @property
+    def read_dtype(self) -> tf.DType:
+        """The dtype of the call in progress."""
+        frame = current_frame()
+        dtype = None if frame is None else frame.autocast_dtype
+        return self.dtype if dtype is None else tf.as_dtype(dtype)
+
+    def read_value(self) -> tf.Tensor:
+        """The value, in the dtype of the call in progress."""
+        return _autocast(super().read_value())
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> tf.Tensor:
+        """The rows at `indices`, in the dtype of the call in progress."""
+        return _autocast(super().sparse_read(indices, name=name))
+
+    def _dense_var_to_tensor(
+        self, dtype: Any = None, name: str | None = None, as_ref: bool = False
+    ) -> tf.Tensor:
+        value = _autocast(super()._dense_var_to_tensor(name=name, as_ref=as_ref))
+        if dtype is not None and not tf.as_dtype(dtype).is_compatible_with(value.dtype):
+            return NotImplemented
+        return value
+
+
+def _autocast(value: tf.Tensor) -> tf.Tensor:
+    frame = current_frame()
+    if frame is None or frame.autocast_dtype is None:
+        return value
+    return tf.cast(value, frame.autocast_dtype)

@@ -1,0 +1,57 @@
+"""`if`, `for` and `while` on tensors in a user's code: AutoGraph on that code, and never on tfkit's."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.borrowed.private import ag_ctx
+from tfkit.src.borrowed.private import autograph_config as config
+
+# AutoGraph follows calls out of a user's function. tfkit's own functions need no conversion.
+config.CONVERSION_RULES = (config.DoNotConvert("tfkit"), *config.CONVERSION_RULES)
+
+
+def convert(method: Callable[..., Any]) -> Callable[..., Any]:
+    """`method` with its control flow on tensors turned into graph operations, while a graph is traced.
+
+    Code of tfkit and code without source text (typed at a prompt) comes back as it is.
+    """
+    if tf.executing_eagerly() or not _is_users(getattr(method, "__func__", method)):
+        return method
+    enabled = ag_ctx.ControlStatusCtx(status=ag_ctx.Status.ENABLED)
+    converted = tf.__internal__.autograph.tf_convert(method, enabled)
+
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return converted(*args, **kwargs)
+        except Exception as error:
+            raised = _original(error)
+        raise raised  # Out of the handler, for its cause and context to stay the user's.
+
+    return call
+
+
+def _original(error: Exception) -> BaseException:
+    """What the user's code raised: AutoGraph raises another error with the lines in its message."""
+    original = error.__context__
+    if original is None or not hasattr(original, "ag_error_metadata"):
+        return error
+    del original.ag_error_metadata
+    original.ag_pass_through = True  # type: ignore[attr-defined]
+    return original
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_users(function: Any) -> bool:
+    if (getattr(function, "__module__", None) or "").partition(".")[0] in ("tfkit", "tensorflow"):
+        return False
+    try:
+        return bool(inspect.getsource(function))
+    except (OSError, TypeError):
+        return False

@@ -1,0 +1,72 @@
+"""Building a layer in one thread at a time: others wait until the call that builds it is over.
+
+A call that fails takes back what it has built, so until it is over nothing that it has built may be used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.core import tracking
+
+_lock = threading.Lock()
+
+
+class _Builder:
+    """A call that builds, in one thread."""
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.is_over = threading.Event()
+
+
+def is_needed(layer: Any) -> bool:
+    """Whether a call of the layer has to be inside `claimed`."""
+    builder = layer._tfkit.builder
+    if builder is None:
+        return not layer._tfkit.built
+    return bool(builder.thread != threading.get_ident())
+
+
+@contextlib.contextmanager
+def claimed(layer: Any) -> Iterator[None]:
+    """Inside, no other thread builds or calls `layer` and those below it, unless they were built before.
+
+    Waits while another thread builds one of them. All are claimed at once, so that of two threads none holds
+    what the other waits for.
+    """
+    if _in_replica():
+        yield
+        return
+    builder = _Builder()
+    states = _claim(layer, builder)
+    try:
+        yield
+    finally:
+        for state in states:
+            state.builder = None
+        builder.is_over.set()
+
+
+def _claim(layer: Any, builder: _Builder) -> list[Any]:
+    while True:
+        states = [below._tfkit for below in tracking.all_layers(layer)]
+        with _lock:
+            builders = [state.builder for state in states]
+            other = next((it for it in builders if it and it.thread != builder.thread), None)
+            if other is None:
+                mine = [state for state in states if state.builder is None]
+                for state in mine:
+                    state.builder = builder
+                return mine
+        other.is_over.wait()
+
+
+def _in_replica() -> bool:
+    """Whether this is one of the threads of a strategy's replicas, which wait for each other anyway."""
+    return tf.distribute.has_strategy() and not tf.distribute.in_cross_replica_context()

@@ -1,0 +1,252 @@
+"""Direct calls, `layer(x)` outside of any program, compiled.
+
+The first call of a kind (same nest, dtypes, ranks, flags) runs as plain Python: it builds the layer,
+and an error in a user's `call` shows the user's line. From the second call on, a traced function
+answers. Outputs, masks and `add_loss` values come back as its results.
+
+A call that sets attributes (`self.steps += 1`, `self.scores = scores`) does something on each call that
+a trace would do once, so it stays plain Python; so does one that cannot be traced. A changed attribute
+of any layer that took part (`layer.rate = 0.1`, `layer.trainable = False`) makes the trace stale.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.base import nests
+from tfkit.src.base.execution import Execution
+from tfkit.src.base.per_thread import Lock
+from tfkit.src.borrowed.private import could_possibly_record
+from tfkit.src.core.context import next_record
+from tfkit.src.core.state import LayerState, StateWatch
+from tfkit.src.core.xla_calls import XlaCall
+from tfkit.src.errors import kernel_errors
+from tfkit.src.runtime.shared_programs import SharedProgram
+from tfkit.src.symbolic.masking import get_mask, set_mask
+
+_log = logging.getLogger("tfkit")
+_PRIMITIVES = (type(None), bool, int, str, bytes)
+
+
+class _NotTraceable(Exception):
+    """A call takes or returns what a trace cannot hold."""
+
+
+class DirectCalls:
+    """The traces of one layer's direct calls.
+
+    Args:
+        forward: the layer's uncompiled call: `forward(args, kwargs)`.
+        state: the layer's bookkeeping.
+        settings: what `compile` was given, where the layer is a model.
+    """
+
+    def __init__(
+        self, forward: Callable[..., Any], state: LayerState, settings: Execution | None
+    ) -> None:
+        self._forward = forward
+        self._state = state
+        self._settings = settings
+        self._kinds: dict[Any, _Kind | None] = {}
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Returns what `forward(args, kwargs)` returns."""
+        tensors: list[tf.Tensor] = []
+        try:
+            uses_xla = self._settings is not None and self._settings.jit_compile is True
+            description = _describe((args, kwargs), tensors)
+            kind_key = (uses_xla, description)
+        except _NotTraceable:
+            return self._forward(args, kwargs)
+        if kind_key not in self._kinds:
+            outputs = self._forward(args, kwargs)
+            made = _Kind(description, [tensor.shape for tensor in tensors], uses_xla)
+            self._kinds.setdefault(kind_key, made)  # Another thread may have come before.
+            return outputs
+        kind = self._kinds[kind_key]
+        if kind is None:
+            return self._forward(args, kwargs)
+        if kind.first_time(tensors):
+            return self._forward(args, kwargs)
+        try:
+            trace = kind.trace_for(tensors, self._forward, self._state)
+        except Exception as error:
+            if uses_xla:
+                raise
+            _log.debug("%s stays plain Python: %s", self._forward, error)
+            self._kinds[kind_key] = None
+            return self._forward(args, kwargs)
+        return trace.run(tensors, self._state)
+
+
+class _Kind:
+    """Direct calls that differ in shapes at most: one trace for the first shapes, one for all others."""
+
+    def __init__(self, description: Any, shapes: list[tf.TensorShape], uses_xla: bool) -> None:
+        self._description = description
+        self._uses_xla = uses_xla
+        self._relaxed = shapes
+        self._traces: list[_Trace] = []
+        self._lock = Lock()
+        self._sizes = {tuple(tuple(shape)[1:] for shape in shapes)}
+
+    def first_time(self, tensors: list[tf.Tensor]) -> bool:
+        """Whether sizes beside the batch are new: those run once as plain Python, and are checked."""
+        sizes = tuple(tuple(tensor.shape)[1:] for tensor in tensors)
+        if sizes in self._sizes:
+            return False
+        self._sizes.add(sizes)
+        return True
+
+    def trace_for(
+        self, tensors: list[tf.Tensor], forward: Callable[..., Any], state: LayerState
+    ) -> _Trace:
+        """A trace that takes these tensors."""
+        shapes = [tensor.shape for tensor in tensors]
+        trace = self._known(shapes)
+        if trace is None:
+            with self._lock:  # Threads that want the same trace do not make it twice.
+                trace = self._known(shapes) or self._new_trace(shapes, forward, state)
+        return trace
+
+    def _known(self, shapes: list[tf.TensorShape]) -> _Trace | None:
+        for trace in self._traces:
+            if trace.watch.unchanged() and trace.takes(shapes):
+                return trace
+        return None
+
+    def _new_trace(
+        self, shapes: list[tf.TensorShape], forward: Callable[..., Any], state: LayerState
+    ) -> _Trace:
+        valid = [trace for trace in self._traces if trace.watch.unchanged()]
+        self._relaxed = [
+            old.most_specific_compatible_shape(new)
+            for old, new in zip(self._relaxed, shapes, strict=True)
+        ]
+        trace = _Trace(self._description, self._relaxed, forward, state, self._uses_xla)
+        self._traces = [*valid[:1], trace]
+        return trace
+
+
+class _Trace:
+    """One traced call."""
+
+    def __init__(
+        self,
+        description: Any,
+        shapes: list[tf.TensorShape],
+        forward: Callable[..., Any],
+        state: LayerState,
+        uses_xla: bool,
+    ) -> None:
+        self._shapes = shapes
+        self._outputs: Any = None
+        self._loss_states: list[LayerState] = []
+        specs = [
+            tf.TensorSpec(shape, dtype)
+            for shape, dtype in zip(shapes, _dtypes(description), strict=True)
+        ]
+
+        def program(*tensors: tf.Tensor) -> list[tf.Tensor]:
+            args, kwargs = _rebuild(description, iter(tensors))
+            with StateWatch(frozen=True) as self.watch:
+                outputs = forward(args, kwargs)
+            results: list[tf.Tensor] = []
+            self._outputs = _describe(outputs, results)
+            for below in self.watch.called:
+                self._loss_states += [below] * len(below.losses)
+                results += below.losses
+                below.losses = []
+            return results
+
+        self._program = tf.function(program, autograph=False).get_concrete_function(*specs)
+        self._in_xla = XlaCall(self._program, self.watch.path_of) if uses_xla else None
+        self._shared: SharedProgram | None = None
+
+    def takes(self, shapes: list[tf.TensorShape]) -> bool:
+        """Whether tensors of these shapes fit."""
+        return all(
+            mine.is_compatible_with(given) for mine, given in zip(self._shapes, shapes, strict=True)
+        )
+
+    def run(self, tensors: list[tf.Tensor], state: LayerState) -> Any:
+        """The outputs for these tensors; losses are handed to the layers that added them."""
+        results = iter(self._results(tensors))
+        outputs = _rebuild(self._outputs, results)
+        state.begin_record(next_record())
+        for below, loss in zip(self._loss_states, results, strict=True):
+            below.begin_record(state.part_here().record)
+            below.losses.append(loss)
+        return outputs
+
+    def _results(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        try:
+            if could_possibly_record():
+                run = self._in_xla.run_recorded if self._in_xla else self._run_recorded
+            else:
+                run = self._in_xla.run if self._in_xla else self._run
+            return run(tensors)
+        except tf.errors.OpError as error:
+            raise kernel_errors.in_layer(error, self.watch.path_of, self._program.graph) from None
+
+    def _run_recorded(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        return self._program(*tensors)
+
+    def _run(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        if self._shared is None:
+            self._shared = SharedProgram(self._program)
+        return self._shared.run_flat(tensors)
+
+
+# --- Nests as hashable descriptions, with the tensors taken out ---------------------------------------
+
+
+def _describe(value: Any, tensors: list[tf.Tensor]) -> Any:
+    """A hashable description of a nest; its tensors, and the masks on them, are appended to `tensors`."""
+    if isinstance(value, tf.Tensor):
+        tensors.append(value)
+        mask = get_mask(value)
+        return (
+            tf.Tensor,
+            value.dtype,
+            value.shape.rank,
+            mask is not None and _describe(mask, tensors),
+        )
+    if isinstance(value, float):
+        return (float, repr(value))  # Which tells 0.0 from -0.0, and one NaN is like the other.
+    if isinstance(value, _PRIMITIVES):
+        return (type(value), value)
+    if nests.is_nested(value):
+        form, items = nests.opened(value)
+        if form.is_described():
+            return (nests.Form, form, *(_describe(item, tensors) for item in items))
+    raise _NotTraceable(f"it takes or gives a {type(value).__name__}")
+
+
+def _rebuild(description: Any, tensors: Iterator[tf.Tensor]) -> Any:
+    """The nest that was described, with `tensors` in their places."""
+    kind = description[0]
+    if kind is tf.Tensor:
+        tensor = next(tensors)
+        if description[3]:
+            set_mask(tensor, _rebuild(description[3], tensors))
+        return tensor
+    if kind is nests.Form:
+        return nests.closed(description[1], [_rebuild(item, tensors) for item in description[2:]])
+    return float(description[1]) if kind is float else description[1]
+
+
+def _dtypes(description: Any) -> Iterator[tf.DType]:
+    """The dtypes of the tensors of a description, in order."""
+    kind = description[0]
+    if kind is tf.Tensor:
+        yield description[1]
+        if description[3]:
+            yield from _dtypes(description[3])
+    elif kind is nests.Form:
+        for item in description[2:]:
+            yield from _dtypes(item)

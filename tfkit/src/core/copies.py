@@ -1,0 +1,164 @@
+"""Copies and pickles of layers: configuration, values of variables by path, and what was set afterwards."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.base.generators import drawing_aside
+from tfkit.src.core import building, tracking
+from tfkit.src.core.stateful import Stateful
+from tfkit.src.losses.base import Loss
+from tfkit.src.metrics.base import Metric
+from tfkit.src.optimizers.base import Optimizer
+from tfkit.src.registry import serialization
+
+_NOT_SET_BY_USERS = ("_self_", "_tfkit", "_name", "_auto_named", "_trainable")
+_SCALARS = (type(None), bool, int, float, complex, str, bytes, np.ndarray, np.generic, tf.Tensor)
+# Not found again by the constructor, where the program has set them later.
+_HELPERS = (Loss, Metric, Optimizer)
+# What a layer was called with; files keep what building needs of it.
+_SEEN = ("given", "output_shapes", "specs")
+
+
+class Copied:
+    """A layer that can be copied and pickled, mixed into `Layer`."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle is made of the configuration and of the values of the variables."""
+        return from_state, (state_of(self),)
+
+    def __copy__(self) -> Any:
+        """A copy of a layer has weights and settings of its own, as a deep copy has."""
+        return copy.deepcopy(self)
+
+
+def state_of(layer: Any) -> dict[str, Any]:
+    """A layer as data: its configuration, what it refers to, its variables, what was set afterwards.
+
+    Raises:
+        TypeError: for a layer whose configuration cannot be made.
+    """
+    building.check_initialized(layer)
+    references = serialization.References()
+    with references.written():
+        config = serialization.serialize_keras_object(layer)
+    return {
+        "config": config,
+        "references": references.objects,
+        "variables": {path: v.numpy() for path, v in _variables(layer).items()},
+        "stores": {path: _store(each) for path, each in _own_stores(layer)},
+        "layers": {path: _traits(each) for path, each in tracking.named_layers(layer)},
+    }
+
+
+def from_state(state: dict[str, Any]) -> Any:
+    """The layer that `state_of` described: it shares nothing with the other one.
+
+    Raises:
+        ValueError: where its class makes other variables than those of the other one.
+    """
+    with drawing_aside(), serialization.References(state["references"]).read():
+        layer = serialization.deserialize_keras_object(state["config"])
+    for path, each in tracking.named_layers(layer):
+        _set_traits(each, state["layers"].get(path, {}))
+    for path, each in _own_stores(layer):
+        each.load_own_variables(dict(state["stores"][path]))
+    variables, values = _variables(layer), state["variables"]
+    differ = sorted(
+        path
+        for path in variables.keys() | values.keys()
+        if path not in variables
+        or path not in values
+        or tuple(variables[path].shape) != values[path].shape
+    )
+    if differ:
+        raise ValueError(
+            f"{layer!r} cannot be copied: made again from its configuration, it has not the same variables. "
+            f"They differ at {differ}. Make all layers in the constructor and all weights in `build()`, or "
+            "give them to the constructor."
+        )
+    for path, variable in variables.items():
+        variable.assign(values[path])
+    return layer
+
+
+def _variables(layer: Any) -> dict[str, tf.Variable]:
+    """Weights, seed states, and states that stay between batches, by path."""
+    variables = dict(tracking.named_state(layer))
+    for path, each in tracking.named_layers(layer):
+        states = tf.nest.flatten(getattr(each, "_tfkit_states", None) or ())
+        variables.update({f"{path}/states/{i}": state for i, state in enumerate(states)})
+    return variables
+
+
+def _own_stores(layer: Any) -> list[tuple[str, Any]]:
+    """The layers that say themselves what a file keeps of them."""
+    return [
+        (path, each)
+        for path, each in tracking.named_layers(layer)
+        if type(each).save_own_variables is not Stateful.save_own_variables
+    ]
+
+
+def _store(layer: Any) -> dict[str, Any]:
+    store: dict[str, Any] = {}
+    layer.save_own_variables(store)
+    return store
+
+
+def _traits(layer: Any) -> dict[str, Any]:
+    """What a layer is beside its configuration and its weights."""
+    state = layer._tfkit
+    return {
+        "name": (layer._name, layer._auto_named),
+        "trainable": layer._trainable,
+        "built": state.built,
+        "seen": {name: getattr(state, name) for name in _SEEN},
+        "attributes": {
+            name: value
+            for name, value in vars(layer).items()
+            if not name.startswith(_NOT_SET_BY_USERS)
+            and (isinstance(value, _HELPERS) or _is_data(value))
+        },
+    }
+
+
+def _set_traits(layer: Any, traits: dict[str, Any]) -> None:
+    if not traits:
+        return
+    layer._name, layer._auto_named = traits["name"]
+    layer._trainable = traits["trainable"]
+    layer._tfkit.built = traits["built"]
+    for name, value in traits["seen"].items():
+        setattr(layer._tfkit, name, value)
+    for name, value in traits["attributes"].items():
+        if name not in vars(layer) or not _same(vars(layer)[name], value):
+            setattr(layer, name, value)
+
+
+def _same(made: Any, value: Any) -> bool:
+    """Whether the attribute that the constructor has set will do."""
+    if isinstance(value, _HELPERS):
+        return isinstance(made, (Loss, Metric))  # An optimizer's values came with it.
+    if type(made) is not type(value):
+        return False
+    if isinstance(value, (np.ndarray, tf.Tensor)):
+        return np.array_equal(made, value)
+    try:
+        return bool(made == value)
+    except ValueError:  # Arrays in nests.
+        return False
+
+
+def _is_data(value: Any) -> bool:
+    """Whether a value is made of numbers, texts and arrays alone."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return all(map(_is_data, value))
+    if isinstance(value, dict):
+        return all(map(_is_data, value.keys())) and all(map(_is_data, value.values()))
+    is_symbolic = isinstance(value, tf.Tensor) and not hasattr(value, "numpy")
+    return isinstance(value, _SCALARS) and not is_symbolic

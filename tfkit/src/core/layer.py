@@ -1,0 +1,468 @@
+"""`Layer`: state, and the computation that uses it."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from typing import Any, Self
+
+import tensorflow as tf
+
+from tfkit.src import constraints, regularizers
+from tfkit.src.base import budget, execution, limits, recomputation
+from tfkit.src.base.names import auto_name
+from tfkit.src.core import attributes, building, claims, output_specs, tracking
+from tfkit.src.core.arguments import (
+    CallArguments,
+    CallSignature,
+    as_tensors,
+    check_tensors,
+    check_trainable,
+    unknown_arguments,
+)
+from tfkit.src.core.autograph import convert
+from tfkit.src.core.compiled import DirectCalls
+from tfkit.src.core.context import CallFrame, current_frame
+from tfkit.src.core.copies import Copied
+from tfkit.src.core.input_spec import check_inputs
+from tfkit.src.core.masks import attach_mask
+from tfkit.src.core.recording import ConstructorArguments, layer_config, made_from
+from tfkit.src.core.state import LayerState
+from tfkit.src.core.stateful import Stateful
+from tfkit.src.core.stateless import stateless_call
+from tfkit.src.core.typing import open_signature
+from tfkit.src.core.weights import by_position, check_may_add, make_weight
+from tfkit.src.errors import forks, tracebacks
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.registry import dtype_policies
+from tfkit.src.registry.serialization import deserialize_keras_object
+from tfkit.src.symbolic.tensors import Node, any_symbolic
+
+
+class Layer(Copied, Stateful):
+    """State (weights), and a transformation of inputs to outputs that uses it.
+
+    A subclass makes its weights in `build(input_shape)` with `add_weight`, or its sublayers in
+    `__init__`, and computes in `call`. The first call builds the layer. The arguments of the
+    constructor are recorded, so that `get_config` needs no override.
+
+    Args:
+        activity_regularizer: function of the outputs whose value, divided by the batch size, is
+            added to the loss; `None` for none.
+        trainable: whether training changes the weights. Default: `True`.
+        dtype: name of a dtype, or a dtype policy such as `"mixed_float16"`; `None` for the global
+            policy.
+        autocast: whether float inputs are cast to the compute dtype. Default: `True`.
+        name: name of the layer, a string without `/`; `None` for one that is made from the class's
+            name.
+        **kwargs: `input_shape`, the inputs' shape without the batch, or `input_dim`, its only size;
+            a `Sequential` model that starts with the layer is then built at once.
+
+    Input shape: What `call` takes: a tensor, or a nest of tensors.
+
+    Output shape: What `call` returns.
+
+    Raises:
+        ValueError: if an argument is unknown, or if `name` is not a string without `/`.
+
+    Example:
+        >>> class Linear(Layer):
+        ...     def __init__(self, units=32):
+        ...         super().__init__()
+        ...         self.units = units
+        ...
+        ...     def build(self, input_shape):
+        ...         self.w = self.add_weight(shape=(input_shape[-1], self.units))
+        ...
+        ...     def call(self, inputs):
+        ...         return inputs @ self.w
+        >>> Linear(4)(tf.ones((2, 3))).shape
+        TensorShape([2, 4])
+    """
+
+    _allow_non_tensor_positional_args = False
+
+    # --- Making a layer -----------------------------------------------------------------------------
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Keeps the constructor's arguments, for `get_config()`."""
+        layer = super().__new__(cls)
+        arguments = ConstructorArguments(cls, args, kwargs)
+        object.__setattr__(layer, "_tfkit", LayerState(tracking.tick(), arguments))
+        return layer
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Lets every `build` mark its layer as built."""
+        super().__init_subclass__(**kwargs)
+        if "build" in vars(cls):
+            cls.build = building.build_once(cls.build)  # type: ignore[method-assign]
+
+    @shortened
+    def __init__(
+        self,
+        *,
+        activity_regularizer: Any = None,
+        trainable: bool = True,
+        dtype: Any = None,
+        autocast: bool = True,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__()
+        input_dim = kwargs.pop("input_dim", None)
+        input_shape = kwargs.pop("input_shape", None if input_dim is None else (input_dim,))
+        if kwargs:
+            raise unknown_arguments(type(self), kwargs)
+        attributes.check_name(name)
+        check_trainable(trainable)
+        self._name = name or auto_name(type(self).__name__)
+        self._auto_named = name is None
+        self._trainable = trainable
+        self._dtype_policy = dtype_policies.get(dtype)
+        self._input_shape_argument = input_shape
+        self.activity_regularizer = regularizers.get(activity_regularizer)
+        self.autocast = autocast
+        self.input_spec: Any = None
+        self.supports_masking = type(self).compute_mask is not Layer.compute_mask
+        state = self._tfkit
+        state.made_in = attributes.calling_layer()
+        state.signature = CallSignature(self.call)
+        state.direct = DirectCalls(self._forward, state, self._tfkit_settings)
+        state.initialized = True
+
+    # --- Calling it ---------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Builds the layer if needed and calls it; on symbolic tensors, the call is recorded.
+
+        Args:
+            *args: tensors, arrays, symbolic tensors, or nests of these.
+            **kwargs: further arguments of `call`; `training` and masks reach the layers inside.
+        """
+        try:
+            if forks.threads_are_lost:
+                forks.check(f"A call of layer '{self.name}'")
+            self._tfkit.called_by(current_frame())
+            args, kwargs = self._as_tensors(args, kwargs)
+            if any_symbolic(args, kwargs):
+                return self._record(args, kwargs)
+            if self._runs_directly():
+                return self._tfkit.direct(args, kwargs)
+            return self._forward(args, kwargs)
+        except BaseException as error:
+            tracebacks.shorten(error)
+            raise
+
+    def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The phases of a call, one after the other."""
+        budget.take_operations(limits.OPERATIONS_OF_CALL)
+        arguments = self._tfkit.signature.bind(args, kwargs, self)
+        check_inputs(self, arguments.first)
+        with self._undone_on_error():
+            self._build_once(arguments)
+            with self._frame(arguments) as frame:
+                args, kwargs, mask = arguments.filled(frame.training)
+                outputs = convert(self.call)(*args, **kwargs)
+                self._add_activity_loss(outputs)
+                attach_mask(self, arguments.first, outputs, mask)
+        self._note_call(arguments, outputs)
+        return outputs
+
+    def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arrays as tensors, floats in the compute dtype."""
+        building.check_initialized(self)
+        dtype = self._cast_dtype()
+        args = tuple([as_tensors(arg, dtype) for arg in args])
+        if not self._allow_non_tensor_positional_args:
+            check_tensors(args, self)
+        return args, {name: as_tensors(value, dtype) for name, value in kwargs.items()}
+
+    def _cast_dtype(self) -> str | None:
+        """The dtype that floats among the arguments are cast to; `None` where they are left as they are."""
+        return self.input_dtype if self.autocast else None
+
+    def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call on symbolic tensors: notes it down, and builds the layer on the way."""
+        node = Node(self, args, kwargs, output_specs.of_call(self, args, kwargs))
+        self._tfkit.nodes.append(node)
+        return node.outputs
+
+    def _known_outputs(self, args: Any, kwargs: Any) -> Any:
+        """Symbolic outputs that are known without a trace; `None` where they are not."""
+        return None
+
+    def _runs_directly(self) -> bool:
+        """Whether this is an outermost call by plain Python, which a compiled function may answer."""
+        return (
+            current_frame() is None
+            and tf.executing_eagerly()
+            and not recomputation.is_under_way()
+            and not execution.is_eager(tracking.settings_of(self))
+        )
+
+    def _build_once(self, arguments: CallArguments) -> None:
+        """Calls `build` with the shapes of the arguments, the first time."""
+        if not self._tfkit.built:
+            self._tfkit.specs = building.merge_specs(self._tfkit.specs, arguments)
+            if type(self).build is not Layer.build:
+                building.build_from_arguments(self, arguments)
+
+    def _undone_on_error(self) -> contextlib.AbstractContextManager[None]:
+        """Around a call that builds: other threads wait, and if an outermost one fails, nothing is built."""
+        return building.first_call(self) if claims.is_needed(self) else contextlib.nullcontext()
+
+    def _note_call(self, arguments: CallArguments, outputs: Any) -> None:
+        """Keeps what files and exports need to know of a successful call."""
+        state = self._tfkit
+        if current_frame() is None:
+            building.note_specs(state, arguments)
+        if not state.built or state.output_shapes is None:
+            state.output_shapes = building.free_batch(outputs)
+            state.locked = state.locked or not state.built
+            state.built = True
+
+    def _frame(self, arguments: CallArguments) -> CallFrame:
+        """The context of this call: its mode, and the dtype in which weights are read."""
+        caller = current_frame()
+        training = arguments.mode(caller.training if caller else None)
+        frame = CallFrame(self, training, self.compute_dtype if self.autocast else None)
+        self._tfkit.begin_record(frame.record)
+        return frame
+
+    def _add_activity_loss(self, outputs: Any) -> None:
+        """Adds the activity regularizer's value, per sample."""
+        if self.activity_regularizer is not None:
+            for output in tf.nest.flatten(outputs):
+                loss = self.activity_regularizer(output)
+                batch_size = tf.shape(output)[0] if output.shape.rank else 1
+                self.add_loss(tf.math.divide_no_nan(loss, tf.cast(batch_size, loss.dtype)))
+
+    # --- What subclasses define ---------------------------------------------------------------------
+
+    @open_signature
+    def build(self, input_shape: Any) -> None:
+        """Makes the weights. Subclasses override it; the first call calls it with the inputs' shapes.
+
+        Here, where it is not overridden, it builds the layers inside by tracing `call` on symbolic
+        tensors.
+
+        Args:
+            input_shape: shape of the first argument of `call`, or a nest of shapes; a `build` with
+                several arguments names them after those of `call`: `query_shape`, `value_shape`. Here
+                `None` only marks the layer as built.
+        """
+        if type(self).build is Layer.build and not self._tfkit.built:
+            output_specs.build_by_trace(self, input_shape)
+        self.built = True
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Computes the outputs from tensors. Subclasses override it."""
+        raise NotImplementedError(
+            f"Layer {type(self).__name__} does not have a `call` method implemented. Define "
+            "`def call(self, inputs): ...`."
+        )
+
+    @open_signature
+    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+        """Returns the mask of the outputs, given the inputs and theirs: the same mask unless overridden."""
+        return previous_mask
+
+    def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
+        """What the layer would give for symbolic tensors, as symbolic tensors.
+
+        Where a subclass defines `compute_output_shape`, that says it, and `call` is not run.
+        """
+        return output_specs.without_building(self, args, kwargs)
+
+    @shortened
+    def compute_output_shape(self, *input_shapes: Any, **named_shapes: Any) -> Any:
+        """Returns the shape of the outputs for inputs of the given shape or nest of shapes."""
+        return output_specs.shape_of(self, input_shapes, named_shapes)
+
+    # --- State --------------------------------------------------------------------------------------
+
+    def add_weight(
+        self,
+        *args: Any,
+        shape: Any = None,
+        initializer: Any = None,
+        dtype: Any = None,
+        trainable: bool = True,
+        autocast: bool = True,
+        regularizer: Any = None,
+        constraint: Any = None,
+        aggregation: str | None = "none",
+        overwrite_with_gradient: bool = False,
+        name: str | None = None,
+    ) -> tf.Variable:
+        """Makes a weight of this layer.
+
+        Args:
+            *args: `shape`, `initializer` and `dtype` may be passed by position.
+            shape: tuple of sizes; `None` for a scalar.
+            initializer: name or `Initializer`; `None` for Glorot uniform for floats, zeros for others.
+            dtype: dtype of the weight; `None` for the layer's `variable_dtype`.
+            trainable: whether training updates it. Default: `True`.
+            autocast: whether it is read in the compute dtype inside calls. Default: `True`.
+            regularizer: function of the weight whose value is added to the loss; `None` for none.
+            constraint: function that projects the weight after each update.
+            aggregation: how replicas' values are combined: `"none"`, `"mean"`, `"sum"` or
+                `"only_first_replica"`.
+            overwrite_with_gradient: whether an update replaces the weight by its gradient.
+            name: name of the weight; it need not be unique.
+
+        Raises:
+            ValueError: if a size in `shape` is unknown, or if a name is.
+        """
+        name = name or "variable"
+        building.check_initialized(self)
+        shape, initializer, dtype = by_position(args, shape, initializer, dtype)
+        check_may_add(self, name)
+        regularizer, constraint = regularizers.get(regularizer), constraints.get(constraint)
+        mixed = autocast and self.autocast and self._dtype_policy.is_mixed
+        weight = make_weight(
+            self,
+            name,
+            shape,
+            initializer,
+            dtype or self.variable_dtype,
+            trainable=trainable,
+            mixed=mixed,
+            constraint=constraint,
+            aggregation=aggregation,
+            stored=type(self).save_own_variables is Layer.save_own_variables,
+        )
+        weight.regularizer = regularizer
+        weight.overwrite_with_gradient = overwrite_with_gradient
+        weight.label, weight.made = name, tracking.tick()
+        weight.path = f"{self.path}/{name}"
+        weight.owner = weakref.ref(self._tfkit)
+        self._tfkit.weights.append(weight)
+        if trainable and not self._trainable:
+            weight.trainable = False
+        return weight
+
+    def add_loss(self, loss: Any) -> None:
+        """Adds scalars to the losses that training minimizes; to be used inside `call`."""
+        for value in tf.nest.flatten(loss):
+            if isinstance(value, (tf.Tensor, tf.Variable)) and value.shape.rank:
+                raise ValueError(
+                    f"Layer '{self.path}' adds a loss of shape {value.shape}. Expected a scalar: "
+                    "reduce it with `ops.mean` or `ops.sum`."
+                )
+            recomputation.add_loss(self._tfkit, tf.convert_to_tensor(value))
+
+    @property
+    def losses(self) -> list[tf.Tensor]:
+        """What `add_loss` got in the latest call, here and inside, and the weights' regularization."""
+        return tracking.losses_of(self)
+
+    @shortened
+    def stateless_call(
+        self,
+        trainable_variables: Any,
+        non_trainable_variables: Any,
+        *args: Any,
+        return_losses: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """Calls the layer with the given values of its variables, and changes none of them.
+
+        Args:
+            trainable_variables: values of `trainable_variables`.
+            non_trainable_variables: values of `non_trainable_variables`.
+            *args: arguments of the call.
+            return_losses: whether to return the losses, too. Default: `False`.
+            **kwargs: keyword arguments of the call.
+
+        Returns:
+            The outputs and the new values of `non_trainable_variables` (and the losses).
+        """
+        return stateless_call(
+            self, trainable_variables, non_trainable_variables, args, kwargs, return_losses
+        )
+
+    # --- Properties ---------------------------------------------------------------------------------
+
+    @property
+    def path(self) -> str:
+        """How the layer is reached from the outermost layer that called it: `encoder/dense_proj`."""
+        return tracking.path_of(self)
+
+    @property
+    def built(self) -> bool:
+        """Whether the weights are made; from the beginning where the class has none."""
+        at_once = self._built_at_once and type(self).build is Layer.build
+        return self._tfkit.built or at_once
+
+    @built.setter
+    def built(self, value: bool) -> None:
+        self._tfkit.built = bool(value)
+
+    @property
+    def dtype_policy(self) -> dtype_policies.DTypePolicy:
+        """The dtypes of computations and weights."""
+        return self._dtype_policy
+
+    @dtype_policy.setter
+    def dtype_policy(self, value: Any) -> None:
+        self._dtype_policy = dtype_policies.get(value)
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the weights."""
+        return self._dtype_policy.variable_dtype
+
+    variable_dtype = dtype
+
+    @property
+    def compute_dtype(self) -> str:
+        """The dtype of computations."""
+        return self._dtype_policy.compute_dtype
+
+    @property
+    def input_dtype(self) -> str:
+        """The dtype that float inputs are cast to."""
+        return self.compute_dtype
+
+    @property
+    def input(self) -> Any:
+        """The symbolic inputs of the first recorded call."""
+        return tracking.first_node(self).inputs
+
+    @property
+    def output(self) -> Any:
+        """The symbolic outputs of the first recorded call."""
+        return tracking.first_node(self).outputs
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} name={self.name}, built={self.built}>"
+
+    # --- Configuration ------------------------------------------------------------------------------
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments as data, recorded when the layer was made.
+
+        An override that starts from `super().get_config()` gets the name, `trainable` and `dtype`, and
+        the arguments of the built-in class that it extends; it adds those of its own.
+
+        Raises:
+            TypeError: that names the argument that cannot be saved.
+        """
+        return layer_config(self, Layer)
+
+    @classmethod
+    @shortened
+    def from_config(cls, config: dict[str, Any]) -> Layer:
+        """Returns a new layer with the arguments that `config` holds."""
+        arguments = {name: deserialize_keras_object(value) for name, value in config.items()}
+        return made_from(cls, arguments)
+
+    def get_build_config(self) -> dict[str, Any] | None:
+        """Returns what `build_from_config` needs to make the weights again, without data."""
+        return building.build_config(self)
+
+    @shortened
+    def build_from_config(self, config: dict[str, Any]) -> None:
+        """Makes the weights as they were when `get_build_config` gave `config`."""
+        building.build_from_config(self, config)

@@ -1,0 +1,205 @@
+"""What a layer is before it can be called: weights and layers in attributes, found and listed in order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.core import attributes, tracking
+from tfkit.src.core.state import LayerState
+from tfkit.src.core.weights import assign_all, load_own
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.metrics.base import Metric
+from tfkit.src.variables.variables import Variable
+
+# TensorFlow has no types: below a base class of any type every attribute would be there.
+if TYPE_CHECKING:
+
+    class _Module:
+        submodules: tuple[Any, ...]
+        name: Any
+        built: Any
+        name_scope: Any
+        add_weight: Any
+
+        def _trackable_children(self, save_type: str, **kwargs: Any) -> dict[str, Any]: ...
+
+else:
+    _Module = tf.Module
+
+
+class Stateful(_Module):
+    """A module whose weights are its own and those of the layers that its attributes hold.
+
+    Layers are found in attributes and in lists, tuples and dicts in them, those added later too. The
+    order is that of creation, trainable weights first.
+    """
+
+    _tfkit: LayerState
+    _name: str
+    _auto_named: bool
+    _trainable: bool
+    _tfkit_settings: Any = None  # What `compile` was given, of a model.
+    _not_read_in_calls: frozenset[str] = frozenset()
+    _built_at_once = False  # Whether the class needs no `build`, and says so from the beginning.
+    # Arguments that configurations leave out where they have this value, as those of Keras do.
+    _omitted_from_config: Mapping[str, Any] = {}
+
+    @property
+    def name(self) -> str:
+        """The label."""
+        return self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        attributes.check_name(name)
+        self._name, self._auto_named = name, False
+
+    def _members(self) -> list[tuple[str, Any]]:
+        """Direct members with their paths; containers of layers name them in their own way."""
+        return tracking.members(self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._tfkit.initialized:
+            attributes.check_may_set(self, name, value)
+            value = attributes.resolved(self, name, value)
+            attributes.hand_to_weight(self, name, value)
+        if tracking.holds_members(value):
+            self._tfkit.attached[name] = tracking.tick()
+        if name not in self._not_read_in_calls:
+            self._tfkit.changed(name)
+        if isinstance(value, (list, tuple, dict)):
+            object.__setattr__(self, name, value)  # tf.Module would put a wrapper in its place.
+        else:
+            super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        weight = vars(self).get(name)
+        self._tfkit.weights = [kept for kept in self._tfkit.weights if kept is not weight]
+        self._tfkit.changed(name)
+        super().__delattr__(name)
+
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        """Members in containers too, for `tf.train.Checkpoint`."""
+        children = super()._trackable_children(save_type, **kwargs)
+        return {**dict(self._members()), **children}
+
+    def add_variable(
+        self,
+        shape: Any,
+        initializer: Any,
+        dtype: Any = None,
+        trainable: bool = True,
+        autocast: bool = True,
+        regularizer: Any = None,
+        constraint: Any = None,
+        name: str | None = None,
+    ) -> tf.Variable:
+        """Makes a weight as `add_weight()` does, with a shape and an initializer that must be given."""
+        return self.add_weight(
+            shape=shape,
+            initializer=initializer,
+            dtype=dtype,
+            trainable=trainable,
+            autocast=autocast,
+            regularizer=regularizer,
+            constraint=constraint,
+            name=name,
+        )
+
+    @property
+    def weights(self) -> list[tf.Variable]:
+        """Weights of this layer, trainable first, then those of the layers inside, each once."""
+        return [weight for weight, _ in tracking.variables_of(self, seeds=False)]
+
+    @property
+    def trainable_weights(self) -> list[tf.Variable]:
+        """The weights that training changes."""
+        return [weight for weight, trained in tracking.variables_of(self, seeds=False) if trained]
+
+    @property
+    def non_trainable_weights(self) -> list[tf.Variable]:
+        """The weights that training leaves alone."""
+        return [
+            weight for weight, trained in tracking.variables_of(self, seeds=False) if not trained
+        ]
+
+    @property
+    def variables(self) -> list[tf.Variable]:
+        """Weights and the states of seed generators."""
+        return [variable for variable, _ in tracking.variables_of(self, seeds=True)]
+
+    @property
+    def trainable_variables(self) -> list[tf.Variable]:
+        """The same as `trainable_weights`."""
+        return self.trainable_weights
+
+    @property
+    def non_trainable_variables(self) -> list[tf.Variable]:
+        """The variables that training does not change by gradients, seed states included."""
+        return [
+            variable for variable, trained in tracking.variables_of(self, seeds=True) if not trained
+        ]
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """Metrics of this layer and of the layers inside."""
+        return tracking.metrics_of(self)
+
+    @property
+    def metrics_variables(self) -> list[tf.Variable]:
+        """The variables of `metrics`."""
+        return [variable for metric in self.metrics for variable in metric.variables]
+
+    @property
+    def trainable(self) -> bool:
+        """Whether training changes the weights; setting it sets it for the layers inside too."""
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        self._trainable = bool(value)
+        for weight in tracking.own_weights(self):
+            if isinstance(weight, Variable) and weight.made_trainable:
+                weight.trainable = value
+        for layer in tracking.sublayers(self):
+            layer.trainable = value
+
+    def count_params(self) -> int:
+        """Number of scalars in the weights."""
+        if not self.built:
+            raise ValueError(
+                f"You tried to call `count_params` on layer '{self.name}', but the layer isn't built. "
+                "Build it with `layer.build(input_shape)`, or call it on some data."
+            )
+        return sum(math.prod(weight.shape) for weight in self.weights)
+
+    def get_weights(self) -> list[np.ndarray]:
+        """Returns the values of `weights`."""
+        return [weight.numpy() for weight in self.weights]
+
+    @shortened
+    def set_weights(self, weights: list[Any]) -> None:
+        """Assigns values to `weights`, all or none.
+
+        Raises:
+            ValueError: where the number of values or a shape differs; no weight has changed then.
+        """
+        assign_all(self, weights)
+
+    def save_own_variables(self, store: Any) -> None:
+        """Puts the layer's own weights into `store`, a dict of arrays; those of layers inside are not.
+
+        A layer that overrides it (and `load_own_variables`) says itself what a file keeps of it.
+        """
+        for index, weight in enumerate(tracking.own_weights(self)):
+            store[str(index)] = weight.numpy()
+
+    @shortened
+    def load_own_variables(self, store: Any) -> None:
+        """Assigns the weights that `save_own_variables` has put into `store`."""
+        load_own(self, store)

@@ -1,0 +1,1 @@
+"""Errors and warnings as users see them."""

@@ -1,0 +1,44 @@
+"""Refuses work that would hang: a process that was forked after TensorFlow had begun to run.
+
+`fork` copies the memory, and of the threads only the one that forks. TensorFlow's are missing in the child,
+and whatever is left to them is never done: `predict` waits for ever, and so does a large product or draw. The
+first operation or variable starts the threads; importing TensorFlow, and asking for its devices, starts none.
+Reading and writing files of weights needs none either.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tfkit.src.borrowed.private import context
+
+# Read before each outermost call of a layer: 30 ns.
+threads_are_lost = False
+
+
+def check(what: str) -> None:
+    """Refuses to go on where TensorFlow's threads are lost.
+
+    Args:
+        what: what was to be done, for the message.
+
+    Raises:
+        RuntimeError: that says what to do instead.
+    """
+    if threads_are_lost:
+        raise RuntimeError(
+            f"{what} could wait for ever: this process (pid {os.getpid()}) was forked after TensorFlow had "
+            "begun to run, and TensorFlow's threads are not in it. Start processes anew, with "
+            "`multiprocessing.get_context('spawn')` or `'forkserver'`; or fork before the first tensor, "
+            "layer or model is made, and make them in the child."
+        )
+
+
+def _in_child() -> None:
+    global threads_are_lost
+    running = context.context_safe()
+    # A private name of TensorFlow 2.21, as is its module.
+    threads_are_lost = threads_are_lost or (running is not None and running._initialized)
+
+
+os.register_at_fork(after_in_child=_in_child)

@@ -1,0 +1,53 @@
+"""Which of TensorFlow's operations do no more than compute.
+
+An operation that TensorFlow calls stateless gives results and changes nothing, but some read files all the
+same: these are refused by name. An operation with a state may do anything, so only those that are known are
+allowed: variables, tables, lists, random numbers, control flow.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tfkit.src.borrowed.private import op_def_registry
+
+# By names, so that later versions of an operation are refused as well. Beside the obvious: operations on
+# protocol messages read descriptors from files, debug operations write to URLs, some samplers read
+# vocabularies, XLA calls name functions in the process.
+_REFUSED = re.compile(
+    r"PyFunc|File|Dataset|Iterator|Reader|RecordInput|ImportEvent|Summary|Snapshot|Dump|Debug|^Copy(Host)?$"
+    r"|ImmutableConst|VocabRemapping|LoadAndRemap|UnigramCandidateSampler|Skipgram|codeProto"
+    r"|Rpc|RemoteCall|Bigtable|Sql|Collective|^_?(Host)?Send$|^_?(Host)?Recv$|TPU|Tpu|TRT|Worker"
+    r"|XlaCallModule|XlaCustomCall|XlaHost|XlaLaunch|XlaCompile|Mlir|Abort|Save|Restore|Checkpoint"
+)
+_STATEFUL = re.compile(
+    # Control flow and checks; what they print goes to the streams of the process.
+    r"Assert|Case|If|While|StatefulPartitionedCall|CheckNumerics(V2)?|Print(V2)?|DeviceIndex|GuaranteeConst"
+    # Variables.
+    r"|(Anonymous)?Var(iable)?(V2|HandleOp|IsInitializedOp)?|VariableShape|(Read|Assign(Add|Sub)?)VariableOp"
+    r"|DestroyResourceOp|DisableCopyOnRead|TemporaryVariable|Empty|ResourceCountUpTo|ResourceStridedSliceAssign"
+    r"|Resource(Sparse)?Apply\w+|ResourceGather(Nd)?|ResourceScatter(Nd)?(Add|Div|Max|Min|Mul|Sub|Update)"
+    # Tables; those that are read from a file are looked at more closely.
+    r"|(Anonymous)?(Mutable)?(Dense)?HashTable(OfTensors)?(V2)?|InitializeTable(V2)?|LookupTable\w+"
+    # Lists.
+    r"|Stack(Push|Pop|Close)?(V2)?|TensorArray\w*"
+    # Random numbers.
+    r"|(All|LogUniform|Uniform)CandidateSampler|Multinomial|NonDeterministicInts|ParameterizedTruncatedNormal"
+    r"|Random(Crop|Gamma|Poisson(V2)?|Shuffle|StandardNormal|Uniform(Int)?)|TruncatedNormal|Rng(ReadAnd)?Skip"
+    r"|SampleDistortedBoundingBox(V2)?|StatelessRandomGetAlg"
+    r"|Stateful(RandomBinomial|StandardNormal(V2)?|TruncatedNormal|Uniform(FullInt|Int)?)"
+    # The clock; recurrent layers on another device.
+    r"|Timestamp|CudnnRNN\w*"
+)
+
+
+def is_allowed(operation: str) -> bool:
+    """Whether an operation does no more than compute; one that TensorFlow does not know is not allowed.
+
+    Operations that save, restore, or read a table from a file depend on where they stand, and are not.
+    """
+    definition: Any = op_def_registry.get(operation)
+    if definition is None or _REFUSED.search(operation):
+        return False
+    return not definition.is_stateful or _STATEFUL.fullmatch(operation) is not None

@@ -1,0 +1,240 @@
+"""Formats beside the SavedModel: StableHLO, LiteRT, ONNX. Each is one file, written whole or not at all."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.borrowed.private import ConverterError, context
+from tfkit.src.core import tracking
+from tfkit.src.export.archive import DEFAULT
+from tfkit.src.export.endpoints import layer_endpoint
+from tfkit.src.export.saved_model import ENDPOINT, archive_of, export_saved_model
+from tfkit.src.layers.recurrent.rnn import RNN
+from tfkit.src.runtime import litert
+from tfkit.src.runtime.tensorflow_faults import assume_onednn
+from tfkit.src.saving.atomic import atomic_write
+
+_ONNX_WORKER = Path(__file__).with_name("onnx_worker.py")
+_SECONDS = 600
+
+
+def export(
+    layer: Any,
+    filepath: Any,
+    format: str = "tf_saved_model",
+    verbose: bool | None = None,
+    input_signature: Any = None,
+    **kwargs: Any,
+) -> None:
+    """Writes a layer or model for inference, in the format of this name.
+
+    Args:
+        layer: a layer or model whose inputs are known: functional, called or fitted.
+        filepath: folder of a SavedModel, or the file of another format.
+        format: `"tf_saved_model"`, `"stablehlo"`, `"litert"` or `"onnx"`.
+        verbose: whether to print what was written; `None` is True.
+        input_signature: specs to use instead of what was seen.
+        **kwargs: options of the format.
+
+    Raises:
+        ValueError: for another format.
+    """
+    if format not in _WRITERS:
+        raise ValueError(
+            f"Unrecognized format={format!r}. Supported formats are: {sorted(_WRITERS)}"
+        )
+    _WRITERS[format](layer, filepath, verbose, input_signature, **kwargs)
+
+
+def export_stablehlo(
+    layer: Any, filepath: Any, verbose: bool | None = None, input_signature: Any = None
+) -> None:
+    """Writes the call of a layer as a StableHLO module in text form, with the weights as constants.
+
+    A module has fixed sizes: free ones, the batch among them, are 1 unless `input_signature` says more.
+    Its arguments and results are those of the model, in the order of `tf.nest.flatten`.
+
+    Reference: https://openxla.org/stablehlo/spec
+    """
+    with assume_onednn(False):
+        endpoint = layer_endpoint(ENDPOINT, layer, input_signature, freeze=True)
+    specs = [
+        tf.TensorSpec([1 if size is None else size for size in spec.shape], spec.dtype)
+        for spec in endpoint.specs
+    ]
+
+    def in_order(*tensors: tf.Tensor) -> list[tf.Tensor]:
+        # Not by name, which would sort them: a module's arguments and results have no names.
+        named = endpoint.signature(**dict(zip(endpoint.inputs, tensors, strict=True)))
+        return [named[name] for name in endpoint.outputs if name in named]
+
+    function = tf.function(in_order, jit_compile=True, autograph=False)
+    _register_functions(function.get_concrete_function(*specs))
+    text = function.experimental_get_compiler_ir(*specs)(stage="stablehlo")
+    with atomic_write(filepath) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    _say(filepath, verbose)
+
+
+def _register_functions(function: Any) -> None:
+    """Makes the functions that a trace calls known to TensorFlow, as its first run would: a loop's body."""
+    for definition in function.graph.as_graph_def().library.function:
+        if not context.context().has_function(definition.signature.name):
+            context.context().add_function_def(definition)
+
+
+def export_litert(
+    layer: Any,
+    filepath: Any,
+    verbose: bool | None = None,
+    input_signature: Any = None,
+    enable_select_tf_ops: bool = False,
+    **kwargs: Any,
+) -> None:
+    """Writes the call of a layer as a LiteRT (TFLite) model with the signature `serving_default`.
+
+    A stateful model takes the batch size of its states; the file keeps states between its runs, and begins
+    with those of the model.
+
+    Args:
+        layer: a layer or model.
+        filepath: a name that ends in `.tflite`.
+        verbose: whether to print where it was written.
+        input_signature: specs to use instead of what was seen.
+        enable_select_tf_ops: whether TensorFlow's operations may be used where LiteRT has none.
+        **kwargs: attributes of `tf.lite.TFLiteConverter`, such as `optimizations`.
+
+    Raises:
+        ValueError: for another file name.
+        TypeError: for an attribute that the converter does not have.
+        RuntimeError: where LiteRT has no counterpart of an operation.
+    """
+    if not str(filepath).endswith(".tflite"):
+        raise ValueError(f"Expected a file name that ends in '.tflite'. Received: {filepath!r}")
+    with tempfile.TemporaryDirectory() as folder, assume_onednn(False):
+        with litert.trace():
+            archive = archive_of(layer, input_signature, batch_size=_rows_of_states(layer))
+        archive.write_into(Path(folder, "model"))
+        converter = tf.lite.TFLiteConverter.from_saved_model(
+            str(Path(folder, "model")), signature_keys=[DEFAULT]
+        )
+        if enable_select_tf_ops:
+            operations = tf.lite.OpsSet.TFLITE_BUILTINS, tf.lite.OpsSet.SELECT_TF_OPS
+            converter.target_spec.supported_ops = list(operations)
+        for name, value in kwargs.items():
+            if not hasattr(converter, name):
+                raise TypeError(f"`tf.lite.TFLiteConverter` has no attribute {name!r}.")
+            setattr(converter, name, value)
+        content = _converted(converter, layer.name, enable_select_tf_ops)
+    with atomic_write(filepath) as temporary:
+        temporary.write_bytes(content)
+    _say(filepath, verbose)
+
+
+def _rows_of_states(layer: Any) -> int | None:
+    """The batch size of the states that a layer's parts keep; `None` where there are none, or several."""
+    parts = [each for each in tracking.all_layers(layer) if isinstance(each, RNN)]
+    sizes = {state.shape[0] for each in parts for state in tf.nest.flatten(each.states or [])}
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def _converted(converter: Any, name: str, select: bool) -> bytes:
+    """What the converter makes; `select` is whether TensorFlow's operations may be used.
+
+    Raises:
+        RuntimeError: that names the operations that LiteRT lacks, and what to pass.
+    """
+    try:
+        return converter.convert()
+    except ConverterError as error:
+        arrays = "_experimental_lower_tensor_list_ops" in str(error)
+        if arrays and select and converter._experimental_lower_tensor_list_ops:
+            converter._experimental_lower_tensor_list_ops = (
+                False  # Private, seen in TensorFlow 2.21.
+            )
+            return _converted(converter, name, select)
+        raise RuntimeError(_why_not(name, str(error), arrays, select)) from error
+
+
+def _why_not(name: str, message: str, arrays: bool, select: bool) -> str:
+    """What to tell of a message of the converter."""
+    lacking = re.findall(r"(?:TF Select|Custom) ops: ([^\n]*)", message)
+    half = lacking and re.search(r"tensor<[^>]*x(bf16|f16)>", message)
+    if arrays:
+        reason = "it has a loop with a `tf.TensorArray`, whose sizes LiteRT must know"
+    elif lacking:
+        reason = f"LiteRT has no counterpart of its operations {', '.join(lacking)}"
+    else:
+        reason = f"the converter says: {message.strip()[:200]}"
+    if half:
+        reason += " in float16 or bfloat16"
+    options = "`input_signature=[tf.TensorSpec(...)]` with all sizes known, the batch too"
+    if not select:
+        options += (
+            ", or `enable_select_tf_ops=True` if what runs the file has LiteRT's Flex delegate"
+        )
+    if half:
+        return f"Cannot export '{name}' to LiteRT: {reason}. Make the model with `dtype='float32'`."
+    loops = " A recurrent layer can be made with `unroll=True`." if arrays else ""
+    return f"Cannot export '{name}' to LiteRT: {reason}. Pass {options}.{loops}"
+
+
+def export_onnx(
+    layer: Any,
+    filepath: Any,
+    verbose: bool | None = None,
+    input_signature: Any = None,
+    opset_version: int | None = None,
+) -> None:
+    """Writes the call of a layer as an ONNX model, with the package `tf2onnx` in a process of its own.
+
+    Args:
+        layer: a layer or model.
+        filepath: file to write.
+        verbose: whether to print where it was written.
+        input_signature: specs to use instead of what was seen.
+        opset_version: version of ONNX's operations, 18 unless given.
+
+    Raises:
+        ImportError: where a package is missing.
+        RuntimeError: where there is no counterpart of an operation.
+    """
+    with tempfile.TemporaryDirectory() as folder, atomic_write(filepath) as temporary:
+        with assume_onednn(False):
+            archive_of(layer, input_signature, freeze=True).write_into(Path(folder, "model"))
+        done = subprocess.run(
+            [sys.executable, "-P", str(_ONNX_WORKER), str(Path(folder, "model")), str(temporary),
+             str(opset_version or 18)],
+            capture_output=True, text=True, timeout=_SECONDS, check=False,
+        )  # fmt: skip
+        if done.returncode != 0:
+            last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
+            if "No module named" in last[0]:
+                raise ImportError(
+                    f"Cannot export '{layer.name}' to ONNX: {last[0]}. Install what it takes: "
+                    "pip install tf2onnx onnx"
+                )
+            raise RuntimeError(
+                f"Cannot export '{layer.name}' to ONNX: {last[0]}. It takes operations that ONNX has."
+            )
+    _say(filepath, verbose)
+
+
+def _say(filepath: Any, verbose: bool | None) -> None:
+    if verbose is not False:
+        print(f"Saved artifact at '{filepath}'.")
+
+
+_WRITERS = {
+    "tf_saved_model": export_saved_model,
+    "stablehlo": export_stablehlo,
+    "litert": export_litert,
+    "onnx": export_onnx,
+}

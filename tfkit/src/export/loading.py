@@ -1,0 +1,196 @@
+"""An exported model back as a layer, with its variables, to be trained further and exported again."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import os
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.core.arguments import CallSignature
+from tfkit.src.core.layer import Layer
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.export.archive import DEFAULT
+from tfkit.src.export.captures import captured_variables
+from tfkit.src.export.saved_model import ENDPOINT
+from tfkit.src.export.scan import check_saved_model
+
+
+class TFSMLayer(Layer):
+    """A layer that calls an endpoint of a SavedModel, with the SavedModel's variables as its weights.
+
+    What an endpoint computes is fixed: with a model's `serve`, `training=True` changes nothing
+    except that gradients are computed.
+
+    Args:
+        filepath: folder of the SavedModel.
+        call_endpoint: name of the endpoint that a call of the layer calls. Default: `"serve"`.
+        call_training_endpoint: name of the endpoint that it calls with `training=True`; `None` for
+            the same one.
+        trainable: whether training changes the weights. Default: `True`.
+        name: name of the layer, a string without `/`; `None` for one that is made from the class's
+            name.
+        dtype: without effect on the endpoints; part of Keras's signature.
+        trusted: whether the SavedModel may have operations on files, other machines, processes or
+            Python. Such operations run with your rights: say `True` only for files whose origin you
+            know. Default: `False`.
+
+    Input shape: That of the endpoint.
+
+    Output shape: That of the endpoint.
+
+    Raises:
+        LoadError: if the folder holds no SavedModel, or one with such operations.
+        ValueError: if the endpoint does not exist.
+
+    Example:
+        >>> import tempfile
+        >>> module = tf.Module()
+        >>> double = tf.function(lambda x: 2 * x, [tf.TensorSpec([None])])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tf.saved_model.save(module, folder, signatures=double)
+        ...     layer = TFSMLayer(folder)
+        >>> layer(tf.constant([1.0, 2.0]))["output_0"].numpy().tolist()
+        [2.0, 4.0]
+    """
+
+    def __init__(
+        self,
+        filepath: Any,
+        call_endpoint: str = ENDPOINT,
+        call_training_endpoint: str | None = None,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: Any = None,
+        trusted: bool = False,
+    ) -> None:
+        super().__init__(trainable=trainable, name=name, dtype=dtype, autocast=False)
+        folder = os.path.abspath(filepath)
+        if not trusted:
+            check_saved_model(folder)
+        self._loaded = tf.saved_model.load(folder)
+        self.filepath = folder
+        self.call_endpoint = call_endpoint
+        self.call_training_endpoint = call_training_endpoint
+        function, trace = self._find(call_endpoint)
+        self._endpoint = self._training_endpoint = function
+        traces = [trace]
+        if call_training_endpoint is not None:
+            self._training_endpoint, trace = self._find(call_training_endpoint)
+            traces.append(trace)
+        self._set_arguments(traces[0])
+        self._training_names = _argument_names(traces[-1])
+        self.state = _by_name(captured_variables(traces), self._loaded)
+        self.built = True
+
+    def _find(self, endpoint: str) -> tuple[Any, Any]:
+        """The function of an endpoint, and its first trace."""
+        function = getattr(self._loaded, endpoint, None)
+        traces = getattr(function, "concrete_functions", None)
+        if traces:
+            return function, traces[0]
+        signatures = self._loaded.signatures
+        if endpoint == ENDPOINT and endpoint not in signatures:
+            endpoint = DEFAULT  # A SavedModel that neither tfkit nor Keras has written.
+        if endpoint not in signatures:
+            raise ValueError(
+                f"The endpoint {endpoint!r} is not in the SavedModel {self.filepath!r}. Its endpoints: "
+                f"{list(signatures)}"
+            )
+        return signatures[endpoint], signatures[endpoint]
+
+    def _set_arguments(self, trace: Any) -> None:
+        """Gives the layer the arguments of its endpoint."""
+        args, kwargs = trace.structured_input_signature
+        names = _argument_names(trace)
+        specs = zip(names, [*args, *kwargs.values()], strict=True)
+        self._specs = {name: tf.nest.map_structure(_unnamed, spec) for name, spec in specs}
+        self._tfkit.signature = _Arguments(self.call, names)
+        self._tfkit.given = self._specs
+
+    def call(self, *args: Any, training: Any = False, **kwargs: Any) -> Any:
+        """Calls the endpoint, whose arguments these are; numbers are cast to its dtypes."""
+        given = self._tfkit.signature.signature.bind(*args, **kwargs).arguments
+        arguments = {
+            name: tf.nest.map_structure(_cast, value, self._specs[name])
+            for name, value in given.items()
+        }
+        if not training:
+            return self._endpoint(**arguments)
+        named = zip(self._training_names, arguments.values(), strict=False)
+        return self._training_endpoint(**dict(named))
+
+    def get_config(self) -> dict[str, Any]:
+        """There is none: a configuration that names another file would make whoever reads it open that."""
+        raise TypeError(
+            f"Layer '{self.name}' comes from the SavedModel {self.filepath!r} and has no configuration. "
+            "Save its weights with `save_weights()`, or export it again."
+        )
+
+
+def _argument_names(trace: Any) -> list[str]:
+    """The names of an endpoint's arguments, in order."""
+    args, kwargs = trace.structured_input_signature
+    return [*list(trace.function_type.parameters)[: len(args)], *kwargs]
+
+
+class _Arguments(CallSignature):
+    """The arguments of an endpoint in place of those of `call`."""
+
+    def __init__(self, call: Any, names: list[str]) -> None:
+        super().__init__(call)
+        parameters = [
+            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names
+        ]
+        training = inspect.Parameter("training", inspect.Parameter.KEYWORD_ONLY, default=False)
+        self.signature = inspect.Signature([*parameters, training])
+        self.names = tuple(self.signature.parameters)
+        self.takes_any_keyword = False
+
+
+def _unnamed(spec: Any) -> Any:
+    """A spec with the name that its place in the arguments gives it."""
+    return tf.TensorSpec(spec.shape, spec.dtype) if isinstance(spec, tf.TensorSpec) else spec
+
+
+def _cast(value: Any, spec: Any) -> Any:
+    numbers = isinstance(value, tf.Tensor) and value.dtype.is_floating and spec.dtype.is_floating
+    return tf.cast(value, spec.dtype) if numbers else value
+
+
+def _by_name(variables: list[tf.Variable], loaded: Any) -> dict[str, tf.Variable]:
+    """The variables by the names that they had, numbered where these are not unique."""
+    trained = getattr(loaded, "trainable_variables", None)
+    kept: dict[str, tf.Variable] = {}
+    for variable in variables:
+        if trained is not None:
+            variable._trainable = any(variable is each for each in trained)
+        name = variable.name.partition(":")[0]
+        numbers = itertools.count(1)
+        candidate = name
+        while candidate in kept:
+            candidate = f"{name}_{next(numbers)}"
+        kept[candidate] = variable
+    return kept
+
+
+@shortened
+def load(filepath: Any, endpoint: str | None = None, trusted: bool = False) -> TFSMLayer:
+    """The model in a SavedModel as a layer, to be used, trained further and exported again.
+
+    Args:
+        filepath: folder of the SavedModel.
+        endpoint: the endpoint that a call of the layer calls: `serve`, or `serving_default` where there is
+            no endpoint of that name, unless given.
+        trusted: whether the SavedModel may have operations on files, other machines, processes or Python.
+            Such a model is refused otherwise, before anything of it has run.
+
+    Raises:
+        LoadError: for a file that is no SavedModel, and for one with such operations.
+
+    Example:
+        `layer = tfkit.export.load("model"); layer(x); layer.trainable_weights`
+    """
+    return TFSMLayer(filepath, endpoint or ENDPOINT, trusted=trusted)

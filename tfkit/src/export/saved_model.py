@@ -1,0 +1,82 @@
+"""`model.export`: the call of a layer, and its methods that are marked as endpoints, as a SavedModel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfkit.src.errors.frames import warn
+from tfkit.src.export.archive import ExportArchive
+from tfkit.src.export.endpoints import layer_endpoint, marked_endpoint, marked_methods
+
+ENDPOINT = "serve"
+
+
+def archive_of(
+    layer: Any,
+    input_signature: Any = None,
+    jit_compile: bool = False,
+    freeze: bool = False,
+    batch_size: int | None = None,
+) -> ExportArchive:
+    """An archive with the endpoint `serve`, which is `layer(inputs, training=False)`, and marked methods.
+
+    Args:
+        layer: a layer or model whose inputs are known: functional, called or fitted.
+        input_signature: specs to use instead of what was seen.
+        jit_compile: whether the runtime compiles `serve` with XLA.
+        freeze: whether constants take the place of the variables of all endpoints.
+        batch_size: the first size of the inputs of `serve` where it would be free.
+
+    Raises:
+        ValueError: for a layer that was never called, without `input_signature`.
+    """
+    archive = ExportArchive()
+    options = {"jit_compile": jit_compile, "freeze": freeze}
+    archive.add(layer_endpoint(ENDPOINT, layer, input_signature, batch_size, **options))
+    for name, method in marked_methods(layer):
+        archive.add(marked_endpoint(name, method, freeze))
+    archive.know(layer)
+    return archive
+
+
+# What TensorFlow looks for in the object that `tf.saved_model.save` is given without signatures (2.21).
+DEFAULT_SIGNATURE = "_default_save_signature"
+
+
+def default_signature(layer: Any) -> dict[str, Any]:
+    """What `tf.saved_model.save(layer, folder)` takes as `serving_default`: that of `layer.export(folder)`.
+
+    Returns:
+        A dict to be added to the layer's trackable children; empty where the inputs are not known.
+    """
+    if not layer.built or (layer._graph is None and not layer._tfkit.given):
+        return {}
+    try:
+        return {DEFAULT_SIGNATURE: layer_endpoint(ENDPOINT, layer).signature}
+    except ValueError as error:
+        warn(
+            f"`tf.saved_model.save` writes model '{layer.name}' without a signature: {error}",
+        )
+        return {}
+
+
+def export_saved_model(
+    layer: Any,
+    filepath: Any,
+    verbose: bool | None = None,
+    input_signature: Any = None,
+    jit_compile: bool = False,
+    freeze: bool = False,
+) -> None:
+    """Writes a layer or model as a SavedModel for inference, whole or not at all.
+
+    Args:
+        layer: a layer or model whose inputs are known: functional, called or fitted.
+        filepath: folder to write; it replaces an old SavedModel.
+        verbose: whether to print the endpoints; `None` is True.
+        input_signature: specs to use instead of what was seen.
+        jit_compile: whether the runtime compiles the model with XLA.
+        freeze: whether constants take the place of the variables.
+    """
+    archive = archive_of(layer, input_signature, jit_compile, freeze)
+    archive.write_out(filepath, verbose=verbose is not False)

@@ -1,0 +1,212 @@
+"""What goes into an endpoint and what comes out: specs of the arguments, and a name for each tensor."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.base import nests
+from tfkit.src.core.input_spec import InputSpec
+from tfkit.src.symbolic.tensors import KerasTensor
+
+Path = tuple[str | int, ...]
+
+
+# --- Specs of the arguments ---------------------------------------------------------------------------
+
+
+def call_specs(layer: Any) -> dict[str, Any]:
+    """Specs of the arguments of a layer's `call` by name, as it was called until now.
+
+    The inputs of a functional model have the names and sizes of its `Input`s; sizes that differed between
+    calls are free. Dtypes are those of the latest call.
+
+    Raises:
+        ValueError: for a layer whose inputs are not known.
+    """
+    given = layer._tfkit.given
+    graph = getattr(layer, "_graph", None)
+    if graph is not None:
+        seen = _given_specs(graph, (given or {}).get("inputs"))
+        specs = [
+            tf.TensorSpec(_sizes(tensor, spec), spec.dtype, tensor.name)
+            for tensor, spec in zip(graph.flat_inputs, seen, strict=True)
+        ]
+        return {"inputs": tf.nest.pack_sequence_as(graph.inputs, specs)}
+    if given is None:
+        raise ValueError(
+            f"Cannot export '{layer.name}': its inputs are not known. It must be "
+            f"{'called' if layer.built else 'built'}: call it on some data first, or pass "
+            "`input_signature=[tf.TensorSpec(...)]`."
+        )
+    return given
+
+
+def _given_specs(graph: Any, given: Any) -> list[Any]:
+    """Specs of the flat inputs of a functional model: those of its calls, else those of its `Input`s."""
+    if isinstance(given, Mapping) and not isinstance(graph.inputs, Mapping):
+        given = [given.get(tensor.name) for tensor in graph.flat_inputs]  # passed by name
+    flat = tf.nest.flatten(given)
+    if len(flat) != len(graph.flat_inputs):
+        return graph.flat_inputs
+    pairs = zip(flat, graph.flat_inputs, strict=True)
+    return [spec if hasattr(spec, "dtype") else tensor for spec, tensor in pairs]
+
+
+def _sizes(tensor: Any, spec: Any) -> list[Any]:
+    """The sizes of an input, free where calls had others: layers of a `Sequential` may allow that."""
+    declared, seen = tf.TensorShape([None, *tensor.shape[1:]]), tf.TensorShape(spec.shape)
+    return list(
+        declared.most_specific_compatible_shape(seen) if seen.rank == declared.rank else declared
+    )
+
+
+def layer_specs(layer: Any, input_signature: Any) -> dict[str, Any]:
+    """Specs of the arguments of `call`: as `input_signature` says, else as the layer was called.
+
+    Args:
+        layer: a layer or model.
+        input_signature: list with a spec, or a nest of specs, for each argument; or the specs of the first
+            argument alone. Specs are `tf.TensorSpec`, `InputSpec`, symbolic tensors, or tensors.
+    """
+    if input_signature is None:
+        return call_specs(layer)
+    names = [name for name in layer._tfkit.signature.names if name != "training"]
+    graph = getattr(layer, "_graph", None)
+    if graph is not None:
+        names = ["inputs"]
+    several = isinstance(input_signature, (list, tuple)) and len(input_signature) <= len(names)
+    arguments = input_signature if several else [input_signature]
+    specs = {name: specs_of(each) for name, each in zip(names, arguments, strict=False)}
+    if graph is not None:
+        flat = tf.nest.flatten(specs["inputs"])
+        if len(flat) != len(graph.flat_inputs):
+            raise ValueError(
+                f"Model '{layer.name}' has {len(graph.flat_inputs)} inputs: "
+                f"{[tensor.name for tensor in graph.flat_inputs]}. Received: "
+                f"input_signature={input_signature}"
+            )
+        named = [
+            tf.TensorSpec(spec.shape, spec.dtype, spec.name or tensor.name)
+            for spec, tensor in zip(flat, graph.flat_inputs, strict=True)
+        ]
+        specs["inputs"] = tf.nest.pack_sequence_as(specs["inputs"], named)
+    return specs
+
+
+def specs_of(value: Any) -> Any:
+    """`tf.TensorSpec`s for a nest of these, `InputSpec`s, symbolic tensors and tensors.
+
+    The batch of symbolic tensors and of tensors is free.
+
+    Raises:
+        ValueError: for an `InputSpec` without shape or dtype.
+        TypeError: for anything else.
+    """
+    return tf.nest.map_structure(_spec_of, value)
+
+
+def _spec_of(value: Any) -> tf.TensorSpec:
+    if isinstance(value, tf.TensorSpec):
+        return value
+    if isinstance(value, InputSpec):
+        if value.shape is None or value.dtype is None:
+            raise ValueError(f"The `shape` and `dtype` must be provided. Received: x={value}")
+        return tf.TensorSpec(value.shape, value.dtype, value.name)
+    if isinstance(value, (KerasTensor, tf.Tensor, tf.Variable)) or hasattr(value, "__array__"):
+        name = value.name if getattr(value, "node", None) is not None else None
+        shape = list(value.shape)
+        return tf.TensorSpec([None, *shape[1:]] if shape else [], value.dtype, name)
+    raise TypeError(
+        f"Unsupported x={value} of the type ({type(value)}). Supported types are: `tf.TensorSpec`, "
+        "`InputSpec`, `KerasTensor` and tensors."
+    )
+
+
+# --- Names --------------------------------------------------------------------------------------------
+
+
+def input_names(arguments: dict[str, Any]) -> list[str]:
+    """A name for each spec in the arguments, in the order of `tf.nest.flatten`.
+
+    The spec's own, else the last dict key on the way to it, else the argument's, numbered in a list; with
+    the whole way where that is not unique.
+    """
+    paths: list[Path] = []
+    names: list[str | None] = []
+    for argument, specs in arguments.items():
+        for path, spec in _leaves(specs, (argument,)):
+            if isinstance(spec, tf.TypeSpec):
+                paths.append(path)
+                names.append(getattr(spec, "name", None))
+    return _unique([_identifier(name) for name in _labels(paths, names)])
+
+
+def output_names(outputs: Any, layer_names: Sequence[str] | None = None) -> list[str]:
+    """A name for each output, in the order of `tf.nest.flatten`.
+
+    Args:
+        outputs: nest of tensors.
+        layer_names: names of the layers that they come from.
+    """
+    leaves = list(_leaves(outputs, ()))
+    known = layer_names if layer_names and len(layer_names) == len(leaves) else [None] * len(leaves)
+    keyed = [any(isinstance(step, str) for step in path) for path, _ in leaves]
+    names = [
+        None if has_key else name or f"output_{index}"
+        for index, (has_key, name) in enumerate(zip(keyed, known, strict=True))
+    ]
+    return _unique(_labels([path for path, _ in leaves], names))
+
+
+def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """The leaves of a nest with their paths, in the order of `tf.nest.flatten`."""
+    if not nests.is_nested(value):
+        yield path, value
+        return
+    items = nests.items(value)
+    if isinstance(value, Mapping):
+        items = [(str(key), value[key]) for key in sorted(value)]
+    for key, item in items:
+        is_only = isinstance(key, int) and len(items) == 1
+        yield from _leaves(item, path if is_only else (*path, key))
+
+
+def _labels(paths: Sequence[Path], names: Sequence[str | None]) -> list[str]:
+    """The names, and short forms of the paths where there is none; whole paths where these are not unique."""
+    short = [
+        name or "_".join(map(str, _from_last_key(path)))
+        for path, name in zip(paths, names, strict=True)
+    ]
+    return [
+        label if names[index] or short.count(label) == 1 else "_".join(map(str, paths[index]))
+        for index, label in enumerate(short)
+    ]
+
+
+def _from_last_key(path: Path) -> Path:
+    last = max((index for index, step in enumerate(path) if isinstance(step, str)), default=0)
+    return path[last:]
+
+
+def _identifier(name: str) -> str:
+    """What TensorFlow makes of a name that it does not take for an operation."""
+    name = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return name if name[:1].isalpha() else f"arg_{name}"
+
+
+def _unique(names: list[str]) -> list[str]:
+    """The names, with a number after those that came before."""
+    taken: set[str] = set()
+    unique = []
+    for name in names:
+        candidate, count = name, 0
+        while candidate in taken or (candidate != name and candidate in names):
+            count += 1
+            candidate = f"{name}_{count}"
+        taken.add(candidate)
+        unique.append(candidate)
+    return unique

@@ -1,0 +1,122 @@
+"""Warm-up requests: what TF Serving runs when it has loaded a version, before it answers anybody.
+
+A TFRecord file of `PredictionLog` messages. The package with these messages, `tensorflow-serving-api`, is
+not needed: they hold little beside `TensorProto`s, which TensorFlow has.
+
+Reference: tensorflow_serving/apis/prediction_log.proto, predict.proto, classification.proto, input.proto
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.borrowed.private import TensorProto
+from tfkit.src.export.examples import CLASSIFY, REGRESS
+
+FILE = Path("assets.extra", "tf_serving_warmup_requests")
+
+# Field of `PredictionLog` by kind of request; in each of the three logs the request is field 1.
+_LOGS = {CLASSIFY: 2, REGRESS: 3}
+_PREDICT_LOG = 6
+
+
+def write_warmup(folder: Path, model_name: str, requests: Iterable[tuple[str, str, Any]]) -> None:
+    """Writes the warm-up file of a SavedModel.
+
+    Args:
+        folder: the SavedModel.
+        model_name: the name under which it is served.
+        requests: signature, method name and inputs by name, of each request.
+    """
+    file = folder / FILE
+    file.parent.mkdir(exist_ok=True)
+    with tf.io.TFRecordWriter(str(file)) as writer:
+        for signature, method_name, inputs in requests:
+            writer.write(encode_request(model_name, signature, method_name, inputs))
+
+
+def read_warmup(folder: Path) -> list[tuple[str, dict[str, np.ndarray]]]:
+    """The signature and the inputs of each request in a warm-up file."""
+    return [
+        decode_request(record.numpy()) for record in tf.data.TFRecordDataset(str(folder / FILE))
+    ]
+
+
+def encode_request(model_name: str, signature: str, method_name: str, inputs: Any) -> bytes:
+    """A request as a `PredictionLog`.
+
+    Args:
+        model_name: name of the served model.
+        signature: name of the signature.
+        method_name: the kind of request.
+        inputs: arrays by name.
+    """
+    spec = _field(1, model_name.encode()) + _field(3, signature.encode())
+    if method_name in _LOGS:
+        examples = b"".join(_field(1, example) for example in inputs["inputs"])
+        body = _field(2, _field(1, examples))
+    else:
+        body = b"".join(
+            _field(2, _field(1, name.encode()) + _field(2, _tensor(array)))
+            for name, array in inputs.items()
+        )
+    return _field(_LOGS.get(method_name, _PREDICT_LOG), _field(1, _field(1, spec) + body))
+
+
+def decode_request(record: bytes) -> tuple[str, dict[str, np.ndarray]]:
+    """Signature and inputs of a request that `encode_request` wrote."""
+    ((log, content),) = _fields(record)
+    ((_, request),) = _fields(content)
+    parts = list(_fields(request))
+    signature = dict(_fields(parts[0][1]))[3].decode()
+    if log != _PREDICT_LOG:
+        ((_, examples),) = _fields(parts[1][1])
+        return signature, {"inputs": np.array([text for _, text in _fields(examples)], object)}
+    entries = [dict(_fields(entry)) for _, entry in parts[1:]]
+    return signature, {
+        entry[1].decode(): tf.make_ndarray(TensorProto.FromString(entry[2])) for entry in entries
+    }
+
+
+def _tensor(array: np.ndarray) -> bytes:
+    return tf.make_tensor_proto(array, shape=array.shape).SerializeToString()
+
+
+# --- Protocol buffers: fields of kind 2, which are messages and strings -------------------------------
+
+
+def _field(number: int, content: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _varint(len(content)) + content
+
+
+def _varint(value: int) -> bytes:
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at < len(message):
+        key, at = _read_varint(message, at)
+        size, at = _read_varint(message, at)
+        yield key >> 3, message[at : at + size]
+        at += size
+
+
+def _read_varint(message: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = message[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at

@@ -1,0 +1,11 @@
+"""The checks that TensorFlow's kernels make at run time and that XLA drops, as functions of tensors.
+
+`table` says of each operation that XLA compiles whether its kernel on the CPU refuses values, and how to ask
+before; `docs/design/0004-guards.md` says how the table was made. The other files are its rows.
+"""
+
+from tfkit.src.guards.check import Check as Check
+from tfkit.src.guards.check import Operation as Operation
+from tfkit.src.guards.table import CHECKS as CHECKS
+from tfkit.src.guards.table import UNGUARDED as UNGUARDED
+from tfkit.src.guards.table import kind_of as kind_of

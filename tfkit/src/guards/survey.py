@@ -1,0 +1,262 @@
+"""Which operations of a traced function have a kernel that can refuse values, and which change variables."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.borrowed.private import op_def_registry
+from tfkit.src.errors.frames import warn
+from tfkit.src.guards.bounds import Bounds, bound_of
+from tfkit.src.guards.known_values import KnownValues
+from tfkit.src.guards.predicates import Predicate, predicate_of
+from tfkit.src.guards.table import CHECKS, kind_of, refusal_of
+from tfkit.src.runtime.function_defs import functions_in
+from tfkit.src.runtime.shared_programs import differs_in_xla
+from tfkit.src.runtime.tensorflow_faults import error_in_xla
+from tfkit.src.runtime.xla import LOOPS, OWN_LOOP
+
+# What calls functions, and the attributes that name those through which a result can be led out.
+CALLS = {
+    "PartitionedCall": ("f",),
+    "StatefulPartitionedCall": ("f",),
+    "If": ("then_branch", "else_branch"),
+    "StatelessIf": ("then_branch", "else_branch"),
+    "Case": ("branches",),
+    "StatelessCase": ("branches",),
+    "While": ("body",),
+    "StatelessWhile": ("body",),
+}
+# Stand for arguments and results, and compute nothing.
+_STAND_INS = frozenset(("Placeholder", "_Arg", "_Retval"))
+_UPDATES = ("Assign", "ResourceApply", "ResourceScatter", "ResourceStridedSliceAssign")
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """What XLA does otherwise than TensorFlow's kernel, without a predicate that would say when.
+
+    Attributes:
+        operation: type of the operation.
+        name: its name in the trace, whose scopes are layers.
+        refusal: what the kernel refuses; `None` where it is the result that differs.
+        error: what is wrong with XLA's result; `None` where it is a check that XLA drops.
+    """
+
+    operation: str
+    name: str
+    refusal: str | None = None
+    error: str | None = None
+
+    def described(self, path_of: Callable[[list[str]], str | None]) -> str:
+        """What XLA does, in words; `path_of` gives the path of the layer that an operation belongs to."""
+        path = path_of([self.name])
+        place = f"the operation {self.operation} of " + (
+            f"layer '{path}'" if path else f"'{self.name}'"
+        )
+        if self.error is not None:
+            return f"computes {place} wrongly: {self.error}"
+        return f"drops the check of {place} for {self.refusal}"
+
+    def warn(self, path_of: Callable[[list[str]], str | None]) -> None:
+        """Says that XLA compiles the operation all the same."""
+        way_out = "Pass `jit_compile='auto'` to `compile()`"
+        if self.error is None:
+            way_out = (
+                "The model goes on where TensorFlow's kernel would raise an error. "
+                f"{way_out}, or check the values before"
+            )
+        warn(f"`jit_compile=True`, and XLA {self.described(path_of)}. {way_out}.")
+
+
+class FunctionNotes:
+    """What stands in one function.
+
+    Args:
+        values: what is known of its values.
+
+    Attributes:
+        refusing: its nodes that can refuse values, calls among them.
+        updating: its nodes that change variables, calls among them.
+        led_out: the functions that it calls and whose results can be led out of it.
+    """
+
+    def __init__(self, values: KnownValues) -> None:
+        self.values = values
+        self.refusing: list[str] = []
+        self.updating: list[str] = []
+        self.led_out: set[str] = set()
+        self._checked: list[Any] = []
+
+    def add(self, node: Any) -> None:
+        """Notes a node that the table has a check of."""
+        self._checked.append(node)
+
+    @functools.cached_property
+    def predicates(self) -> dict[str, Predicate]:
+        """The predicates that must be asked when the function runs, by node."""
+        return {name: it for name, it in self._made.items() if not self._is_of_shapes(name, it)}
+
+    @functools.cached_property
+    def predicates_of_shapes(self) -> dict[str, Predicate]:
+        """Those that depend on shapes alone: XLA knows the answer when it compiles."""
+        return {name: it for name, it in self._made.items() if self._is_of_shapes(name, it)}
+
+    def _is_of_shapes(self, name: str, predicate: Predicate) -> bool:
+        return self.values.are_of_shapes(name, predicate.places_by_value)
+
+    @functools.cached_property
+    def _made(self) -> dict[str, Predicate]:
+        made = {node.name: self._predicate(node) for node in self._checked}
+        return {name: predicate for name, predicate in made.items() if predicate is not None}
+
+    def _predicate(self, node: Any) -> Predicate | None:
+        """A node's predicate, `None` where the trace shows that nothing is refused."""
+        operation = op_def_registry.get(node.op)
+        arguments = (operation.input_arg, operation.output_arg)
+        specs = []
+        for each, shapes in zip(arguments, self.values.shapes_of(node.name), strict=True):
+            dtypes = dtypes_of(node, each)
+            pairs = zip(shapes or [None] * len(dtypes), dtypes, strict=True)
+            specs.append([tf.TensorSpec(*pair) for pair in pairs])
+        inputs, outputs = specs
+        return predicate_of(node, inputs, outputs, self.values.inputs_of(node.name))
+
+
+class Survey:
+    """The operations of a traced function, and of the functions inside it, whose kernels can refuse values.
+
+    Args:
+        function: a `ConcreteFunction`.
+        definition: the `GraphDef` of its graph.
+
+    Attributes:
+        name: the name of the function.
+        definitions: the `FunctionDef` of each function by name.
+        bounds: the checks that ask of arguments alone.
+        differences: what XLA does otherwise, without a predicate that says when.
+    """
+
+    def __init__(self, function: Any, definition: Any) -> None:
+        self.name = function.function_def.signature.name
+        num_arguments = len(function.inputs) - len(function.captured_inputs)
+        self._arguments = {
+            tensor.ref(): place for place, tensor in enumerate(function.inputs[:num_arguments])
+        }
+        self._sizes: dict[int, int] = {}
+        self.definitions = {it.signature.name: it for it in definition.library.function}
+        self.definitions[self.name] = function.function_def
+        self.differences: list[Difference] = []
+        self._notes: dict[str, FunctionNotes] = {}
+        self._look(self.name, function.graph, is_led_out=True)
+        self.bounds = Bounds(self._sizes)
+
+    def notes(self, name: str) -> FunctionNotes:
+        """What stands in a function."""
+        return self._notes[name]
+
+    def asks(self, name: str) -> bool:
+        """Whether a function, or one that it calls, has a predicate that is asked when it runs."""
+        return self._any(name, lambda notes: notes.predicates)
+
+    def asserts_shapes(self, name: str) -> bool:
+        """Whether a function, or one that it calls, has a predicate of shapes."""
+        return self._any(name, lambda notes: notes.predicates_of_shapes)
+
+    def _any(self, name: str, predicates: Callable[[FunctionNotes], dict[str, Predicate]]) -> bool:
+        notes = self._notes.get(name)
+        return notes is not None and (
+            bool(predicates(notes)) or any(self._any(it, predicates) for it in notes.led_out)
+        )
+
+    def _look(self, name: str, graph: Any, is_led_out: bool) -> FunctionNotes:
+        """Looks through a function.
+
+        Args:
+            name: its name.
+            graph: its `FuncGraph`, where it is at hand.
+            is_led_out: whether a predicate's result can be led out of it to the program's results.
+        """
+        if name in self._notes:
+            return self._notes[name]
+        notes = self._notes[name] = FunctionNotes(KnownValues(graph))
+        for node in self.definitions[name].node_def:
+            if node.op in LOOPS and OWN_LOOP in node.attr:
+                continue  # Its indices are those of its turns.
+            if any(map(differs_in_xla, called_functions(node))):
+                continue
+            led_out = (
+                set(led_out_functions(node)) & self.definitions.keys() if is_led_out else set()
+            )
+            notes.led_out |= led_out
+            for called in called_functions(node):
+                if called in self.definitions:
+                    inner = self._look(called, _graph_of(graph, called), called in led_out)
+                    notes.refusing += [node.name] * bool(inner.refusing)
+                    notes.updating += [node.name] * bool(inner.updating)
+            if node.op in CALLS or node.op in self.definitions:
+                continue
+            if node.op.startswith(_UPDATES):
+                notes.updating.append(node.name)
+            error = error_in_xla(node)
+            if error is not None:
+                self.differences.append(Difference(node.op, node.name, error=error))
+            kind = kind_of(node.op)
+            if kind == "harmless" or node.op in _STAND_INS:
+                continue
+            if kind == "guarded" and notes.values.settle(CHECKS[node.op], node):
+                continue
+            notes.refusing.append(node.name)
+            if kind == "guarded" and name == self.name and self._bounds(graph, node.name):
+                continue
+            if kind == "guarded" and is_led_out:
+                notes.add(node)
+            else:
+                refusal = refusal_of(node.op)
+                self.differences.append(Difference(node.op, node.name, refusal))
+        return notes
+
+    def _bounds(self, graph: Any, name: str) -> bool:
+        """Whether all that a node asks is that an argument lies in bounds, which are noted."""
+        bound = bound_of(graph.get_operation_by_name(name), self._arguments)
+        if bound is not None:
+            place, size = bound
+            self._sizes[place] = min(size, self._sizes.get(place, size))
+        return bound is not None
+
+
+def dtypes_of(node: Any, arguments: Any) -> list[tf.DType]:
+    """The dtypes of some of an operation's arguments or results, one by one."""
+    dtypes: list[int] = []
+    for argument in arguments:
+        if argument.type_list_attr:
+            dtypes += node.attr[argument.type_list_attr].list.type
+            continue
+        dtype = node.attr[argument.type_attr].type if argument.type_attr else argument.type
+        dtypes += [dtype] * (node.attr[argument.number_attr].i if argument.number_attr else 1)
+    return [tf.as_dtype(dtype) for dtype in dtypes]
+
+
+def led_out_functions(node: Any) -> Iterator[str]:
+    """The functions that a node calls and whose results it gives."""
+    for attribute in CALLS.get(node.op, ()):
+        for called in functions_in(node.attr[attribute]):
+            yield called.name
+
+
+def called_functions(node: Any) -> Iterator[str]:
+    """All functions that a node names."""
+    yield node.op
+    for value in node.attr.values():
+        for called in functions_in(value):
+            yield called.name
+
+
+def _graph_of(graph: Any, name: str) -> Any:
+    """The `FuncGraph` of a function that is called in a graph, `None` where it is not at hand."""
+    function = None if graph is None else graph._get_function(name)
+    return getattr(function, "_cached_graph", None)

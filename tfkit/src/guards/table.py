@@ -1,0 +1,57 @@
+"""Which operations refuse values, and what is asked of them instead."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from tfkit.src.guards.check import Check
+from tfkit.src.guards.harmless import HARMLESS
+from tfkit.src.guards.indices import INDICES
+from tfkit.src.guards.matrices import MATRICES
+from tfkit.src.guards.numbers import NUMBERS
+from tfkit.src.guards.slices import SLICES
+
+CHECKS: dict[str, Check] = {**INDICES, **SLICES, **NUMBERS, **MATRICES}
+
+_QUANTIZED = "scales that are not positive, zero points out of range"
+_RANGE = "input_min above input_max, a number of bits out of range"
+_STACK = "a value that was not pushed, a stack that is full"
+_ARRAY = "an index outside of the array, an element written twice or never"
+
+# Operations that refuse values and of which nothing is asked: rare, or of TensorFlow 1 alone.
+UNGUARDED: dict[str, str] = {
+    **dict.fromkeys(("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3"), _RANGE),
+    "QuantizeAndDequantizeV4": _RANGE,
+    **dict.fromkeys(("StackPopV2", "StackPushV2"), _STACK),
+    "StackV2": _STACK,
+    "SymbolicGradient": "what the operations of its function refuse",
+    **{
+        f"TensorArray{name}V3": _ARRAY
+        for name in ("Concat", "Gather", "Grad", "Read", "Scatter", "Split", "Write")
+    },
+    **{
+        f"Uniform{name}": _QUANTIZED
+        for name in ("Dequantize", "Quantize", "QuantizedAdd", "QuantizedClipByValue")
+    },
+    **{
+        f"Uniform{name}": _QUANTIZED
+        for name in ("QuantizedConvolution", "QuantizedDot", "Requantize")
+    },
+}
+
+
+def kind_of(op: str) -> Literal["guarded", "harmless", "unguarded"]:
+    """What is known of a type of operation that XLA compiles. One that is not known is not guarded."""
+    if op in CHECKS:
+        return "guarded"
+    return "harmless" if op in HARMLESS else "unguarded"
+
+
+def is_listed(op: str) -> bool:
+    """Whether an operation stands in the table: then XLA compiles it for the CPU."""
+    return op in CHECKS or op in HARMLESS or op in UNGUARDED
+
+
+def refusal_of(op: str) -> str:
+    """What the kernel of a type of operation refuses, in words."""
+    return CHECKS[op].says if op in CHECKS else UNGUARDED.get(op, "anything that it may refuse")

@@ -1,0 +1,200 @@
+"""Which format a file has: tfkit's own, or one of Keras's. Files are told apart by what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tfkit.src.base import budget
+from tfkit.src.base.quoting import quoted, tamed
+from tfkit.src.core.layer import Layer
+from tfkit.src.errors import forks
+from tfkit.src.errors.frames import warn
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.interop import keras, keras_config
+from tfkit.src.registry import serialization
+from tfkit.src.registry import tables as registry
+from tfkit.src.saving import model_file, weights
+from tfkit.src.saving.json_nest import from_json
+from tfkit.src.saving.matching import LoadReport, Rename
+
+if TYPE_CHECKING:
+    from tfkit.src.models.model import Model
+
+
+@shortened
+def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
+    """Writes a whole model to one file: configuration, weights, and what `compile` was given.
+
+    The file is written whole or not at all.
+
+    Args:
+        model: a model; of one that is not built, the configuration and the arguments of `compile`
+            are kept.
+        filepath: path that ends in `.h5` or `.hdf5` for tfkit's own format, in `.keras` for
+            Keras's.
+        overwrite: whether an existing file is replaced. Default: `True`.
+        **kwargs: `include_optimizer=False` leaves out the optimizer's state. Of Keras's arguments,
+            `zipped=True` changes nothing, and `save_format` warns that the ending says the format.
+
+    Raises:
+        ValueError: if the path has another ending, if an argument is not known, or if the model is
+            not built although layers in it are.
+        TypeError: if the model's configuration cannot be made. The old file stays as it was.
+
+    Example:
+        >>> import os, tempfile
+        >>> model = tfkit.Sequential([tfkit.Input(shape=(3,)), tfkit.layers.Dense(2)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_model(model, os.path.join(folder, "model.h5"))
+        ...     os.listdir(folder)
+        ['model.h5']
+    """
+    suffix = Path(filepath).suffix
+    include_optimizer = kwargs.pop("include_optimizer", True)
+    _check_arguments(filepath, suffix, kwargs)
+    save = keras.save_model if suffix == ".keras" else model_file.save_model
+    save(model, filepath, overwrite, include_optimizer)
+
+
+def _check_arguments(filepath: Any, suffix: str, kwargs: dict[str, Any]) -> None:
+    """Refuses endings and arguments that `save_model` does not have; some of Keras's say nothing new."""
+    known = suffix in (".h5", ".hdf5", ".keras")
+    if "save_format" in kwargs:
+        why = (
+            "The `save_format` argument is deprecated: the ending of the path says the format, `.h5` for "
+            f"tfkit's own, `.keras` for Keras's. Received: save_format={kwargs.pop('save_format')!r}"
+        )
+        if not known:
+            raise ValueError(f"{why}, filepath={filepath}")
+        warn(why)
+    if kwargs.pop("zipped", None) is False:
+        raise ValueError(
+            "`zipped=False` is not supported: a model is always one file, and never a folder, whose path "
+            f"should not end in `.keras`. Received: filepath={filepath}"
+        )
+    if kwargs:
+        raise ValueError(
+            f"The following argument(s) are not supported: {list(kwargs)}. Expected: include_optimizer"
+        )
+    if not known:
+        raise ValueError(
+            f"Invalid filepath extension for saving: '{suffix}'. Expected a name that ends in `.h5`, or in "
+            "`.keras` for a file that Keras loads. To serve the model, use `model.export()`. "
+            f"Received: filepath={filepath}"
+        )
+
+
+@shortened
+def load_model(
+    filepath: Any,
+    custom_objects: dict[str, Any] | None = None,
+    compile: bool = True,
+    safe_mode: bool = True,
+) -> Model:
+    """Reads a whole model. A file can name tfkit's own classes, registered ones and those given here.
+
+    Args:
+        filepath: path of a file of `model.save()`, of tfkit or of Keras.
+        custom_objects: dict from names to classes and functions of yours that the file may name;
+            `None` for none.
+        compile: whether to compile the model as it was, with the optimizer's state. Default:
+            `True`.
+        safe_mode: must be `True`: tfkit never runs code from a file. Default: `True`.
+
+    Returns:
+        The model.
+
+    Raises:
+        LoadError: if the file is damaged or does not fit together.
+        ValueError: if a class or function is not registered.
+
+    Example:
+        >>> import os, tempfile
+        >>> model = tfkit.Sequential([tfkit.Input(shape=(3,)), tfkit.layers.Dense(2)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "model.h5")
+        ...     model.save(path)
+        ...     loaded = load_model(path)
+        >>> np.array_equal(loaded.get_weights()[0], model.get_weights()[0])
+        True
+    """
+    forks.check("`load_model()`")
+    load = keras.load_model if keras.is_keras_file(filepath) else model_file.load_model
+    with tamed():
+        return load(filepath, custom_objects, compile, safe_mode)
+
+
+@shortened
+def load_weights(
+    model: Any,
+    filepath: Any,
+    skip_mismatch: bool = False,
+    by_name: bool = False,
+    rename: Rename | None = None,
+    *,
+    objects_to_skip: Iterable[Any] | None = None,
+) -> LoadReport:
+    """Reads weights; everything is checked before the first is assigned.
+
+    Args:
+        model: a model; of one that is not built, the configuration and the arguments of `compile`
+            are kept.
+        filepath: a file of `save_weights` or `save`, of tfkit or of Keras.
+        skip_mismatch: whether weights that do not fit are left as they are.
+        by_name: whether weights are found by the names that users have given to layers, instead of by path:
+            a weight goes to the same place below the layer of the same name. Layers of other names are left
+            as they are. Not for files of Keras.
+        rename: for what has another path in the file: a dict from the beginnings of paths in the file to
+            those in the model, or, where tfkit wrote the file, a function of a path.
+        objects_to_skip: layers, with all that is inside them, and single weights that are left as they are.
+
+    Returns:
+        What became of each weight, and of each value in the file.
+
+    Raises:
+        LoadError: a `ValueError`, with a table of what is missing, unexpected, or of another shape or dtype;
+            and for a damaged file. No weight has changed then.
+
+    Example:
+        ```python
+        model.load_weights("old.weights.h5", rename={"body": "encoder/blocks/0"})
+        ```
+    """
+    load = keras.load_weights if keras.is_keras_file(filepath) else weights.load_weights
+    with tamed():
+        return load(
+            model, filepath, skip_mismatch, by_name, rename, objects_to_skip=objects_to_skip
+        )
+
+
+@shortened
+def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = None) -> Any:
+    """Returns a new model with the configuration that `model.to_json()` of tfkit or of Keras returned.
+
+    Args:
+        json_string: the configuration as JSON.
+        custom_objects: dict from names to classes and functions of yours that it may name; `None`
+            for none.
+
+    Returns:
+        A model with newly drawn weights, which is not compiled.
+
+    Raises:
+        ValueError: if a class or function is not registered.
+
+    Example:
+        >>> model = tfkit.Sequential([tfkit.Input(shape=(3,)), tfkit.layers.Dense(2)])
+        >>> model_from_json(model.to_json()).output_shape
+        (None, 2)
+    """
+    with tamed(), registry.custom_object_scope(custom_objects or {}):
+        config = from_json(json_string)
+        if keras_config.is_of_keras(config):
+            config = keras_config.from_keras(config)
+        with budget.limited(None, config):
+            model = serialization.deserialize_keras_object(config)
+    if not isinstance(model, Layer):
+        raise ValueError(f"The text describes {quoted(model)}, which is no model.")
+    return model

@@ -1,0 +1,362 @@
+"""Exchange with Keras: its files read and written, without importing it."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import json
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tfkit.src.base import budget
+from tfkit.src.base.quoting import quoted
+from tfkit.src.core import tracking
+from tfkit.src.core.layer import Layer
+from tfkit.src.interop import (
+    keras_config,
+    keras_contents,
+    keras_hdf5,
+    keras_legacy,
+    keras_legacy_config,
+    keras_matching,
+)
+from tfkit.src.interop.keras_archive import CONFIG, METADATA, WEIGHTS, Archive
+from tfkit.src.interop.keras_contents import INNER, OPTIMIZER, SEEDS
+from tfkit.src.interop.keras_hdf5 import KerasReader
+from tfkit.src.interop.keras_matching import Checked, Matcher
+from tfkit.src.registry import serialization
+from tfkit.src.registry import tables as registry
+from tfkit.src.saving import hdf5, json_nest, state, weights
+from tfkit.src.saving.atomic import atomic_write
+from tfkit.src.saving.errors import ConfigurationError, LoadError, check_exists
+from tfkit.src.saving.matching import LoadReport, Rename
+
+# The version of Keras whose form the files have.
+_FORMAT_OF = "3.15.1"
+_APART = (f"{OPTIMIZER}/", "tfkit/")
+_FIRST_BYTES = (b"PK\3\4", b"PK\5\6", b"\x89HDF\r\n\x1a\n")
+
+
+def is_keras_file(filepath: Any) -> bool:
+    """Whether a file begins like one of Keras's: a zip, or HDF5 without tfkit's seal in front."""
+    path = Path(filepath)
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        return file.read(8).startswith(_FIRST_BYTES)
+
+
+# --- Reading ------------------------------------------------------------------------------------------
+
+
+def load_model(
+    filepath: Any,
+    custom_objects: dict[str, Any] | None = None,
+    compile: bool = True,
+    safe_mode: bool = True,
+    *,
+    rename: Mapping[str, str] | None = None,
+) -> Any:
+    """Reads a whole model that Keras has saved: `.keras` of Keras 3, or `.h5` of Keras 2 and 3.
+
+    Args:
+        filepath: the file.
+        custom_objects: classes and functions of yours that the file may name, by name.
+        compile: whether to compile the model as it was, with the optimizer's state.
+        safe_mode: only True: tfkit never runs code from a file.
+        rename: paths in the model by path in the file, for layers and weights that have moved.
+
+    Raises:
+        LoadError: for a damaged file, names that are not registered, and weights that do not fit.
+    """
+    if not safe_mode:
+        raise ValueError(
+            "`safe_mode=False` is not supported: tfkit never runs code from a file. Register your classes "
+            "and functions, or pass them as `custom_objects`."
+        )
+    path = Path(filepath)
+    with (
+        registry.custom_object_scope(custom_objects or {}),
+        serialization.reads_shared_objects(),
+        open_file(path) as reader,
+    ):
+        document, compiled = reader.documents()
+        if document is None:
+            raise LoadError(
+                f"File {path} is an HDF5 file, but not of tfkit's format, and holds no model of Keras. If "
+                "it holds weights alone, make the model in code and call `model.load_weights(filepath)`."
+            )
+        if not isinstance(reader, _ArchiveReader):
+            document = _legacy_model(reader, document)
+        config = _translated(path, keras_config.from_keras, document)
+        deferred: list[budget.Deferred] = []
+        model = _made(reader, config, deferred)
+        checked = _matched(reader, model, rename, same_order=True)
+        if compile and compiled:
+            _compile(reader, model, compiled)
+            checked.add(_optimizer_state(reader, model))
+        checked.assign(tracking.named_state(model))
+        budget.draw_others(deferred, [variable for variable, _ in checked.values])
+    return model
+
+
+def load_weights(
+    model: Any,
+    filepath: Any,
+    skip_mismatch: bool = False,
+    by_name: bool = False,
+    rename: Rename | None = None,
+    *,
+    same_order: bool = False,
+    objects_to_skip: Iterable[Any] | None = None,
+) -> LoadReport:
+    """Reads weights that Keras has saved; everything is checked before the first is assigned.
+
+    Keras names the members of dicts, and some of a subclassed model's layers, by their order alone.
+    Where two of them have the same shapes, nothing in the file says which is which.
+
+    Args:
+        model: a built model.
+        filepath: `.weights.h5`, `.keras`, or a whole `.h5`, of Keras.
+        skip_mismatch: whether weights that do not fit are left as they are.
+        by_name: only False: Keras's files have no names for all layers.
+        rename: paths in the model by path in the file, of layers or single weights.
+        same_order: says that the class of `model` makes its members in the order in which the saved one
+            did.
+        objects_to_skip: layers, with all that is inside them, and single weights that are left as they are.
+
+    Returns:
+        What became of each weight, and of each value in the file.
+
+    Raises:
+        LoadError: with a table of what does not fit, or could be swapped. No weight has changed then.
+    """
+    if by_name:
+        raise ValueError(
+            "`by_name=True` is not for files of Keras, in which not all layers have names. Pass "
+            "`rename={path in the file: path in the model}`."
+        )
+    if callable(rename):
+        raise ValueError(
+            "For files of Keras `rename` is a dict: {path in the file: path in the model}. Received: "
+            f"rename={rename!r}"
+        )
+    weights.check_built(model, "loading weights into")
+    with open_file(Path(filepath)) as reader:
+        skipped = state.Skipped(model, objects_to_skip)
+        checked = _matched(reader, model, rename, same_order, skip_mismatch, skipped)
+        return checked.assign(tracking.named_state(model), skip_mismatch)
+
+
+class _ArchiveReader(KerasReader):
+    """The weights in a `.keras` archive."""
+
+    def __init__(self, path: Path) -> None:
+        self.archive = Archive(path)
+        try:
+            super().__init__(path, self.archive.weights())
+        except BaseException:
+            self.archive.close()
+            raise
+
+    def documents(self) -> tuple[Any, Any]:
+        document = keras_hdf5.parse(self.path, CONFIG, self.archive.text(CONFIG))
+        return document, document.get("compile_config")
+
+    def close(self) -> None:
+        super().close()
+        self.archive.close()
+
+
+def open_file(path: Path) -> KerasReader:
+    """A file of Keras for reading, with what is in it checked."""
+    check_exists(path)
+    with open(path, "rb") as file:
+        is_archive = file.read(2) == b"PK"
+    return _ArchiveReader(path) if is_archive else KerasReader(path)
+
+
+def _translated(path: Path, function: Any, document: dict[str, Any]) -> Any:
+    """A configuration in tfkit's form."""
+    try:
+        return function(document)
+    except LoadError as error:
+        raise LoadError(f"File {path}: {error}") from None
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise LoadError(
+            f"File {path}: its configuration is none of a Keras model "
+            f"({type(error).__name__}: {error})."
+        ) from error
+
+
+def _legacy_model(reader: KerasReader, document: dict[str, Any]) -> dict[str, Any]:
+    old = keras_legacy.is_old(reader)
+    function = functools.partial(keras_legacy_config.model_from_keras, old=old)
+    return dict(_translated(reader.path, function, document))
+
+
+def _made(reader: KerasReader, config: Any, deferred: list[budget.Deferred]) -> Any:
+    """The model that a configuration describes, with weights of no more bytes than the file has."""
+    try:
+        stored = sum(stored.num_bytes for stored in reader.datasets.values())
+        with budget.limited(stored, config, deferred):
+            model = serialization.deserialize_keras_object(config)
+    except Exception as error:  # A class of the user's may raise anything.
+        raise ConfigurationError(
+            f"File {reader.path}: the model cannot be made: {error}"
+        ) from error
+    if not isinstance(model, Layer):
+        raise LoadError(f"File {reader.path} describes {quoted(model)}, which is no model.")
+    return model
+
+
+def _matched(
+    reader: KerasReader,
+    model: Any,
+    rename: Mapping[str, str] | None,
+    same_order: bool,
+    skip_mismatch: bool = False,
+    skipped: state.Skipped | None = None,
+) -> Checked:
+    """The weights and seed states in a file, checked and not yet assigned."""
+    options: Any = {"skip_mismatch": skip_mismatch, "skipped": skipped}
+    if keras_legacy.is_legacy(reader):
+        plan = keras_legacy.plan(reader, model, rename, same_order)
+        group = keras_legacy.group_of(reader)
+        return keras_matching.check(reader, plan, group, **options)
+    matcher = Matcher(reader, model, rename, same_order)
+    places = matcher.places()
+    checked = keras_matching.check(reader, matcher.plan(places), "", _APART, **options)
+    matcher.check_casts(checked.casts)
+    if reader.below(SEEDS):
+        seeds = keras_matching.Plan(keras_contents.seeds(places))
+        checked.add(keras_matching.check(reader, seeds, SEEDS, **options))
+    return checked
+
+
+def _compile(reader: KerasReader, model: Any, config: dict[str, Any]) -> None:
+    if keras_legacy.is_legacy(reader):
+        legacy = functools.partial(
+            keras_legacy_config.compile_from_keras, outputs=model.output_names
+        )
+        config = _translated(reader.path, legacy, config)
+    config = _translated(reader.path, keras_config.compile_from_keras, config)
+    optimizer = config["optimizer"]
+    if reader.below(f"{OPTIMIZER}/{INNER}") and "inner_optimizer" not in optimizer["config"]:
+        # Keras wraps it for float16, and does not write that down.
+        config["optimizer"] = {
+            "module": "keras.optimizers",
+            "class_name": "LossScaleOptimizer",
+            "config": {INNER: optimizer, "name": "loss_scale_optimizer"},
+        }
+    try:
+        stored = sum(stored.num_bytes for stored in reader.datasets.values())
+        with budget.limited(stored, config):
+            model.compile_from_config(config)
+    except Exception as error:
+        raise ConfigurationError(
+            f"File {reader.path}: the configuration of `compile` cannot be used: {error} To load the model "
+            "alone, pass `compile=False`."
+        ) from error
+
+
+def _optimizer_state(reader: KerasReader, model: Any) -> Checked:
+    """The optimizer's variables; none where it has not been used before it was saved."""
+    legacy = keras_legacy.is_legacy(reader)
+    group = keras_legacy.OPTIMIZER if legacy else OPTIMIZER
+    if getattr(model, "optimizer", None) is None or not reader.below(group):
+        return Checked(reader)
+    if len(reader.below(group)) > len(model.optimizer.variables):  # It had been used.
+        model.optimizer.build(model.trainable_weights)
+    try:
+        if legacy:
+            variables = keras_legacy.optimizer_variables(reader, model.optimizer)
+            apart = keras_legacy.unused(reader, model.optimizer)
+        else:
+            variables, apart = keras_contents.optimizer_variables(model.optimizer), ()
+        return keras_matching.check(reader, keras_matching.Plan(variables), group, apart)
+    except LoadError as error:
+        raise LoadError(
+            f"{error}\nThis is the state of the optimizer. To load the model alone, pass `compile=False`."
+        ) from None
+
+
+# --- Writing ------------------------------------------------------------------------------------------
+
+
+def save_model(
+    model: Any, filepath: Any, overwrite: bool = True, include_optimizer: bool = True
+) -> None:
+    """Writes a `.keras` archive, which Keras 3 and tfkit load.
+
+    Args:
+        model: a model; of one that is not built the configuration and the arguments of `compile` are kept.
+        filepath: a name that ends in `.keras`.
+        overwrite: whether an existing file is replaced.
+        include_optimizer: whether what `compile` was given goes into it, and the optimizer's state.
+
+    Raises:
+        ValueError: for another ending, and for a model that is not built although layers in it are.
+        TypeError: for a model whose configuration cannot be made, or has no form in Keras.
+    """
+    path = Path(filepath)
+    _check_writable(path, ".keras", overwrite)
+    weights.check_whole(model)
+    compiled = model.compiled and include_optimizer
+    with serialization.writes_shared_objects():
+        config = keras_config.to_keras(serialization.serialize_keras_object(model))
+        if compiled:
+            config["compile_config"] = keras_config.compile_to_keras(model.get_compile_config())
+    metadata = {
+        "keras_version": _FORMAT_OF,
+        "date_saved": datetime.datetime.now().strftime("%Y-%m-%d@%H:%M:%S"),
+    }
+    groups, values = keras_contents.contents(model, model.optimizer if compiled else None)
+    texts = {METADATA: json.dumps(metadata), CONFIG: json.dumps(config)}
+    if excess := json_nest.too_large(texts[CONFIG]):
+        raise ValueError(
+            f"The configuration of the model has {excess} again. Keep large arrays in weights."
+        )
+    with atomic_write(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name, text in texts.items():
+            archive.writestr(name, text)
+        with tempfile.TemporaryFile(dir=path.parent) as file:
+            keras_hdf5.write(file, groups, values)
+            file.seek(0)
+            with archive.open(WEIGHTS, "w", force_zip64=True) as member:
+                shutil.copyfileobj(file, member, 1 << 20)
+
+
+def save_weights(model: Any, filepath: Any, overwrite: bool = True) -> None:
+    """Writes weights as Keras 3 does, for `model.load_weights()` there and here.
+
+    `model.save_weights()` writes tfkit's own format, which has checksums and names all members.
+
+    Args:
+        model: a built model.
+        filepath: a name that ends in `.weights.h5`.
+        overwrite: whether an existing file is replaced.
+
+    Raises:
+        ValueError: for another ending, and for a model that is not built.
+    """
+    path = Path(filepath)
+    _check_writable(path, ".weights.h5", overwrite)
+    weights.check_built(model, "saving")
+    groups, values = keras_contents.contents(model, None)
+    with atomic_write(path) as temporary, hdf5.Target(temporary, "w+") as target:
+        keras_hdf5.write(target, groups, values)
+        target.check()
+
+
+def _check_writable(path: Path, suffix: str, overwrite: bool) -> None:
+    if not path.name.endswith(suffix):
+        raise ValueError(f"The filename must end in `{suffix}`. Received: filepath={path}")
+    if path.exists() and not overwrite:
+        raise FileExistsError(f"File {path} exists. Pass `overwrite=True` to replace it.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {path.parent} to save {path.name} in.")

@@ -1,0 +1,186 @@
+"""The `.keras` archive: a zip of stored members, all of it checked before any member is read."""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tfkit.src.base import limits
+from tfkit.src.base.quoting import quoted
+from tfkit.src.saving.errors import DamagedFileError, LoadError, check_whole
+
+CONFIG, METADATA, WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
+_DIRECTORY_SIZE = 5
+_BLOCK = 1 << 20
+_ENCRYPTED = 0x1
+
+
+class Region(io.RawIOBase):
+    """A part of an open file, read as if it were a file of its own."""
+
+    def __init__(self, file: io.BufferedReader, start: int, size: int) -> None:
+        super().__init__()
+        self._file, self._start, self._size, self._position = file, start, size, 0
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def seekable(self) -> bool:
+        """Always."""
+        return True
+
+    def tell(self) -> int:
+        """Where the next byte is read."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Says where the next byte is read."""
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
+        self._position = max(0, base + offset)
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        """Fills `buffer`, as far as there are bytes."""
+        view = memoryview(buffer).cast("B")[: max(0, self._size - self._position)]
+        self._file.seek(self._start + self._position)
+        count = self._file.readinto(view)
+        self._position += count
+        return count
+
+
+class Archive:
+    """A `.keras` file, open for reading. Its members never become files.
+
+    Args:
+        path: the file.
+
+    Raises:
+        LoadError: for members that Keras does not write: compressed, encrypted, twice, overlapping.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = open(path, "rb")  # noqa: SIM115
+        try:
+            self._members = self._checked_members()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def _checked_members(self) -> dict[str, tuple[int, zipfile.ZipInfo]]:
+        """Where the bytes of each member begin, in the order in which they stand in the file."""
+        try:
+            check_whole(self.path, self._file.fileno())
+            # Private, seen in Python 3.9 to 3.13: otherwise all of a directory becomes objects at once.
+            end_record = zipfile._EndRecData(self._file)  # type: ignore[attr-defined]
+            if end_record and (excess := limits.DIRECTORY.excess(end_record[_DIRECTORY_SIZE])):
+                raise zipfile.BadZipFile(f"a directory of {excess}")
+            with zipfile.ZipFile(self._file) as archive:
+                infos = sorted(archive.infolist(), key=lambda info: info.header_offset)
+                end_of_members = archive.start_dir
+        except (
+            zipfile.BadZipFile,
+            NotImplementedError,
+            OSError,
+            ValueError,
+            struct.error,
+        ) as error:
+            raise DamagedFileError(
+                f"File {self.path} cannot be read: it is damaged or truncated ({error}). Expected a "
+                "`.keras` archive."
+            ) from None
+        members: dict[str, tuple[int, zipfile.ZipInfo]] = {}
+        end = 0
+        for info in infos:
+            name = info.filename
+            if name not in (CONFIG, METADATA, WEIGHTS):
+                self._refuse(
+                    name,
+                    f"is none of the members that are read: {CONFIG}, {METADATA} and {WEIGHTS}. Assets, "
+                    "such as vocabularies, are not exchanged",
+                )
+            if name in members:
+                self._refuse(name, "stands in the archive twice")
+            if info.flag_bits & _ENCRYPTED:
+                self._refuse(name, "is encrypted")
+            if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+                self._refuse(
+                    name,
+                    "is compressed. Keras stores the members of an archive as they are, which is all that "
+                    "is read: pack the archive again without compression (`zip -0`)",
+                )
+            if info.header_offset < end:
+                self._refuse(name, "overlaps another member")
+            start = self._start_of_data(info)
+            end = start + info.file_size
+            if end > end_of_members:
+                self._refuse(name, "declares more bytes than there are in the file")
+            members[name] = (start, info)
+        return members
+
+    def _start_of_data(self, info: zipfile.ZipInfo) -> int:
+        self._file.seek(info.header_offset)
+        header = self._file.read(30)
+        if len(header) < 30 or not header.startswith(b"PK\3\4"):
+            self._refuse(info.filename, "is damaged: no header where the directory says that it is")
+        name_size, extra_size = struct.unpack("<HH", header[26:30])
+        if self._file.read(name_size) != info.orig_filename.encode():
+            self._refuse(info.filename, "has another name in the directory than in its header")
+        return info.header_offset + 30 + int(name_size) + int(extra_size)
+
+    def _refuse(self, name: str, why: str) -> NoReturn:
+        raise LoadError(f"File {self.path}: the member {quoted(name)} {why}. It is refused.")
+
+    def _region(self, name: str) -> Region:
+        """The bytes of a member, with their checksum compared."""
+        if name not in self._members:
+            raise LoadError(
+                f"File {self.path} is a zip archive without a member {quoted(name)}. Expected a "
+                "`.keras` file "
+                f"of Keras 3 or of tfkit. Found: {quoted(sorted(self._members))}"
+            )
+        start, info = self._members[name]
+        region = Region(self._file, start, info.file_size)
+        checksum = 0
+        while block := region.read(_BLOCK):
+            checksum = zlib.crc32(block, checksum)
+        if checksum != info.CRC:
+            raise LoadError(
+                f"File {self.path}: the member {quoted(name)} is damaged: its checksum is not the "
+                "stored one. "
+                "Load another copy of the file."
+            )
+        region.seek(0)
+        return region
+
+    def text(self, name: str) -> str:
+        """A member that is UTF-8 text."""
+        size = self._members[name][1].file_size if name in self._members else 0
+        if excess := limits.TEXT.excess(size):
+            self._refuse(name, f"has {excess}")
+        try:
+            return self._region(name).readall().decode()
+        except UnicodeDecodeError as error:
+            raise LoadError(
+                f"File {self.path}: the member {quoted(name)} is no text: {error}"
+            ) from None
+
+    def weights(self) -> Region:
+        """The member that is an HDF5 file, which is not copied into memory."""
+        return self._region(WEIGHTS)

@@ -1,0 +1,55 @@
+"""What a Keras file holds of a model beside its configuration: weights, the optimizer's state, seeds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfkit.src.core import tracking
+from tfkit.src.core.layer import Layer
+from tfkit.src.interop import keras_layout, keras_matching
+from tfkit.src.random import SeedGenerator
+
+OPTIMIZER = "optimizer"
+INNER = "inner_optimizer"
+# A group that Keras passes over, for what its files have no place for.
+SEEDS = "tfkit/seeds"
+
+
+def optimizer_variables(optimizer: Any, group: str = OPTIMIZER) -> dict[str, Any]:
+    """An optimizer's variables by path; one that is wrapped has a group of its own, too."""
+    found = {f"{group}/vars/{index}": v for index, v in enumerate(optimizer.variables)}
+    inner = getattr(optimizer, "inner_optimizer", None)
+    return found if inner is None else found | optimizer_variables(inner, f"{group}/{INNER}")
+
+
+def seeds(places: list[tuple[str, Layer]]) -> dict[str, Any]:
+    """The states of seed generators by path, in a group that Keras passes over."""
+    return {
+        f"{SEEDS}/{keras_layout.join(path, name)}": member.state
+        for path, layer in places
+        for name, member in layer._members()
+        if isinstance(member, SeedGenerator)
+    }
+
+
+def contents(model: Any, optimizer: Any) -> tuple[dict[str, str], dict[str, Any]]:
+    """The names of layers by the path of their groups, and the variables by path."""
+    places = keras_layout.places(model)
+    placed = {id(layer) for _, layer in places}
+    for path, layer in tracking.named_layers(model):
+        if id(layer) not in placed and tracking.own_weights(layer):
+            raise ValueError(
+                f"Layer '{path}' cannot be written to a file of Keras, which finds layers in attributes, "
+                "lists, tuples and dicts alone. Hold it in one of these, or save to `.h5`."
+            )
+    groups = {path: layer.name for path, layer in places}
+    plan = keras_matching.plan(places)
+    values: dict[str, Any] = dict(plan.variables)
+    for group, layer in plan.stores.items():
+        store: dict[str, Any] = {}
+        layer.save_own_variables(store)
+        values |= {f"{group}/{key}": value for key, value in store.items()}
+    if optimizer is not None:
+        groups[OPTIMIZER] = optimizer.name
+        values |= optimizer_variables(optimizer)
+    return groups, values | seeds(places)

@@ -1,0 +1,157 @@
+"""Where Keras 3 puts the variables of each layer in a file.
+
+Keras walks the attributes of a model in alphabetical order, private ones last, and stores each layer at
+the first path that reaches it. Members of a container stand there by class and number, `blocks/dense`,
+`blocks/dense_1`, whatever their keys in a dict are; so do, under `layers`, those layers of a subclassed
+model whose attributes come later than "layers" in the alphabet.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tfkit.src.base.names import to_snake_case
+from tfkit.src.core.layer import Layer
+
+# What decides the order of the members of a container.
+GRAPH, LIST, DICT, CREATION = "graph", "list", "dict", "creation"
+
+
+@dataclasses.dataclass(frozen=True)
+class Member:
+    """A layer, or a container of layers, in a container.
+
+    Attributes:
+        name: how Keras numbers it: class and count.
+        value: the layer, list, tuple or dict.
+        seen: whether another path has reached it before, so that nothing is stored here.
+    """
+
+    name: str
+    value: Any
+    seen: bool
+
+    @property
+    def kind(self) -> str:
+        """The name of the class, without the number."""
+        return _base_name(self.value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Container:
+    """A container of layers at a path; `order` says what decides the order of its members."""
+
+    path: str
+    order: str
+    members: list[Member]
+
+
+Chooser = Callable[[Container], dict[int, str]]
+
+
+def by_position(container: Container) -> dict[int, str]:
+    """The path of each member, by id, as Keras numbers them."""
+    return {id(member.value): join(container.path, member.name) for member in container.members}
+
+
+def join(path: str, name: str) -> str:
+    """A path in a file, whose root is empty."""
+    return f"{path}/{name}".lstrip("/")
+
+
+def places(model: Layer, choose: Chooser = by_position) -> list[tuple[str, Layer]]:
+    """Each layer at and below `model` with its path in Keras's file.
+
+    Args:
+        model: the model.
+        choose: returns the paths of the members of a container.
+    """
+    found: dict[int, tuple[str, Layer]] = {}
+    _visit("", model, choose, found)
+    return list(found.values())
+
+
+def _visit(path: str, layer: Layer, choose: Chooser, found: dict[int, tuple[str, Layer]]) -> None:
+    if id(layer) in found:
+        return
+    found[id(layer)] = (path, layer)
+    for name, value, order in _children(layer):
+        if isinstance(value, Layer):
+            _visit(join(path, name), value, choose, found)
+        else:
+            _visit_container(Container(join(path, name), order, []), value, choose, found, set())
+
+
+def _visit_container(
+    container: Container, value: Any, choose: Chooser, found: dict[int, Any], inside: set[int]
+) -> None:
+    if id(value) in inside:
+        return
+    inside.add(id(value))
+    used: collections.Counter[str] = collections.Counter()
+    for item in value.values() if isinstance(value, dict) else value:
+        if isinstance(item, (Layer, list, tuple, dict)):
+            base = _base_name(item)
+            name = f"{base}_{used[base]}" if used[base] else base
+            used[base] += 1
+            container.members.append(Member(name, item, id(item) in found))
+    paths = choose(container)
+    for member in container.members:
+        path = paths[id(member.value)]
+        if isinstance(member.value, Layer):
+            _visit(path, member.value, choose, found)
+        else:
+            inner = Container(path, _order(member.value), [])
+            _visit_container(inner, member.value, choose, found, inside)
+
+
+def _order(container: Any) -> str:
+    return DICT if isinstance(container, dict) else LIST
+
+
+def _base_name(value: Any) -> str:
+    return to_snake_case(type(value).__name__) if isinstance(value, Layer) else "container"
+
+
+def _children(layer: Any) -> Iterator[tuple[str, Any, str]]:
+    """Attributes that hold layers or containers, in Keras's order, with the order inside."""
+    is_model = hasattr(layer, "_graph_layers")
+    in_graph = is_model and (layer._graph is not None or hasattr(layer, "_stack"))
+    if in_graph:
+        yield "layers", layer.layers, GRAPH
+    names = set(dir(layer)) - _names_of_base(type(layer))
+    if is_model and not in_graph:
+        names.add("layers")
+    for name in sorted(names, key=lambda name: f"~{name}" if name.startswith("_") else name):
+        try:
+            value = getattr(layer, name)
+        except (
+            Exception
+        ):  # A property of the user's without a value now; Keras passes over it, too.
+            continue
+        if isinstance(value, (Layer, list, tuple, dict)):
+            name = _KERAS_NAMES.get((type(layer).__name__, name), name)
+            yield name, value, CREATION if name == "layers" and is_model else _order(value)
+
+
+# Where an attribute is private in Keras.
+_KERAS_NAMES = {("MultiHeadAttention", "gate_dense"): "_gate_dense"}
+
+
+_names: dict[str, frozenset[str]] = {}
+
+
+def _names_of_base(cls: Any) -> frozenset[str]:
+    """The attributes that every layer, or every model, has; no members are among them."""
+    base = next(
+        base
+        for base in cls.__mro__
+        if base.__name__ in ("Sequential", "Model", "Layer")
+        and base.__module__.startswith("tfkit.")
+    )
+    if base.__name__ not in _names:
+        _names[base.__name__] = frozenset(dir(base(name="names")))
+    return _names[base.__name__]

@@ -1,0 +1,148 @@
+"""`stand_in_for_keras`: libraries that import Keras get tfkit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from tfkit.src.interop import legacy_objects, open_files
+
+# The Keras whose API tfkit has; libraries ask for it.
+_VERSION = "3.15.0"
+# Modules that KerasTuner looks into when it is imported, before it uses them.
+_NAMED_AT_IMPORT = ("applications",)
+# The packages that tfkit stands in for; longer names first.
+_ROOTS = ("keras._tf_keras.keras", "keras._tf_keras", "keras.src", "keras", "tensorflow.keras")
+_PLACES = {"saving.saving_lib": open_files, "utils.legacy": legacy_objects}
+
+
+class _StandIn(ModuleType):
+    """A module of Keras's whose attributes are those of a module of tfkit's.
+
+    Args:
+        name: its name.
+        target: the module of tfkit's.
+    """
+
+    def __init__(self, name: str, target: Any) -> None:
+        super().__init__(name, target.__doc__)
+        self._target = target
+        self.__path__: list[str] = []  # It is a package: its modules are looked for by `_Finder`.
+        self.__all__ = [each for each in dir(target) if not each.startswith("_")]
+        if target.__name__ == "tfkit":
+            self.__all__ = sorted({*self.__all__, *_NAMED_AT_IMPORT, "version"})
+        self.__version__ = _VERSION
+
+    def version(self) -> str:
+        """The version of the Keras whose API it is."""
+        return _VERSION
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        inner = f"{self.__name__}.{name}"
+        if (module := _target_of(inner)) is not None:
+            return _StandIn(inner, module)
+        if hasattr(self._target, name):
+            return getattr(self._target, name)
+        missing = (
+            f"`{self.__name__}` is tfkit in this program (`tfkit.interop.stand_in_for_keras()` was "
+            f"called), and `{self._target.__name__}` has no `{name}`."
+        )
+        is_layer = self._target.__name__ == "tfkit.layers" and name[0].isupper()
+        if is_layer or name in _NAMED_AT_IMPORT:
+            return _Absent(missing)
+        raise AttributeError(missing)
+
+
+class _Absent:
+    """A layer or model that tfkit does not have: KerasTuner names many in tables, and makes few of them.
+
+    Args:
+        message: what is wrong, for whoever makes one.
+    """
+
+    def __init__(self, message: str) -> None:
+        self._message = message
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Absent(self._message)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuses.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError(self._message)
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds the modules of Keras that tfkit has."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """A module of Keras's, where tfkit has one like it."""
+        if _target_of(fullname) is None:
+            return None
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module that stands in."""
+        return _StandIn(spec.name, _target_of(spec.name))
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is run."""
+
+
+def _target_of(fullname: str) -> Any:
+    """The module of tfkit's that a module of Keras's stands for; `None` for others."""
+    for root in _ROOTS:
+        if fullname == root or fullname.startswith(f"{root}."):
+            break
+    else:
+        return None
+    place = fullname.removeprefix(root).lstrip(".")
+    if place in _PLACES:
+        return _PLACES[place]
+    found: Any = sys.modules["tfkit"]
+    for step in filter(None, place.split(".")):
+        found = getattr(found, step, None)
+    return found if isinstance(found, ModuleType) else None
+
+
+def stand_in_for_keras() -> None:
+    """Makes `import keras` and `tf.keras` give tfkit in this process, for libraries that train Keras models.
+
+    KerasTuner, scikeras and MLflow ask whether what they are given is a `keras.Model`; after this call, a
+    model of tfkit is one. It holds until the process ends, and must come before anything imports Keras. What
+    tfkit does not have is an `AttributeError` that says so.
+
+    Raises:
+        RuntimeError: where Keras has been imported already.
+
+    Example:
+        ```python
+        import tfkit
+
+        tfkit.interop.stand_in_for_keras()
+        import keras_tuner  # Its `keras` is tfkit.
+        ```
+    """
+    there = sys.modules.get("keras")
+    if isinstance(there, _StandIn):
+        return
+    if there is not None or "tensorflow.keras" in sys.modules:
+        raise RuntimeError(
+            "tfkit cannot stand in for Keras any more: Keras has been imported already. Call "
+            "`tfkit.interop.stand_in_for_keras()` before any import of Keras, or of a library that uses "
+            "it, and import tfkit before TensorFlow."
+        )
+    sys.meta_path.insert(0, _Finder())

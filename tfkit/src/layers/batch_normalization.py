@@ -1,0 +1,301 @@
+"""Batch normalization."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import tensorflow as tf
+
+from tfkit.src import constraints, regularizers
+from tfkit.src.base import recomputation, settings
+from tfkit.src.core.input_spec import InputSpec
+from tfkit.src.core.layer import Layer
+from tfkit.src.core.typing import LayerOptions
+from tfkit.src.initializers import lookup as initializers
+from tfkit.src.layers.checks import as_floats, check, check_axes, is_integer
+from tfkit.src.layers.renormalization import checked_clipping, corrections
+
+
+class BatchNormalization(Layer):
+    """Scales each channel to mean 0 and variance 1 over the batch, then by trained factors.
+
+    It computes `gamma * (inputs - mean) / sqrt(variance + epsilon) + beta`, with one `gamma` and
+    `beta` for each channel. In training, `mean` and `variance` are those of the batch, and
+    `moving_mean` and `moving_variance` become `moving * momentum + value * (1 - momentum)`.
+    Otherwise, and where `trainable` is `False`, the moving averages are used.
+
+    Args:
+        axis: integer, the axis of the channels: 1 for `"channels_first"` data. Default: `-1`.
+        momentum: share of the moving averages that is kept at each batch, from 0 to 1. Default:
+            `0.99`.
+        epsilon: small number that is added to the variance. Default: `0.001`.
+        center: whether to add the trained offset `beta`. Default: `True`.
+        scale: whether to multiply by the trained factor `gamma`. Default: `True`.
+        beta_initializer: initial value of `beta`. Default: `"zeros"`.
+        gamma_initializer: initial value of `gamma`. Default: `"ones"`.
+        moving_mean_initializer: initial value of `moving_mean`. Default: `"zeros"`.
+        moving_variance_initializer: initial value of `moving_variance`. Default: `"ones"`.
+        beta_regularizer: penalty on `beta` that is added to the loss; `None` for no penalty.
+        gamma_regularizer: penalty on `gamma` that is added to the loss; `None` for no penalty.
+        beta_constraint: function that projects `beta` after each update; `None` for no constraint.
+        gamma_constraint: function that projects `gamma` after each update; `None` for no
+            constraint.
+        renorm: whether the moments of the batch are corrected toward moving ones in training, which
+            helps where batches are small. Default: `False`.
+        renorm_clipping: dict of bounds of the corrections, `rmax`, `rmin` and `dmax`; `None` for no
+            bounds.
+        renorm_momentum: share of the correcting moments that is kept at each batch. Default: `0.99`.
+        synchronized: whether mean and variance are those of the batches of all replicas of a
+            `tf.distribute` strategy together. Default: `False`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        inputs: a tensor.
+        training: whether to use the batch's mean and variance and to update the moving averages.
+        mask: booleans with the inputs' shape without its last axis; entries where it is `False` do
+            not count. `None` for no mask.
+
+    Input shape: Any, with a known number of channels.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: if `axis` is not an axis of the inputs, if the number of channels is unknown, or
+            if the mask has another number of axes.
+
+    Reference:
+        Ioffe & Szegedy, "Batch normalization: accelerating deep network training by reducing
+            internal covariate shift", 2015.
+
+    Example:
+        >>> layer = BatchNormalization(epsilon=0.0)
+        >>> layer(tf.constant([[1.0], [3.0]]), training=True).numpy().tolist()
+        [[-1.0], [1.0]]
+        >>> layer.moving_mean.numpy().round(3), layer.moving_variance.numpy().round(3)
+        (array([0.02], dtype=float32), array([1.], dtype=float32))
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        momentum: float = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        moving_mean_initializer: Any = "zeros",
+        moving_variance_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        renorm: bool = False,
+        renorm_clipping: dict[str, Any] | None = None,
+        renorm_momentum: float = 0.99,
+        synchronized: bool = False,
+        **kwargs: Unpack[LayerOptions],
+    ) -> None:
+        check(self, is_integer(axis), "axis", "an integer", axis)
+        clipping = checked_clipping(self, renorm, renorm_clipping)
+        super().__init__(**kwargs)
+        self.axis = axis
+        self.momentum = float(momentum)
+        self.epsilon = float(epsilon)
+        self.center = center
+        self.scale = scale
+        self.beta_initializer = initializers.get(beta_initializer)
+        self.gamma_initializer = initializers.get(gamma_initializer)
+        self.moving_mean_initializer = initializers.get(moving_mean_initializer)
+        self.moving_variance_initializer = initializers.get(moving_variance_initializer)
+        self.beta_regularizer = regularizers.get(beta_regularizer)
+        self.gamma_regularizer = regularizers.get(gamma_regularizer)
+        self.beta_constraint = constraints.get(beta_constraint)
+        self.gamma_constraint = constraints.get(gamma_constraint)
+        self.renorm = renorm
+        self.renorm_clipping = clipping
+        self.renorm_momentum = renorm_momentum
+        self.synchronized = synchronized
+        self.supports_masking = True
+
+    def build(self, input_shape: Any) -> None:
+        """Makes `gamma`, `beta`, `moving_mean` and `moving_variance`, one entry for each channel."""
+        check_axes(self, [self.axis], input_shape)
+        channels = input_shape[self.axis]
+        self.gamma = self.beta = None
+        if self.scale:
+            self.gamma = self.add_weight(
+                name="gamma",
+                shape=(channels,),
+                initializer=self.gamma_initializer,
+                regularizer=self.gamma_regularizer,
+                constraint=self.gamma_constraint,
+                autocast=False,
+            )
+        if self.center:
+            self.beta = self.add_weight(
+                name="beta",
+                shape=(channels,),
+                initializer=self.beta_initializer,
+                regularizer=self.beta_regularizer,
+                constraint=self.beta_constraint,
+                autocast=False,
+            )
+        mean, variance = self.moving_mean_initializer, self.moving_variance_initializer
+        self.moving_mean = self._moving("moving_mean", channels, mean)
+        self.moving_variance = self._moving("moving_variance", channels, variance)
+        if self.renorm:
+            self.moving_stddev = self._moving("moving_stddev", channels, self._first_stddev)
+            self.renorm_mean = self._moving("renorm_mean", channels, mean)
+            self.renorm_stddev = self._moving("renorm_stddev", channels, self._first_stddev)
+        self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
+
+    def _moving(self, name: str, channels: int, initializer: Any) -> tf.Variable:
+        """A moving average of one number for each channel."""
+        return self.add_weight(
+            name=name,
+            shape=(channels,),
+            initializer=initializer,
+            trainable=False,
+            autocast=False,
+            aggregation="mean",
+        )
+
+    def _first_stddev(self, shape: Any, dtype: Any = None) -> tf.Tensor:
+        return tf.sqrt(self.moving_variance_initializer(shape, dtype=dtype))
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> tf.Tensor:
+        """Returns the inputs, normalized."""
+        inputs = as_floats(self, inputs)
+        inputs = tf.cast(inputs, tf.float32) if inputs.dtype.size < 4 else inputs
+        shape = [1] * inputs.shape.rank
+        shape[self.axis] = inputs.shape[self.axis]
+
+        def along(value: Any) -> Any:
+            """Returns `value`, one number for each channel, to broadcast along `inputs`."""
+            return value if value is None else tf.cast(tf.reshape(value, shape), inputs.dtype)
+
+        use_batch = bool(training) and self.trainable
+        gamma, beta = self.gamma, self.beta
+        if use_batch and mask is None and not self._replicas() and not self.renorm:
+            outputs, mean, variance = _normalized(
+                inputs, along(gamma), along(beta), self.axis, self.epsilon
+            )
+        else:
+            mean, variance = self.moving_mean, self.moving_variance
+            if use_batch:
+                mean, variance = self._moments(inputs, mask)
+                if self.renorm:
+                    gamma, beta = self._renormalized(mean, tf.sqrt(variance + self.epsilon))
+            outputs = tf.nn.batch_normalization(
+                inputs, *map(along, (mean, variance, beta, gamma)), self.epsilon
+            )
+        if use_batch and not recomputation.is_second():
+            self._update_all(mean, variance)
+        return tf.cast(outputs, self.compute_dtype)
+
+    def _renormalized(self, mean: tf.Tensor, stddev: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """`gamma` and `beta` with the corrections: `(normalized * r + d) * gamma + beta`."""
+        kept = (self.renorm_mean, self.renorm_stddev)
+        factor, offset = corrections(mean, stddev, kept, self.renorm_clipping or {})
+        if self.gamma is not None:
+            gamma = tf.cast(self.gamma, mean.dtype)
+            factor, offset = factor * gamma, offset * gamma
+        if self.beta is not None:
+            offset += tf.cast(self.beta, mean.dtype)
+        return factor, offset
+
+    def _update_all(self, mean: tf.Tensor, variance: tf.Tensor) -> None:
+        """Moves the moving averages toward the moments of a batch."""
+        self._update(self.moving_mean, mean, self.momentum)
+        if not self.renorm:
+            self._update(self.moving_variance, variance, self.momentum)
+            return
+        stddev = tf.sqrt(variance + self.epsilon)
+        self._update(self.renorm_mean, mean, self.renorm_momentum)
+        self._update(self.renorm_stddev, stddev, self.renorm_momentum)
+        moved = self._update(self.moving_stddev, stddev, self.momentum)
+        self.moving_variance.assign(tf.nn.relu(tf.square(moved) - self.epsilon))
+
+    def _update(self, moving: tf.Variable, value: tf.Tensor, momentum: float) -> tf.Tensor:
+        moved = moving * momentum + tf.cast(value, moving.dtype) * (1.0 - momentum)
+        moving.assign(moved)
+        return moved
+
+    def _moments(self, inputs: tf.Tensor, mask: Any) -> tuple[tf.Tensor, tf.Tensor]:
+        """Mean and variance of each channel, of what the mask leaves, in the batches of all replicas."""
+        rank = inputs.shape.rank
+        axes = _other_axes(inputs, self.axis)
+        weights = tf.ones_like(inputs)
+        if mask is not None:
+            if mask.shape.rank != rank - 1:
+                raise ValueError(
+                    f"Layer '{self.path}' (of type {type(self).__name__}) takes a mask with one axis "
+                    f"less than its inputs. Received: mask.shape={tuple(mask.shape)}, "
+                    f"inputs.shape={tuple(inputs.shape)}"
+                )
+            weights *= tf.cast(mask, inputs.dtype)[..., tf.newaxis]
+        # `where` and no product: a masked entry may be NaN.
+        present = weights > 0
+        count = self._total(tf.reduce_sum(weights, axes))
+        count += settings.epsilon() if mask is not None else 0.0
+        values = tf.where(present, inputs, tf.zeros_like(inputs))
+        mean = self._total(tf.reduce_sum(values, axes)) / count
+        shape = [1] * rank
+        shape[self.axis] = -1
+        deviations = tf.where(present, inputs - tf.reshape(mean, shape), tf.zeros_like(inputs))
+        return mean, self._total(tf.reduce_sum(tf.square(deviations), axes)) / count
+
+    def _replicas(self) -> int:
+        """Number of replicas that batches are shared with, 0 where they are not."""
+        context = tf.distribute.get_replica_context() if self.synchronized else None
+        return 0 if context is None or context.num_replicas_in_sync == 1 else 1
+
+    def _total(self, value: tf.Tensor) -> tf.Tensor:
+        """The sum over replicas."""
+        if not self._replicas():
+            return value
+        return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, value)
+
+
+def _other_axes(inputs: tf.Tensor, axis: int) -> list[int]:
+    rank = inputs.shape.rank
+    return [other for other in range(rank) if other != axis % rank]
+
+
+def _normalized(
+    inputs: tf.Tensor, gamma: Any, beta: Any, axis: int, epsilon: float
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """The inputs, normalized by mean and variance of the batch; and these, which have no gradient.
+
+    The gradient is written out: it passes over the inputs half as often as that of the single operations.
+    TensorFlow's fused kernel takes as long as this.
+    """
+    axes = _other_axes(inputs, axis)
+    channels = [1] * inputs.shape.rank
+    channels[axis] = inputs.shape[axis]
+
+    @tf.custom_gradient
+    def run(inputs: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> Any:
+        mean = tf.reduce_mean(inputs, axes, keepdims=True)
+        deviations = inputs - mean
+        variance = tf.reduce_mean(tf.square(deviations), axes, keepdims=True)
+        inverse = tf.math.rsqrt(variance + epsilon)
+        scale = inverse * gamma
+
+        def gradient(upstream: tf.Tensor, *of_moments: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            count = tf.cast(tf.size(inputs) // tf.size(mean), inputs.dtype)
+            d_beta = tf.reduce_sum(upstream, axes, keepdims=True)
+            d_gamma = tf.reduce_sum(upstream * deviations, axes, keepdims=True) * inverse
+            common = deviations * (d_gamma * inverse / count) + d_beta / count
+            return (upstream - common) * scale, d_gamma, d_beta
+
+        outputs = deviations * scale + beta
+        return (outputs, tf.squeeze(mean, axes), tf.squeeze(variance, axes)), gradient
+
+    gamma = tf.ones(channels, inputs.dtype) if gamma is None else gamma
+    beta = tf.zeros(channels, inputs.dtype) if beta is None else beta
+    return run(inputs, gamma, beta)

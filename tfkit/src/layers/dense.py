@@ -1,0 +1,140 @@
+"""Densely connected layers."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import tensorflow as tf
+
+from tfkit.src import activations, constraints, regularizers
+from tfkit.src.core.input_spec import InputSpec
+from tfkit.src.core.layer import Layer
+from tfkit.src.core.typing import RegularizedOptions
+from tfkit.src.initializers import lookup as initializers
+from tfkit.src.layers import sparse
+from tfkit.src.layers.checks import as_floats, check_absent, check_positive_integer
+
+
+class Dense(Layer):
+    """A densely connected layer: `activation(inputs @ kernel + bias)`.
+
+    `kernel` has shape `(input_dim, units)` and `bias` shape `(units,)`. Inputs of more than two
+    axes are multiplied along their last axis.
+
+    Args:
+        units: positive integer, the size of the output's last axis.
+        activation: name of an activation such as `"relu"`, or a function of a tensor; `None` is the
+            identity.
+        use_bias: whether to add a trained bias. Default: `True`.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
+            penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        lora_rank: not supported; must be `None`.
+        lora_alpha: not supported; must be `None`.
+        quantization_config: not supported; must be `None`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
+
+    Input shape: `(batch, ..., input_dim)`; integers are cast to the compute dtype. A
+    `tf.SparseTensor` of two axes is taken too.
+
+    Output shape: `(batch, ..., units)`.
+
+    Raises:
+        ValueError: if `units` is not a positive integer, or if the inputs' last axis has another
+            size than `kernel` was built for.
+
+    Example:
+        >>> layer = Dense(2, kernel_initializer="ones", activation="relu")
+        >>> layer(tf.constant([[1.0, 2.0, 3.0], [0.0, 0.0, -1.0]])).numpy().tolist()
+        [[6.0, 6.0], [0.0, 0.0]]
+        >>> [tuple(weight.shape) for weight in layer.weights]
+        [(3, 2), (2,)]
+    """
+
+    _omitted_from_config = {
+        "activity_regularizer": None,
+        "lora_rank": None,
+        "lora_alpha": None,
+    }
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        lora_rank: None = None,
+        lora_alpha: None = None,
+        quantization_config: None = None,
+        **kwargs: Unpack[RegularizedOptions],
+    ) -> None:
+        check_positive_integer(self, units=units)
+        check_absent(
+            self,
+            lora_rank=lora_rank,
+            lora_alpha=lora_alpha,
+            quantization_config=quantization_config,
+        )
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        self.units = units
+        self.activation = activations.get(activation)
+        self.use_bias = use_bias
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
+        self.kernel_regularizer = regularizers.get(kernel_regularizer)
+        self.bias_regularizer = regularizers.get(bias_regularizer)
+        self.kernel_constraint = constraints.get(kernel_constraint)
+        self.bias_constraint = constraints.get(bias_constraint)
+        self.input_spec = InputSpec(min_ndim=2)
+        self.supports_masking = True
+
+    def build(self, input_shape: Any) -> None:
+        """Makes `kernel`, of shape `(input_dim, units)`, and `bias`, of shape `(units,)`."""
+        input_dim = input_shape[-1]
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(input_dim, self.units),
+            initializer=self.kernel_initializer,
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
+        self.bias = None
+        if self.use_bias:
+            self.bias = self.add_weight(
+                name="bias",
+                shape=(self.units,),
+                initializer=self.bias_initializer,
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
+        self.input_spec = InputSpec(min_ndim=2, axes={-1: input_dim})
+
+    def call(self, inputs: Any, training: Any = None) -> tf.Tensor:
+        """Returns the outputs for `inputs`, a tensor or a sparse tensor of rank 2."""
+        inputs = as_floats(self, inputs)
+        if isinstance(inputs, tf.SparseTensor):
+            outputs = sparse.product(inputs, self.kernel)
+        elif inputs.shape.rank == 2:
+            outputs = tf.matmul(inputs, self.kernel)
+        else:
+            outputs = tf.tensordot(inputs, self.kernel, 1)
+        if self.bias is not None:
+            outputs = tf.nn.bias_add(outputs, self.bias)
+        return self.activation(outputs)

@@ -1,0 +1,194 @@
+"""A dense layer whose sums are written as an Einstein summation."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Unpack
+
+import tensorflow as tf
+
+from tfkit.src import activations, constraints, regularizers
+from tfkit.src.core.input_spec import InputSpec
+from tfkit.src.core.layer import Layer
+from tfkit.src.core.typing import LayerOptions
+from tfkit.src.initializers import lookup as initializers
+from tfkit.src.initializers.random import VarianceScaling
+from tfkit.src.layers.checks import as_floats, check, check_absent, is_integer
+from tfkit.src.runtime import tensorflow_faults
+
+_EQUATION = re.compile(r"(\.\.\.)?([a-zA-Z]+)(\.\.\.)?,([a-zA-Z]+)->(\.\.\.)?([a-zA-Z]+)(\.\.\.)?")
+
+
+class EinsumDense(Layer):
+    """A dense layer for any axes: `activation(einsum(equation, inputs, kernel) + bias)`.
+
+    Args:
+        equation: Einstein summation of inputs and kernel, such as `"abc,cd->abd"`; the first letter
+            is the batch. `"...x,xy->...y"` leaves the axes before alone, `"ab...,bc->ac..."` the
+            axes after.
+        output_shape: sizes of the output's lettered axes without the batch, a tuple or one integer;
+            `None` where the inputs have the size.
+        activation: name of an activation such as `"relu"`, or a function of a tensor; `None` is the
+            identity.
+        bias_axes: letters of the output's axes along which the bias has entries, such as `"d"`;
+            `None` for no bias.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        lora_rank: not supported; must be `None`.
+        lora_alpha: not supported; must be `None`.
+        gptq_unpacked_column_size: not supported; must be `None`.
+        quantization_config: not supported; must be `None`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: As `equation` says.
+
+    Output shape: As `equation` and `output_shape` say.
+
+    Raises:
+        ValueError: if the equation has another form, or if equation, inputs' shape, `output_shape`
+            and `bias_axes` do not fit together.
+
+    Example:
+        >>> layer = EinsumDense("abc,cd->abd", output_shape=(None, 8), bias_axes="d")
+        >>> layer(tf.ones((2, 3, 4))).shape
+        TensorShape([2, 3, 8])
+    """
+
+    _omitted_from_config = {
+        "lora_rank": None,
+        "lora_alpha": None,
+        "gptq_unpacked_column_size": None,
+    }
+
+    def __init__(
+        self,
+        equation: str,
+        output_shape: Any,
+        activation: Any = None,
+        bias_axes: str | None = None,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        lora_rank: None = None,
+        lora_alpha: None = None,
+        gptq_unpacked_column_size: None = None,
+        quantization_config: None = None,
+        **kwargs: Unpack[LayerOptions],
+    ) -> None:
+        forms = "an equation like 'ab,bc->ac', '...b,bc->...c' or 'ab...,bc->ac...'"
+        match = _EQUATION.fullmatch(equation) if isinstance(equation, str) else None
+        check(self, match is not None, "equation", forms, equation)
+        check_absent(
+            self,
+            lora_rank=lora_rank,
+            lora_alpha=lora_alpha,
+            gptq_unpacked_column_size=gptq_unpacked_column_size,
+            quantization_config=quantization_config,
+        )
+        super().__init__(**kwargs)
+        self.equation = equation
+        single = is_integer(output_shape)
+        sizes = (output_shape,) if single else output_shape
+        self.partial_output_shape = tuple(None if size is None else int(size) for size in sizes)
+        self.activation = activations.get(activation)
+        self.bias_axes = bias_axes
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
+        self.kernel_regularizer = regularizers.get(kernel_regularizer)
+        self.bias_regularizer = regularizers.get(bias_regularizer)
+        self.kernel_constraint = constraints.get(kernel_constraint)
+        self.bias_constraint = constraints.get(bias_constraint)
+
+    def build(self, input_shape: Any) -> None:
+        """Makes `kernel` and `bias`, with the sizes that the equation gives them."""
+        sizes, kernel, outputs, num_after = self._sizes(tuple(input_shape))
+        initializer = self.kernel_initializer
+        if isinstance(initializer, VarianceScaling) and initializer.input_axes is None:
+            # What the kernel connects follows from the equation, not from the order of its axes.
+            initializer = type(initializer).from_config(
+                {
+                    **initializer.get_config(),
+                    "seed": initializer.seed,
+                    "input_axes": [i for i, letter in enumerate(kernel) if letter not in outputs],
+                    "output_axes": [i for i, letter in enumerate(kernel) if letter in outputs],
+                }
+            )
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=[sizes[letter] for letter in kernel],
+            initializer=initializer,
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
+        self.bias = None
+        if self.bias_axes is not None:
+            first = min(outputs.index(letter) for letter in self.bias_axes)
+            own = [sizes[c] if c in self.bias_axes else 1 for c in outputs[first:]]
+            self.bias = self.add_weight(
+                name="bias",
+                shape=own + [1] * num_after,
+                initializer=self.bias_initializer,
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
+        self.input_spec = InputSpec(ndim=len(input_shape))
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        config = {**super().get_config(), "output_shape": self.partial_output_shape}
+        config["activity_regularizer"] = regularizers.serialize(self.activity_regularizer)
+        return config
+
+    def _sizes(self, input_shape: tuple[Any, ...]) -> tuple[dict[str, Any], str, str, int]:
+        """Sizes of the letters; letters of kernel and outputs; number of axes that a last `...` stands for.
+
+        Raises:
+            ValueError: where equation, input shape and output shape do not fit together.
+        """
+        match = _EQUATION.fullmatch(self.equation)
+        assert match is not None, "checked by the constructor"
+        before, inputs, after, kernel, _, outputs, _ = match.groups()
+        rest = len(input_shape) - len(inputs)
+        fits = rest == 0 or (rest > 0 and (before or after))
+        if fits and before:
+            output_shape = input_shape[: max(rest, 1)] + self.partial_output_shape
+            input_shape, output_shape = input_shape[rest:], output_shape[-len(outputs) :]
+        else:
+            output_shape = input_shape[:1] + self.partial_output_shape
+        fits = fits and len(output_shape) == len(outputs)
+        sizes = dict(zip(inputs, input_shape, strict=False))
+        for letter, size in zip(outputs, output_shape, strict=False):
+            known = sizes.get(letter)
+            fits = fits and (None in (known, size) or known == size)
+            sizes[letter] = known if size is None else size
+        known_letters = all(letter in sizes for letter in kernel + (self.bias_axes or ""))
+        if not fits or not known_letters or not set(self.bias_axes or "") <= set(outputs):
+            raise ValueError(
+                f"Layer '{self.path}' (of type {type(self).__name__}) cannot be built: the equation "
+                f"'{self.equation}' does not fit the shapes. Received: inputs of shape "
+                f"{input_shape}, output_shape={self.partial_output_shape}, "
+                f"bias_axes={self.bias_axes!r}. Expected one size in `output_shape` for each letter "
+                "of the output but the batch, equal to the input's where they share the letter, and "
+                "all letters of the kernel and of `bias_axes` among them."
+            )
+        return sizes, kernel, outputs, rest if after else 0
+
+    def call(self, inputs: Any, training: Any = None) -> tf.Tensor:
+        """Returns the outputs for `inputs`."""
+        outputs = tensorflow_faults.einsum(self.equation, as_floats(self, inputs), self.kernel)
+        if self.bias is not None:
+            outputs += self.bias
+        return self.activation(outputs)

@@ -1,0 +1,128 @@
+"""Vectors for integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src import constraints, regularizers
+from tfkit.src.core.layer import Layer
+from tfkit.src.errors.frames import warn
+from tfkit.src.initializers import lookup as initializers
+from tfkit.src.layers.checks import check_absent, check_positive_integer
+from tfkit.src.layers.sparse import dense
+
+
+class Embedding(Layer):
+    """Maps each integer from 0 to `input_dim - 1` to a trained vector: `embeddings[inputs]`.
+
+    `embeddings` has shape `(input_dim, output_dim)`.
+
+    Args:
+        input_dim: positive integer, the number of vectors: the largest id plus one.
+        output_dim: positive integer, the size of a vector.
+        embeddings_initializer: initial value of `embeddings`, as a name, a configuration or an
+            `Initializer`. Default: `"uniform"`.
+        embeddings_regularizer: penalty on `embeddings` that is added to the loss; `None` for no
+            penalty.
+        embeddings_constraint: function that projects `embeddings` after each update; `None` for no
+            constraint.
+        mask_zero: whether id 0 stands for padding. If so, the outputs carry a mask that is `False`
+            there, which later layers, losses and metrics respect. Default: `False`.
+        weights: value of `embeddings`, an array of shape `(input_dim, output_dim)`, which replaces
+            the initial one; `None` for the initializer's.
+        lora_rank: not supported; must be `None`.
+        lora_alpha: not supported; must be `None`.
+        quantization_config: not supported; must be `None`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any, of integers, or of floats that are cast to `int32`.
+
+    Output shape: `(..., output_dim)`.
+
+    Raises:
+        ValueError: if a size is not a positive integer, or if the inputs are strings.
+        InvalidArgumentError: if an id is negative or not below `input_dim`.
+
+    Example:
+        >>> layer = Embedding(10, 4, mask_zero=True)
+        >>> layer(tf.constant([[1, 2, 0]])).shape
+        TensorShape([1, 3, 4])
+        >>> layer.compute_mask(tf.constant([[1, 2, 0]])).numpy().tolist()
+        [[True, True, False]]
+    """
+
+    _omitted_from_config = {"lora_rank": None, "lora_alpha": None}
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        embeddings_initializer: Any = "uniform",
+        embeddings_regularizer: Any = None,
+        embeddings_constraint: Any = None,
+        mask_zero: bool = False,
+        weights: Any = None,
+        lora_rank: None = None,
+        lora_alpha: None = None,
+        quantization_config: None = None,
+        **kwargs: Any,
+    ) -> None:
+        check_positive_integer(self, input_dim=input_dim, output_dim=output_dim)
+        check_absent(
+            self,
+            lora_rank=lora_rank,
+            lora_alpha=lora_alpha,
+            quantization_config=quantization_config,
+        )
+        if kwargs.pop("input_length", None) is not None:
+            warn("Argument `input_length` is deprecated. Just remove it.")
+        super().__init__(**kwargs)
+        self.input_dim = input_dim
+        self.output_dim = output_dim
+        self.embeddings_initializer = initializers.get(embeddings_initializer)
+        self.embeddings_regularizer = regularizers.get(embeddings_regularizer)
+        self.embeddings_constraint = constraints.get(embeddings_constraint)
+        self.mask_zero = mask_zero
+        self.supports_masking = mask_zero
+        self.autocast = False  # In 16 bits, float ids above 256 would become other ids.
+        if weights is not None:
+            self.build()
+            self.set_weights(weights if isinstance(weights, list) else [weights])
+
+    def build(self, input_shape: Any = None) -> None:
+        """Makes `embeddings`, of shape `(input_dim, output_dim)`."""
+        if not self.built:
+            self.embeddings = self.add_weight(
+                name="embeddings",
+                shape=(self.input_dim, self.output_dim),
+                initializer=self.embeddings_initializer,
+                regularizer=self.embeddings_regularizer,
+                constraint=self.embeddings_constraint,
+            )
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """Returns the vectors of the ids `inputs`."""
+        if inputs.dtype == tf.string:
+            raise ValueError(
+                f"Layer '{self.path}' (of type {type(self).__name__}) takes integer ids. "
+                f"Received: a string tensor of shape {tuple(inputs.shape)}. Turn strings into ids first."
+            )
+        inputs = dense(inputs)
+        ids = inputs if inputs.dtype in (tf.int32, tf.int64) else tf.cast(inputs, tf.int32)
+        return tf.cast(tf.nn.embedding_lookup(self.embeddings, ids), self.compute_dtype)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Returns where the id is not 0, if `mask_zero`."""
+        return tf.not_equal(dense(inputs), 0) if self.mask_zero else None
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments, without `weights`: these are state."""
+        config = super().get_config()
+        config.pop("weights", None)
+        config["activity_regularizer"] = regularizers.serialize(self.activity_regularizer)
+        return config

@@ -1,0 +1,78 @@
+"""Layers that hand on: nothing done, or another layer called."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+from tfkit.src.core.layer import Layer
+from tfkit.src.core.typing import LayerOptions
+
+
+class Identity(Layer):
+    """Returns its inputs.
+
+    Args:
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any.
+
+    Output shape: That of the inputs.
+
+    Example:
+        >>> Identity()(tf.constant([1.0, 2.0])).numpy().tolist()
+        [1.0, 2.0]
+    """
+
+    _built_at_once = True
+
+    def __init__(self, **kwargs: Unpack[LayerOptions]) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
+    def call(self, inputs: Any) -> Any:
+        """Returns the inputs."""
+        return inputs
+
+
+class Wrapper(Layer):
+    """The base of layers around another layer, `self.layer`; a subclass defines `call`.
+
+    Args:
+        layer: the layer inside.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: As the subclass says; `build` builds the layer inside for it.
+
+    Output shape: As the subclass says.
+
+    Raises:
+        ValueError: if `layer` is not a layer.
+
+    Example:
+        >>> from tfkit.layers import Dense
+        >>> class Residual(Wrapper):
+        ...     def call(self, inputs):
+        ...         return inputs + self.layer(inputs)
+        >>> Residual(Dense(3, kernel_initializer="zeros"))(tf.ones((1, 3))).numpy().tolist()
+        [[1.0, 1.0, 1.0]]
+    """
+
+    def __init__(self, layer: Layer, **kwargs: Unpack[LayerOptions]) -> None:
+        if not isinstance(layer, Layer):
+            raise ValueError(
+                f"Invalid value for argument `layer` of layer {type(self).__name__}. Expected a "
+                f"`Layer`. Received: layer={layer!r} (of type {type(layer).__name__})"
+            )
+        super().__init__(**kwargs)
+        self.layer = layer
+
+    def build(self, input_shape: Any = None) -> None:
+        """Builds the layer inside."""
+        if not self.layer.built:
+            self.layer.build(input_shape)

@@ -1,0 +1,122 @@
+"""A function as a layer."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Unpack, cast
+
+import tensorflow as tf
+
+from tfkit.src.core.arguments import shapes_of
+from tfkit.src.core.autograph import convert
+from tfkit.src.core.building import is_shape
+from tfkit.src.core.layer import Layer
+from tfkit.src.core.typing import LayerOptions
+from tfkit.src.registry import serialization
+
+
+class Lambda(Layer):
+    """Calls a function of the inputs: `function(inputs)`. Weights that it uses are not tracked.
+
+    To be saved, the function must be defined with `def` and registered with
+    `@tfkit.saving.register_keras_serializable()`: files hold its name and never its code.
+
+    Args:
+        function: function of the inputs; it gets `mask` and `training` if it takes them.
+        output_shape: shape of one sample of the outputs, or a function of the inputs' shape that
+            returns the outputs' shape with the batch; for functions whose output shape TensorFlow
+            cannot infer. `None` for the inferred shape.
+        mask: the mask of the outputs, or a function of inputs and their mask that returns it;
+            `None` for no mask.
+        arguments: dict of further keyword arguments of the function; `None` for none.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any that `function` takes.
+
+    Output shape: That of `function`'s result.
+
+    Raises:
+        ValueError: if `function` is not callable, or if the outputs cannot have `output_shape`.
+        InvalidArgumentError: if they turn out to have another shape when the layer runs.
+
+    Example:
+        >>> Lambda(lambda x: x**2)(tf.constant([3.0])).numpy().tolist()
+        [9.0]
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        output_shape: Any = None,
+        mask: Any = None,
+        arguments: dict[str, Any] | None = None,
+        **kwargs: Unpack[LayerOptions],
+    ) -> None:
+        if not callable(function):
+            raise ValueError(
+                "Invalid value for argument `function` of layer Lambda. Expected a function. "
+                f"Received: function={function!r} (of type {type(function).__name__})"
+            )
+        super().__init__(**kwargs)
+        self.function = function
+        self.mask = mask
+        self.arguments = arguments or {}
+        self.supports_masking = mask is not None
+        self._output_shape = output_shape
+        self._takes = inspect.getfullargspec(function).args
+
+    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+        """Returns what the function returns."""
+        given = {"mask": mask, "training": training}
+        wanted = {name: value for name, value in given.items() if name in self._takes}
+        outputs = convert(self.function)(inputs, **{**self.arguments, **wanted})
+        if self._output_shape is None:
+            return outputs
+        if callable(self._output_shape):
+            return tf.ensure_shape(outputs, self._output_shape(shapes_of(inputs)))
+        if is_shape(self._output_shape):
+            return tf.ensure_shape(outputs, [None, *self._output_shape])
+        return type(outputs)(
+            tf.ensure_shape(output, [None, *shape])
+            for output, shape in zip(outputs, self._output_shape, strict=True)
+        )
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Returns the mask that was given, or what the mask function returns."""
+        return self.mask(inputs, mask) if callable(self.mask) else self.mask
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Lambda:
+        """Returns a new layer, with functions that are registered.
+
+        Raises:
+            ValueError: for Python bytecode, in any form in which Keras has stored it.
+        """
+        named = (config.get(key) for key in ("function", "output_shape", "mask"))
+        if any(isinstance(value, list) and not is_shape(value) for value in named):
+            raise ValueError(serialization.LAMBDA_HELP)
+        return cast(Lambda, super().from_config(config))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments, functions by their names.
+
+        Raises:
+            TypeError: for a lambda, which has no name.
+        """
+        arguments = {
+            "function": self.function,
+            "output_shape": self._output_shape,
+            "mask": self.mask,
+            "arguments": self.arguments,
+        }
+        try:
+            config = serialization.serialize_keras_object(arguments)
+        except TypeError as error:
+            raise TypeError(
+                f"Cannot make the configuration of Lambda '{self.path}'. {error}"
+            ) from None
+        return {**super().get_config(), **config}

@@ -1,0 +1,45 @@
+"""The layers that names and configurations stand for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfkit.src.registry import serialization
+
+
+def serialize(layer: Any) -> Any:
+    """Returns the configuration of a layer, without its weights.
+
+    Args:
+        layer: a layer or a model.
+
+    Returns:
+        A dict of plain data that `deserialize` takes.
+
+    Example:
+        >>> config = serialize(tfkit.layers.Dense(2, name="out"))
+        >>> config["class_name"], config["config"]["units"]
+        ('Dense', 2)
+    """
+    return serialization.serialize_keras_object(layer)
+
+
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """Returns the layer that a configuration describes: the inverse of `serialize`.
+
+    Args:
+        config: a dict as `serialize` returns it.
+        custom_objects: classes and functions by name that the configuration may name besides
+            tfkit's own and registered ones.
+
+    Returns:
+        A layer with new weights, or none yet.
+
+    Raises:
+        ValueError: for a name that is not known or registered.
+
+    Example:
+        >>> deserialize(serialize(tfkit.layers.Dense(2, name="out"))).name
+        'out'
+    """
+    return serialization.deserialize_keras_object(config, custom_objects, kind="layers")

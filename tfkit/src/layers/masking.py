@@ -1,0 +1,49 @@
+"""Marking time steps as missing."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import tensorflow as tf
+
+from tfkit.src.core.layer import Layer
+from tfkit.src.core.typing import LayerOptions
+
+
+class Masking(Layer):
+    """Masks the time steps whose features all equal a value; their features become 0.
+
+    Later layers, losses and metrics that take masks leave these steps out.
+
+    Args:
+        mask_value: the value that stands for a missing feature. Default: `0.0`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: `(batch, steps, features)`.
+
+    Output shape: That of the inputs; the mask has shape `(batch, steps)`.
+
+    Example:
+        >>> layer = Masking(mask_value=-1.0)
+        >>> layer.compute_mask(tf.constant([[[1.0, -1.0], [-1.0, -1.0]]])).numpy().tolist()
+        [[True, False]]
+    """
+
+    _built_at_once = True
+
+    def __init__(self, mask_value: Any = 0.0, **kwargs: Unpack[LayerOptions]) -> None:
+        super().__init__(**kwargs)
+        self.mask_value = mask_value
+        self.supports_masking = True
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """Returns the inputs, 0 in masked steps."""
+        present = self.compute_mask(inputs)
+        return tf.where(tf.expand_dims(present, -1), inputs, tf.zeros_like(inputs))
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> tf.Tensor:
+        """Returns where a feature differs from `mask_value`."""
+        return tf.reduce_any(tf.not_equal(inputs, tf.cast(self.mask_value, inputs.dtype)), axis=-1)

@@ -1,0 +1,381 @@
+"""Layers that normalize each sample: over features, groups of channels, length."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import tensorflow as tf
+
+from tfkit.src import constraints, regularizers
+from tfkit.src.core.input_spec import InputSpec
+from tfkit.src.core.layer import Layer
+from tfkit.src.core.typing import LayerOptions
+from tfkit.src.errors.frames import warn
+from tfkit.src.initializers import lookup as initializers
+from tfkit.src.layers.checks import as_floats, check, check_axes, is_integer
+from tfkit.src.runtime.tensorflow_faults import plus_offset
+
+
+def _in_32_bits(layer: Layer, inputs: Any) -> tf.Tensor:
+    """`inputs` in at least 32 bits: sums of squares overflow or round away in 16."""
+    inputs = as_floats(layer, inputs)
+    return tf.cast(inputs, tf.float32) if inputs.dtype.size < 4 else inputs
+
+
+def _along(weight: Any, axes: list[int], inputs: tf.Tensor) -> tf.Tensor:
+    """`weight`, shaped to broadcast along the given axes of `inputs`."""
+    sizes = [inputs.shape[axis] if axis in axes else 1 for axis in range(inputs.shape.rank)]
+    return tf.cast(tf.reshape(weight, sizes), inputs.dtype)
+
+
+def _checked_axes(layer: Layer, axis: Any) -> Any:
+    holds = is_integer(axis) or (isinstance(axis, (list, tuple)) and all(map(is_integer, axis)))
+    if not holds:
+        raise TypeError(
+            f"Invalid value for argument `axis` of layer {type(layer).__name__}. Expected an integer "
+            f"or a list of integers. Received: axis={axis!r}"
+        )
+    return axis if is_integer(axis) else list(axis)
+
+
+def _positive_axes(axis: Any, rank: int) -> list[int]:
+    axes = [axis] if is_integer(axis) else axis
+    return sorted(item % rank for item in axes)
+
+
+class LayerNormalization(Layer):
+    """Scales each sample to mean 0 and variance 1 over some axes, then by trained factors.
+
+    It computes `gamma * (inputs - mean) / sqrt(variance + epsilon) + beta`, with mean and variance
+    over `axis`. `gamma` and `beta` have the sizes of the inputs along `axis`. It computes the same
+    in training and outside of it.
+
+    Args:
+        axis: integer, or a list of integers: the axis or axes that are normalized together.
+            Default: `-1`.
+        epsilon: small number that is added to the variance. Default: `0.001`.
+        center: whether to add the trained offset `beta`. Default: `True`.
+        scale: whether to multiply by the trained factor `gamma`. Default: `True`.
+        beta_initializer: initial value of `beta`. Default: `"zeros"`.
+        gamma_initializer: initial value of `gamma`. Default: `"ones"`.
+        beta_regularizer: penalty on `beta` that is added to the loss; `None` for no penalty.
+        gamma_regularizer: penalty on `gamma` that is added to the loss; `None` for no penalty.
+        beta_constraint: function that projects `beta` after each update; `None` for no constraint.
+        gamma_constraint: function that projects `gamma` after each update; `None` for no
+            constraint.
+        **kwargs: `rms_scaling`, deprecated, whether to compute `gamma * inputs / sqrt(variance +
+            epsilon)` (`False`); arguments of every layer, with their defaults: `name`, a string;
+            `trainable`, whether training changes the weights (`True`); `dtype`, a dtype or a dtype
+            policy (`None`, the global policy); `autocast`, whether float inputs are cast to the
+            compute dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any, with known sizes along `axis`.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        TypeError: if `axis` is neither an integer nor a list of integers.
+        ValueError: if `axis` is not an axis of the inputs, or if its size is unknown.
+
+    Reference:
+        Ba et al., "Layer normalization", 2016.
+
+    Example:
+        >>> LayerNormalization(epsilon=0.0)(
+        ...     tf.constant([[1.0, 3.0], [20.0, 10.0]])
+        ... ).numpy().tolist()
+        [[-1.0, 1.0], [1.0, -1.0]]
+    """
+
+    def __init__(
+        self,
+        axis: Any = -1,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        rms_scaling = kwargs.pop("rms_scaling", False)
+        if rms_scaling:
+            warn(
+                "`rms_scaling=True` of LayerNormalization is deprecated: it divides by the standard "
+                "deviation, which is not the root mean square. Use `RMSNormalization`."
+            )
+        super().__init__(**kwargs)
+        self.rms_scaling = rms_scaling
+        self.axis = _checked_axes(self, axis)
+        self.epsilon = epsilon
+        self.center = center
+        self.scale = scale
+        self.beta_initializer = initializers.get(beta_initializer)
+        self.gamma_initializer = initializers.get(gamma_initializer)
+        self.beta_regularizer = regularizers.get(beta_regularizer)
+        self.gamma_regularizer = regularizers.get(gamma_regularizer)
+        self.beta_constraint = constraints.get(beta_constraint)
+        self.gamma_constraint = constraints.get(gamma_constraint)
+        self.supports_masking = True
+        self.autocast = False  # The mean and the variance are taken of the inputs as they come.
+
+    def build(self, input_shape: Any) -> None:
+        """Makes `gamma` and `beta`, of the sizes of the normalized axes."""
+        check_axes(self, [self.axis] if is_integer(self.axis) else self.axis, input_shape)
+        axes = _positive_axes(self.axis, len(input_shape))
+        shape = [input_shape[axis] for axis in axes]
+        self.gamma = self.beta = None
+        if self.scale or self.rms_scaling:
+            self.gamma = self.add_weight(
+                name="gamma",
+                shape=shape,
+                initializer=self.gamma_initializer,
+                regularizer=self.gamma_regularizer,
+                constraint=self.gamma_constraint,
+            )
+        if self.center and not self.rms_scaling:
+            self.beta = self.add_weight(
+                name="beta",
+                shape=shape,
+                initializer=self.beta_initializer,
+                regularizer=self.beta_regularizer,
+                constraint=self.beta_constraint,
+            )
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """Returns the inputs, normalized."""
+        inputs = _in_32_bits(self, inputs)
+        axes = _positive_axes(self.axis, inputs.shape.rank)
+        mean, variance = tf.nn.moments(inputs, axes, keepdims=True)
+        centered = inputs if self.rms_scaling else inputs - mean
+        outputs = centered * tf.math.rsqrt(variance + self.epsilon)
+        if self.gamma is not None:
+            outputs *= _along(self.gamma, axes, inputs)
+        if self.beta is not None and axes == [inputs.shape.rank - 1]:
+            outputs = plus_offset(outputs, tf.cast(self.beta, outputs.dtype))
+        elif self.beta is not None:
+            outputs += _along(self.beta, axes, inputs)
+        return tf.cast(outputs, self.compute_dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {**super().get_config(), "rms_scaling": self.rms_scaling}
+
+
+class RMSNormalization(Layer):
+    """Divides each sample by its root mean square over some axes, then scales by a trained factor.
+
+    It computes `scale * inputs / sqrt(mean(inputs**2) + epsilon)`. `scale` has the sizes of the
+    inputs along `axis` and starts as ones.
+
+    Args:
+        axis: integer, or a list of integers: the axis or axes that are normalized together.
+            Default: `-1`.
+        epsilon: small number that is added to the mean square. Default: `1e-06`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any, with known sizes along `axis`.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        TypeError: if `axis` is neither an integer nor a list of integers.
+        ValueError: if `axis` is not an axis of the inputs, or if its size is unknown.
+
+    Reference:
+        Zhang & Sennrich, "Root mean square layer normalization", 2019.
+
+    Example:
+        >>> RMSNormalization()(tf.constant([[3.0, 3.0], [0.0, 0.0]])).numpy().round(3).tolist()
+        [[1.0, 1.0], [0.0, 0.0]]
+    """
+
+    def __init__(
+        self, axis: Any = -1, epsilon: float = 1e-6, **kwargs: Unpack[LayerOptions]
+    ) -> None:
+        super().__init__(**kwargs)
+        self.axis = _checked_axes(self, axis)
+        self.epsilon = epsilon
+
+    def build(self, input_shape: Any) -> None:
+        """Makes `scale`, of the sizes of the normalized axes."""
+        check_axes(self, [self.axis] if is_integer(self.axis) else self.axis, input_shape)
+        axes = _positive_axes(self.axis, len(input_shape))
+        shape = [input_shape[axis] for axis in axes]
+        self.scale = self.add_weight(name="scale", shape=shape, initializer="ones")
+
+    def call(self, x: Any) -> tf.Tensor:
+        """Returns the inputs, normalized."""
+        inputs = _in_32_bits(self, x)
+        axes = _positive_axes(self.axis, inputs.shape.rank)
+        mean_square = tf.reduce_mean(tf.square(inputs), axes, keepdims=True)
+        outputs = inputs * tf.math.rsqrt(mean_square + self.epsilon)
+        return tf.cast(outputs * _along(self.scale, axes, inputs), self.compute_dtype)
+
+
+class GroupNormalization(Layer):
+    """Scales groups of channels of each sample to mean 0 and variance 1, then by trained factors.
+
+    It computes `gamma * (inputs - mean) / sqrt(variance + epsilon) + beta`, with mean and variance
+    over all places and the channels of one group, and one `gamma` and `beta` for each channel.
+
+    Args:
+        groups: number of groups, a divisor of the number of channels; -1 for one group for each
+            channel, which is instance normalization. Default: `32`.
+        axis: integer, the axis of the channels. Default: `-1`.
+        epsilon: small number that is added to the variance. Default: `0.001`.
+        center: whether to add the trained offset `beta`. Default: `True`.
+        scale: whether to multiply by the trained factor `gamma`. Default: `True`.
+        beta_initializer: initial value of `beta`. Default: `"zeros"`.
+        gamma_initializer: initial value of `gamma`. Default: `"ones"`.
+        beta_regularizer: penalty on `beta` that is added to the loss; `None` for no penalty.
+        gamma_regularizer: penalty on `gamma` that is added to the loss; `None` for no penalty.
+        beta_constraint: function that projects `beta` after each update; `None` for no constraint.
+        gamma_constraint: function that projects `gamma` after each update; `None` for no
+            constraint.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: `(batch, ..., channels)`, or with the channels at `axis`.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: if `groups` is neither positive nor -1, if the number of channels is unknown or
+            not a multiple of it, or if `axis` is not an axis of the inputs.
+
+    Reference:
+        Wu & He, "Group normalization", 2018.
+
+    Example:
+        >>> layer = GroupNormalization(groups=2, epsilon=0.0)
+        >>> layer(tf.constant([[1.0, 3.0, 20.0, 10.0]])).numpy().tolist()
+        [[-1.0, 1.0, 1.0, -1.0]]
+    """
+
+    def __init__(
+        self,
+        groups: int = 32,
+        axis: int = -1,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        **kwargs: Unpack[LayerOptions],
+    ) -> None:
+        holds = is_integer(groups) and (groups > 0 or groups == -1)
+        check(self, holds, "groups", "a positive integer, or -1 for one a channel", groups)
+        super().__init__(**kwargs)
+        self.groups = groups
+        self.axis = axis
+        self.epsilon = epsilon
+        self.center = center
+        self.scale = scale
+        self.beta_initializer = initializers.get(beta_initializer)
+        self.gamma_initializer = initializers.get(gamma_initializer)
+        self.beta_regularizer = regularizers.get(beta_regularizer)
+        self.gamma_regularizer = regularizers.get(gamma_regularizer)
+        self.beta_constraint = constraints.get(beta_constraint)
+        self.gamma_constraint = constraints.get(gamma_constraint)
+        self.supports_masking = True
+        self.autocast = False
+
+    def build(self, input_shape: Any) -> None:
+        """Makes `gamma` and `beta`, of one entry for each channel."""
+        check_axes(self, [self.axis], input_shape)
+        channels = input_shape[self.axis]
+        if channels is None or channels % self.groups:
+            raise ValueError(
+                f"Layer '{self.path}' (of type {type(self).__name__}) cannot be built: the number of "
+                f"channels, axis {self.axis} of the inputs, must be known and a multiple of `groups`. "
+                f"Received: groups={self.groups}, inputs of shape {tuple(input_shape)}"
+            )
+        self.gamma = self.beta = None
+        if self.scale:
+            self.gamma = self.add_weight(
+                name="gamma",
+                shape=(channels,),
+                initializer=self.gamma_initializer,
+                regularizer=self.gamma_regularizer,
+                constraint=self.gamma_constraint,
+            )
+        if self.center:
+            self.beta = self.add_weight(
+                name="beta",
+                shape=(channels,),
+                initializer=self.beta_initializer,
+                regularizer=self.beta_regularizer,
+                constraint=self.beta_constraint,
+            )
+        self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """Returns the inputs, normalized."""
+        inputs = _in_32_bits(self, inputs)
+        rank = inputs.shape.rank
+        axis = self.axis % rank
+        channels = inputs.shape[axis]
+        groups = channels if self.groups == -1 else self.groups
+        sizes = tf.shape(inputs)
+        split = tf.concat([sizes[:axis], [groups, channels // groups], sizes[axis + 1 :]], 0)
+        grouped = tf.reshape(inputs, split)
+        together = [i for i in range(1, rank + 1) if i != axis]
+        mean, variance = tf.nn.moments(grouped, together, keepdims=True)
+        outputs = tf.reshape((grouped - mean) * tf.math.rsqrt(variance + self.epsilon), sizes)
+        outputs = tf.ensure_shape(outputs, inputs.shape)
+        if self.gamma is not None:
+            outputs *= _along(self.gamma, [axis], inputs)
+        if self.beta is not None:
+            outputs += _along(self.beta, [axis], inputs)
+        return tf.cast(outputs, self.compute_dtype)
+
+
+class UnitNormalization(Layer):
+    """Scales each sample to Euclidean length 1 over some axes: `inputs / sqrt(sum(inputs**2))`.
+
+    Samples of zeros stay zeros.
+
+    Args:
+        axis: integer, or a list of integers: the axis or axes along which the squares sum to 1.
+            Default: `-1`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        TypeError: if `axis` is neither an integer nor a list of integers.
+
+    Example:
+        >>> UnitNormalization()(tf.constant([[3.0, 4.0]])).numpy()
+        array([[0.6, 0.8]], dtype=float32)
+    """
+
+    _built_at_once = True
+
+    def __init__(self, axis: Any = -1, **kwargs: Unpack[LayerOptions]) -> None:
+        super().__init__(**kwargs)
+        self.axis = _checked_axes(self, axis)
+        self.supports_masking = True
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """Returns the inputs, scaled; all zeros stay zeros."""
+        outputs = tf.math.l2_normalize(_in_32_bits(self, inputs), self.axis, epsilon=1e-24)
+        return tf.cast(outputs, self.compute_dtype)

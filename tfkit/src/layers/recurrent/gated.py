@@ -1,0 +1,322 @@
+"""What the cells of `SimpleRNN`, `LSTM` and `GRU`, and these layers, have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src import activations, constraints, random, regularizers
+from tfkit.src.core.context import CallFrame
+from tfkit.src.core.input_spec import InputSpec
+from tfkit.src.initializers import lookup as initializers
+from tfkit.src.layers.checks import as_floats, check, check_positive_integer, check_rate
+from tfkit.src.layers.recurrent.cell import Cell, is_unchanged
+from tfkit.src.layers.recurrent.loops import run_cell, run_gates
+from tfkit.src.layers.recurrent.rnn import RNN
+from tfkit.src.layers.recurrent.slopes import known
+from tfkit.src.runtime import litert
+
+
+def of_cell(name: str) -> Any:
+    """A property of a layer that reads the attribute of this name of its cell."""
+    return property(lambda layer: getattr(layer.cell, name), doc=f"`{name}` of the cell.")
+
+
+class GatedCell(Cell):
+    """The base of `SimpleRNNCell`, `LSTMCell` and `GRUCell`, which describe the arguments.
+
+    It has weights for all gates side by side, and dropout. A subclass says how many gates it has
+    (`gate_count`), and how the next states follow from the projections `inputs @ kernel + bias` and
+    `state @ recurrent_kernel` (`gates`).
+    """
+
+    gate_count = 1
+    num_kept = 1
+    additive = True  # Whether `gates` gets the sum of the two projections.
+    # Before those of the initializers: what a global seed gives hangs on it.
+    draws_dropout_seed_first = False
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        implementation = kwargs.pop("implementation", 2)
+        check_positive_integer(self, units=units)
+        check_rate(self, dropout=dropout, recurrent_dropout=recurrent_dropout)
+        check(self, implementation in (0, 1, 2), "implementation", "0, 1 or 2", implementation)
+        super().__init__(**kwargs)
+        if self.draws_dropout_seed_first:
+            self.seed_generator = random.SeedGenerator(seed)
+        self.units = units
+        self.activation = activations.get(activation)
+        self.use_bias = use_bias
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.recurrent_initializer = initializers.get(recurrent_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
+        self.kernel_regularizer = regularizers.get(kernel_regularizer)
+        self.recurrent_regularizer = regularizers.get(recurrent_regularizer)
+        self.bias_regularizer = regularizers.get(bias_regularizer)
+        self.kernel_constraint = constraints.get(kernel_constraint)
+        self.recurrent_constraint = constraints.get(recurrent_constraint)
+        self.bias_constraint = constraints.get(bias_constraint)
+        self.dropout = dropout
+        self.recurrent_dropout = recurrent_dropout
+        self.implementation = 1 if recurrent_dropout else implementation
+        self.seed = seed
+        if not self.draws_dropout_seed_first:
+            self.seed_generator = random.SeedGenerator(seed)
+
+    @property
+    def state_size(self) -> Any:
+        """Size of the state; a list of sizes where there are several."""
+        return self.units
+
+    @property
+    def output_size(self) -> int:
+        """Size of the output."""
+        return self.units
+
+    def build(self, input_shape: Any) -> None:
+        """Makes `kernel`, `recurrent_kernel` and `bias`, with the gates side by side."""
+        width = self.gate_count * self.units
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(input_shape[-1], width),
+            initializer=self.kernel_initializer,
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
+        self.recurrent_kernel = self.add_weight(
+            name="recurrent_kernel",
+            shape=(self.units, width),
+            initializer=self.recurrent_initializer,
+            regularizer=self.recurrent_regularizer,
+            constraint=self.recurrent_constraint,
+        )
+        self.bias = None
+        if self.use_bias:
+            self.bias = self.add_weight(
+                name="bias",
+                shape=self._bias_shape(width),
+                initializer=self._first_bias,
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
+
+    def _bias_shape(self, width: int) -> tuple[int, ...]:
+        return (width,)
+
+    def _first_bias(self, shape: Any, dtype: Any = None) -> tf.Tensor:
+        return self.bias_initializer(shape, dtype=dtype)
+
+    def bound_step(self, batch_size: Any, training: Any) -> Any:
+        """Returns a function that makes one step, with dropout masks drawn now."""
+        input_masks, state_masks = self.draw_masks(batch_size, training)
+
+        def step(inputs: tf.Tensor, states: Any) -> tuple[tf.Tensor, Any]:
+            with self.entered(training):
+                projected = self.project(tf.cast(inputs, self.compute_dtype), input_masks)
+                output, new = self.step(projected, tf.nest.flatten(states), state_masks)
+            return output, tf.nest.pack_sequence_as(states, new)
+
+        return step
+
+    def entered(self, training: Any) -> CallFrame:
+        """Returns the context of a call, for loops that use the parts of the cell."""
+        frame = CallFrame(self, training, self.compute_dtype)
+        self._tfkit.begin_record(frame.record)
+        return frame
+
+    def step(
+        self, projected: tf.Tensor, states: list[tf.Tensor], masks: Any
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        """Computes one step from projected inputs: the output and the next states."""
+        recurrent = self.project_state(states[0], masks)
+        projections = [projected + recurrent] if self.additive else [projected, recurrent]
+        states, _ = self.gates(projections, states)
+        return states[0], states
+
+    def gates(
+        self, projections: list[tf.Tensor], states: list[tf.Tensor]
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """Returns the next states, the output first; and `num_kept` tensors that `gates_gradient` needs."""
+        raise NotImplementedError
+
+    def gates_gradient(
+        self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """Returns the gradients of projections and states, from those of the next states."""
+        raise NotImplementedError
+
+    def project(self, inputs: tf.Tensor, masks: Any = None) -> tf.Tensor:
+        """Returns `inputs @ kernel + bias` of one step, `(batch, input_dim)`, or many, `(..., input_dim)`."""
+        return self._with_bias(
+            product(as_floats(self, inputs), self.kernel, masks), self.input_bias
+        )
+
+    def project_state(self, state: tf.Tensor, masks: Any = None) -> tf.Tensor:
+        """Returns `state @ recurrent_kernel`, and its bias where there is one."""
+        return self._with_bias(product(state, self.recurrent_kernel, masks), self.recurrent_bias)
+
+    def _with_bias(self, product: tf.Tensor, bias: Any) -> tf.Tensor:
+        return product if bias is None else tf.nn.bias_add(product, bias)
+
+    @property
+    def input_bias(self) -> Any:
+        """The bias of the inputs' projection."""
+        return self.bias
+
+    @property
+    def recurrent_bias(self) -> Any:
+        """A bias of the state's projection, `None` unless the cell has a separate one."""
+        return None
+
+    @property
+    def fused(self) -> bool:
+        """Whether the loop may be one with a gradient of its own (`loops.run_gates`)."""
+        return known(self.activation) and known(
+            getattr(self, "recurrent_activation", self.activation)
+        )
+
+    def draw_masks(self, batch_size: Any, training: Any) -> tuple[Any, Any]:
+        """Draws the factors of inputs and state: a tensor, or one per gate; `None` for no dropout."""
+        if not training:
+            return None, None
+        return (
+            self._draw(self.dropout, batch_size, self.kernel.shape[0]),
+            self._draw(self.recurrent_dropout, batch_size, self.units),
+        )
+
+    def _draw(self, rate: float, batch_size: Any, size: int) -> Any:
+        if rate == 0:
+            return None
+        ones = tf.ones((batch_size, size), self.compute_dtype)
+        count = self.gate_count if self.implementation == 1 else 1
+        masks = [random.dropout(ones, rate, seed=self.seed_generator) for _ in range(count)]
+        return masks if count > 1 else masks[0]
+
+
+def product(inputs: tf.Tensor, kernel: Any, masks: Any) -> tf.Tensor:
+    """Returns `inputs @ kernel`; with several masks, each gate's part of `kernel` gets inputs of its own."""
+    if isinstance(masks, list):
+        parts = tf.split(tf.convert_to_tensor(kernel), len(masks), axis=1)
+        products = [product(inputs, part, mask) for part, mask in zip(parts, masks, strict=True)]
+        return tf.concat(products, axis=-1)
+    if masks is not None:
+        inputs *= masks
+    return tf.matmul(inputs, kernel) if inputs.shape.rank == 2 else tf.tensordot(inputs, kernel, 1)
+
+
+class GatedRNN(RNN):
+    """What `SimpleRNN`, `LSTM` and `GRU` have in common: they are known by their cell's arguments.
+
+    Args:
+        cell: the gated cell.
+        return_sequences: whether the output is that of all steps.
+        return_state: whether the last states are given too.
+        go_backwards: whether time runs backwards; the outputs stay in the order in which they came.
+        stateful: whether a batch starts with the states that the one before ended with.
+        unroll: whether every step is written into the program.
+        use_cudnn: `"auto"` or `False`; `None` for a layer without this argument. With `True` a call is
+            refused, as tfkit has no cuDNN kernel.
+    """
+
+    _omitted_from_config = {"use_cudnn": "auto"}
+
+    def __init__(self, cell: GatedCell, use_cudnn: Any = None, **kwargs: Any) -> None:
+        holds = use_cudnn in (None, "auto", True, False)
+        check(self, holds, "use_cudnn", '"auto", True or False', use_cudnn)
+        super().__init__(cell, **kwargs)
+        self.input_spec = InputSpec(ndim=3)
+        if use_cudnn is not None:
+            self.use_cudnn = use_cudnn
+
+    def build(self, sequences_shape: Any, initial_state_shape: Any = None) -> None:
+        """Builds the cell."""
+        super().build(sequences_shape, initial_state_shape)
+        self.input_spec = InputSpec(ndim=3, axes={-1: sequences_shape[-1]})
+
+    units = of_cell("units")
+    activation = of_cell("activation")
+    use_bias = of_cell("use_bias")
+    kernel_initializer = of_cell("kernel_initializer")
+    recurrent_initializer = of_cell("recurrent_initializer")
+    bias_initializer = of_cell("bias_initializer")
+    kernel_regularizer = of_cell("kernel_regularizer")
+    recurrent_regularizer = of_cell("recurrent_regularizer")
+    bias_regularizer = of_cell("bias_regularizer")
+    kernel_constraint = of_cell("kernel_constraint")
+    recurrent_constraint = of_cell("recurrent_constraint")
+    bias_constraint = of_cell("bias_constraint")
+    dropout = of_cell("dropout")
+    recurrent_dropout = of_cell("recurrent_dropout")
+    seed = of_cell("seed")
+    implementation = of_cell("implementation")
+
+    def inner_loop(
+        self, inputs: tf.Tensor, states: list[Any], mask: Any, training: Any
+    ) -> tuple[tf.Tensor, list[Any]]:
+        """The loop: all inputs are projected before it, in one product."""
+        cell = self.cell
+        if getattr(self, "use_cudnn", None) is True:
+            raise ValueError(
+                f"Layer '{self.path}' (of type {type(self).__name__}) was made with use_cudnn=True, and "
+                'tfkit has no cuDNN kernel of it. Expected "auto" or False: the loop is compiled instead.'
+            )
+        if not is_unchanged(cell):
+            return super().inner_loop(inputs, states, mask, training)
+        with cell.entered(training):
+            input_masks, state_masks = cell.draw_masks(tf.shape(inputs)[1], training)
+            projected = cell.project(inputs, input_masks)
+            plain = self.unroll or litert.traced()
+            if plain or state_masks is not None or not cell.fused:
+                return run_cell(
+                    lambda inputs, states: cell.step(inputs, states, state_masks),
+                    projected,
+                    states,
+                    mask,
+                    unroll=self.unroll,
+                    zero_output_for_mask=self.zero_output_for_mask,
+                    all_outputs=self.return_sequences,
+                )
+            outputs, final = run_gates(
+                cell,
+                projected,
+                states,
+                tf.convert_to_tensor(cell.recurrent_kernel),
+                cell.recurrent_bias,
+                mask,
+                all_outputs=self.return_sequences,
+            )
+            return self._masked(outputs, mask), final
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {**super().get_config(), "zero_output_for_mask": self.zero_output_for_mask}
+
+    def _masked(self, outputs: tf.Tensor, mask: Any) -> tf.Tensor:
+        """The outputs of all steps, or the last one, as they are to be where the mask is false."""
+        if mask is None:
+            return outputs
+        shown = mask
+        if not self.zero_output_for_mask:  # Zero before the first step that counts.
+            shown = tf.cumsum(tf.cast(mask, tf.int32)) > 0
+        if not self.return_sequences:
+            shown = shown[-1]
+        return tf.where(tf.expand_dims(shown, -1), outputs, tf.zeros_like(outputs))

@@ -1,0 +1,331 @@
+"""The gated recurrent unit: the layer, and one step of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src import activations
+from tfkit.src.layers.recurrent.gated import GatedCell, GatedRNN, of_cell, product
+from tfkit.src.layers.recurrent.slopes import slope
+
+
+class GRUCell(GatedCell):
+    """One step of `GRU`: from inputs and state to the next state, which is the output.
+
+    The gates stand side by side in the weights, in the order update, reset, candidate.
+
+    Args:
+        units: positive integer, the size of the output and of each state.
+        activation: name or function, for the candidate; `None` is the identity. Default: `"tanh"`.
+        recurrent_activation: name or function, for the gates; `None` is the identity. Default:
+            `"sigmoid"`.
+        use_bias: whether to add a trained bias. Default: `True`.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
+            for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
+            in all steps. Default: `0.0`.
+        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
+            entries in all steps. Default: `0.0`.
+        reset_after: whether the reset gate is applied after the product with `recurrent_kernel`.
+            Default: `True`.
+        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+            is made.
+        **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
+            the same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        training: whether to drop entries.
+        inputs: the inputs of one step, `(batch, input_dim)`.
+        states: list of the state of the step before, `(batch, units)`.
+
+    Input shape: `(batch, input_dim)`.
+
+    Output shape: A tuple of the output, `(batch, units)`, and the list of the next state.
+
+    Raises:
+        ValueError: if `units` is not a positive integer, or if a share is not between 0 and 1.
+
+    Reference:
+        Cho et al., "Learning phrase representations using RNN encoder-decoder for statistical
+            machine translation", 2014.
+
+    Example:
+        >>> output, states = GRUCell(4)(tf.ones((2, 3)), [tf.zeros((2, 4))])
+        >>> output.shape
+        TensorShape([2, 4])
+    """
+
+    gate_count = 3
+    num_kept = 4
+    additive = False
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        reset_after: bool = True,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            units,
+            activation,
+            use_bias,
+            kernel_initializer,
+            recurrent_initializer,
+            bias_initializer,
+            kernel_regularizer,
+            recurrent_regularizer,
+            bias_regularizer,
+            kernel_constraint,
+            recurrent_constraint,
+            bias_constraint,
+            dropout,
+            recurrent_dropout,
+            seed,
+            **kwargs,
+        )
+        self.recurrent_activation = activations.get(recurrent_activation)
+        self.reset_after = reset_after
+
+    def _bias_shape(self, width: int) -> tuple[int, ...]:
+        return (2, width) if self.reset_after else (width,)
+
+    @property
+    def input_bias(self) -> Any:
+        """The first row of `bias`, or all of it."""
+        return self.bias[0] if self.reset_after and self.bias is not None else self.bias
+
+    @property
+    def recurrent_bias(self) -> Any:
+        """The second row of `bias`, where the reset gate comes after the product."""
+        return self.bias[1] if self.reset_after and self.bias is not None else None
+
+    @property
+    def fused(self) -> bool:
+        """As in other cells; a reset gate before the product makes it no product of the state."""
+        return self.reset_after and super().fused
+
+    def step(
+        self, projected: tf.Tensor, states: list[tf.Tensor], masks: Any
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        """Computes one step from projected inputs: the output and the next states."""
+        if self.reset_after:
+            return super().step(projected, states, masks)
+        units, state = self.units, states[0]
+        kernel = tf.convert_to_tensor(self.recurrent_kernel)
+        early, late = (masks[:2], masks[2]) if isinstance(masks, list) else (None, None)
+        inputs = tf.split(projected, 3, axis=-1)
+        recurrent = tf.split(product(state, kernel[:, : 2 * units], early), 2, axis=-1)
+        update = self.recurrent_activation(inputs[0] + recurrent[0])
+        reset = self.recurrent_activation(inputs[1] + recurrent[1])
+        kept = reset * (state if late is None else state * late)
+        candidate = self.activation(inputs[2] + tf.matmul(kept, kernel[:, 2 * units :]))
+        state = update * state + (1 - update) * candidate
+        return state, [state]
+
+    def gates(
+        self, projections: list[tf.Tensor], states: list[tf.Tensor]
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """The next state, which is the output; and the gates, the candidate and the state's part of it."""
+        inputs = tf.split(projections[0], 3, axis=-1)
+        recurrent = tf.split(projections[1], 3, axis=-1)
+        update = self.recurrent_activation(inputs[0] + recurrent[0])
+        reset = self.recurrent_activation(inputs[1] + recurrent[1])
+        candidate = self.activation(inputs[2] + reset * recurrent[2])
+        state = update * states[0] + (1 - update) * candidate
+        return [state], [update, reset, candidate, recurrent[2]]
+
+    def gates_gradient(
+        self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """Returns the gradients of the two projections, and of the state beside them."""
+        update, reset, candidate, recurrent = kept
+        d_state = upstream[0]
+        d_update = slope(self.recurrent_activation, update, d_state * (states[0] - candidate))
+        d_candidate = slope(self.activation, candidate, d_state * (1 - update))
+        d_reset = slope(self.recurrent_activation, reset, d_candidate * recurrent)
+        d_inputs = tf.concat([d_update, d_reset, d_candidate], axis=-1)
+        d_recurrent = tf.concat([d_update, d_reset, d_candidate * reset], axis=-1)
+        return [d_inputs, d_recurrent], [d_state * update]
+
+
+class GRU(GatedRNN):
+    """The gated recurrent unit: a recurrent layer with one state `h`, which is its output.
+
+    A step computes, with `z`, `r`, `n` the three parts of `x @ kernel + bias[0]`, and `hz`, `hr`,
+    `hn` those of `h @ recurrent_kernel + bias[1]`:
+
+        update = recurrent_activation(z + hz)
+        reset = recurrent_activation(r + hr)
+        h = update * h + (1 - update) * activation(n + reset * hn)
+
+    `kernel` has shape `(input_dim, 3 * units)`, `recurrent_kernel` `(units, 3 * units)` and `bias`
+    `(2, 3 * units)`, or `(3 * units,)` with `reset_after=False`, where `reset` is applied to `h`
+    before the product.
+
+    Args:
+        units: positive integer, the size of the output and of each state.
+        activation: name or function, for the candidate; `None` is the identity. Default: `"tanh"`.
+        recurrent_activation: name or function, for the gates; `None` is the identity. Default:
+            `"sigmoid"`.
+        use_bias: whether to add a trained bias. Default: `True`.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
+            penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
+            for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
+            in all steps. Default: `0.0`.
+        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
+            entries in all steps. Default: `0.0`.
+        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+            is made.
+        return_sequences: whether the output is that of all steps, and not that of the last one.
+            Default: `False`.
+        return_state: whether the last states are returned as well. Default: `False`.
+        go_backwards: whether the steps are read from the last to the first; outputs are in the
+            order in which they are made. Default: `False`.
+        stateful: whether a batch starts with the states that the batch before ended with. The batch
+            size must be known; `reset_state()` sets the states to zero. Default: `False`.
+        unroll: whether each step is written into the program, instead of a loop; for short
+            sequences of a known length. Default: `False`.
+        reset_after: whether the reset gate is applied after the product with `recurrent_kernel`.
+            Default: `True`.
+        use_cudnn: `"auto"` or `False`; with `True` a call is refused, since tfkit has no cuDNN
+            kernel. Default: `"auto"`.
+        **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
+            the same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
+
+    Call arguments:
+        sequences: the inputs.
+        initial_state: list of the first states, each `(batch, units)`; `None` for zeros.
+        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
+            they are. `None` for no mask.
+        training: whether to drop entries.
+
+    Input shape: `(batch, steps, input_dim)`.
+
+    Output shape: `(batch, units)`; with `return_sequences`, `(batch, steps, units)`. With
+    `return_state`, a tuple of this and the last state, `(batch, units)`.
+
+    Raises:
+        ValueError: if `units` is not a positive integer, if a share is not between 0 and 1, if
+            `unroll` or `stateful` needs a size that is unknown, or if `initial_state` has another
+            number of states.
+
+    Reference:
+        Cho et al., "Learning phrase representations using RNN encoder-decoder for statistical
+            machine translation", 2014.
+
+    Example:
+        >>> GRU(4)(tf.ones((2, 5, 3))).shape
+        TensorShape([2, 4])
+    """
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "sigmoid",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        reset_after: bool = True,
+        use_cudnn: Any = "auto",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            GRUCell(
+                units,
+                activation=activation,
+                recurrent_activation=recurrent_activation,
+                use_bias=use_bias,
+                kernel_initializer=kernel_initializer,
+                recurrent_initializer=recurrent_initializer,
+                bias_initializer=bias_initializer,
+                kernel_regularizer=kernel_regularizer,
+                recurrent_regularizer=recurrent_regularizer,
+                bias_regularizer=bias_regularizer,
+                kernel_constraint=kernel_constraint,
+                recurrent_constraint=recurrent_constraint,
+                bias_constraint=bias_constraint,
+                dropout=dropout,
+                recurrent_dropout=recurrent_dropout,
+                seed=seed,
+                reset_after=reset_after,
+                trainable=kwargs.get("trainable", True),
+                dtype=kwargs.get("dtype"),
+                name="gru_cell",
+                implementation=kwargs.pop("implementation", 2),
+            ),
+            return_sequences=return_sequences,
+            return_state=return_state,
+            go_backwards=go_backwards,
+            stateful=stateful,
+            unroll=unroll,
+            activity_regularizer=activity_regularizer,
+            use_cudnn=use_cudnn,
+            **kwargs,
+        )
+
+    recurrent_activation = of_cell("recurrent_activation")
+    reset_after = of_cell("reset_after")

@@ -1,0 +1,292 @@
+"""The loops over time: one for any cell, and one for gated cells whose gradient is cheaper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import tensorflow as tf
+
+from tfkit.src.runtime import litert, xla
+
+
+def run_cell(
+    step: Callable[[tf.Tensor, Any], tuple[tf.Tensor, Any]],
+    inputs: tf.Tensor,
+    states: Any,
+    mask: tf.Tensor | None = None,
+    unroll: bool = False,
+    zero_output_for_mask: bool = False,
+    all_outputs: bool = True,
+) -> tuple[tf.Tensor, Any]:
+    """Calls `step` for one time step after the other.
+
+    Where the mask is false, the states stay as they are, and the output is that of the step before.
+
+    Args:
+        step: returns the output and the next states for an input, `(batch, ...)`, and the states.
+        inputs: `(steps, batch, ...)`.
+        states: nest of tensors `(batch, ...)`.
+        mask: booleans, `(steps, batch)`.
+        unroll: whether each step is written into the program, instead of a loop.
+        zero_output_for_mask: whether outputs are zero where the mask is false.
+        all_outputs: whether all outputs are wanted, or the last one only.
+
+    Returns:
+        The outputs, `(steps, batch, ...)`, or the last one; and the last states.
+    """
+
+    def advance(time: Any, output: tf.Tensor, flat_states: list[Any]) -> tuple[Any, list[Any]]:
+        new_output, new_states = step(
+            inputs[time], tf.nest.pack_sequence_as(states, list(flat_states))
+        )
+        flat_new = tf.nest.flatten(new_states)
+        if mask is not None:
+            held = tf.zeros_like(new_output) if zero_output_for_mask else output
+            new_output = _select(mask[time], new_output, held)
+            flat_new = [
+                _select(mask[time], new, old)
+                for new, old in zip(flat_new, flat_states, strict=True)
+            ]
+        return new_output, flat_new
+
+    # The first step tells the shape and the dtype of outputs; its value is not used.
+    first_output, first_states = step(inputs[0], states)
+    output, flat = tf.zeros_like(first_output), tf.nest.flatten(states)
+    _check_states(flat, tf.nest.flatten(first_states))
+    if unroll:
+        outputs = []
+        for time in range(inputs.shape[0]):
+            output, flat = advance(time, output, flat)
+            outputs.append(output)
+        result = tf.stack(outputs) if all_outputs else output
+        return result, tf.nest.pack_sequence_as(states, flat)
+
+    steps = _size(inputs)
+    # XLA cannot make the gradient of an array in the loop that nothing is written to.
+    collected: list[Any] = [_empty(output, steps)] * all_outputs
+
+    def body(time: Any, collected: Any, output: Any, *flat: Any) -> Any:
+        output, new = advance(time, output, list(flat))
+        return time + 1, [_with(each, time, output) for each in collected], output, *new
+
+    _, collected, output, *flat = tf.while_loop(
+        lambda time, *_: time < steps,
+        body,
+        (0, collected, output, *flat),
+        shape_invariants=(
+            tf.TensorShape([]),
+            [_invariant(output)] * all_outputs,
+            output.shape,
+            *(
+                before.shape.most_specific_compatible_shape(after.shape)
+                for before, after in zip(flat, tf.nest.flatten(first_states), strict=True)
+            ),
+        ),
+        maximum_iterations=steps,  # Without it XLA cannot compile the gradient.
+    )
+    result = output
+    if all_outputs:
+        result = collected[0] if tf.is_tensor(collected[0]) else collected[0].stack()
+    return result, tf.nest.pack_sequence_as(states, list(flat))
+
+
+def _empty(output: tf.Tensor, steps: Any) -> Any:
+    """What collects an output for each step: an array, or the outputs until now."""
+    if litert.traced():
+        return tf.zeros(tf.concat([[0], tf.shape(output)], axis=0), output.dtype)
+    return tf.TensorArray(output.dtype, steps, element_shape=output.shape)
+
+
+def _with(collected: Any, time: Any, output: tf.Tensor) -> Any:
+    """What is collected, with the output of one more step."""
+    if tf.is_tensor(collected):
+        return tf.concat([collected, output[None]], axis=0)
+    return collected.write(time, output)
+
+
+def _invariant(output: tf.Tensor) -> tf.TensorShape | None:
+    """The shape of what is collected, in the loop."""
+    return tf.TensorShape([None]).concatenate(output.shape) if litert.traced() else None
+
+
+def _check_states(before: list[tf.Tensor], after: list[tf.Tensor]) -> None:
+    """Refuses a cell whose next states have other shapes than those that it was given.
+
+    Raises:
+        ValueError: that shows both.
+    """
+    shapes = [[tuple(state.shape) for state in states] for states in (before, after)]
+    fits = len(before) == len(after) and all(
+        old.shape.is_compatible_with(new.shape) for old, new in zip(before, after, strict=True)
+    )
+    if not fits:
+        raise ValueError(
+            "A cell returns its next states in the shapes of the states that it is given. "
+            f"Expected: {shapes[0]}. Received: {shapes[1]}. The states come as a list, a single one as well."
+        )
+
+
+class Gates(Protocol):
+    """What follows in a cell from its product with the state: elementwise, and without variables.
+
+    Attributes:
+        additive: whether `gates` gets the sum of the two projections, or both.
+        num_kept: how many tensors `gates` keeps for the gradient.
+    """
+
+    additive: bool
+    num_kept: int
+
+    def gates(
+        self, projections: list[tf.Tensor], states: list[tf.Tensor]
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """Returns the next states; and what the gradient needs of this step, each of a state's shape."""
+
+    def gates_gradient(
+        self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """Returns the gradients of projections and states, from those of the next states."""
+
+
+def run_gates(
+    cell: Gates,
+    inputs: tf.Tensor,
+    states: list[tf.Tensor],
+    kernel: tf.Tensor,
+    bias: tf.Tensor | None = None,
+    mask: tf.Tensor | None = None,
+    all_outputs: bool = True,
+) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    """Returns the loop of a cell whose only product is `states[0] @ kernel + bias`.
+
+    The gradient of `kernel` is one product over all steps, made after the loop: the loop backward carries
+    only the gradients of the states, and computes no gate again.
+
+    Args:
+        cell: what follows from the product.
+        inputs: the projected inputs, `(steps, batch, size)`.
+        states: `(batch, units)` each; the first is multiplied by `kernel`.
+        kernel: `(units, size)`.
+        bias: `(size,)`, or `None`.
+        mask: booleans, `(steps, batch)`; where false, the states stay as they are.
+        all_outputs: whether the first states after all steps are wanted, or after the last one only.
+
+    Returns:
+        The first states after each step, `(steps, batch, units)`, or after the last one; and all states
+        after the last step.
+    """
+    weights = [kernel] if bias is None else [kernel, bias]
+
+    @tf.custom_gradient
+    def run(inputs: Any, *rest: Any) -> Any:
+        weights, states = rest[: -len(initial)], list(rest[-len(initial) :])
+        outputs, kept, before, final = _forward(cell, inputs, states, weights, mask, all_outputs)
+
+        def gradient(*upstream: Any) -> Any:
+            d_outputs, d_final = upstream[: len(outputs)], list(upstream[len(outputs) :])
+            d_projections, d_states = _backward(
+                cell, kept, before, weights[0], mask, d_outputs, d_final, _size(inputs)
+            )
+            d_sums = tf.reshape(d_projections[-1], [-1, inputs.shape[2]])
+            entered = tf.reshape(before[0], [-1, states[0].shape[1]])
+            d_kernel = tf.matmul(entered, d_sums, transpose_a=True)
+            d_bias = [tf.reduce_sum(d_sums, axis=0)] if bias is not None else []
+            return d_projections[0], d_kernel, *d_bias, *d_states
+
+        return (*outputs, *final), gradient
+
+    initial = states
+    results = run(inputs, *weights, *states)
+    return results[0], list(results[-len(initial) :])
+
+
+def _forward(
+    cell: Gates,
+    inputs: Any,
+    states: list[Any],
+    weights: Any,
+    mask: Any,
+    all_outputs: bool,
+) -> tuple[list[tf.Tensor], list[tf.Tensor], list[tf.Tensor], list[tf.Tensor]]:
+    """Runs the loop; returns outputs if needed, what was kept, the states before each step, the last ones."""
+    steps = _size(inputs)
+
+    def body(time: Any, arrays: Any, states: Any) -> Any:
+        projection = tf.matmul(states[0], weights[0])
+        if len(weights) == 2:
+            projection += weights[1]
+        if cell.additive:
+            projection += inputs[time]
+        projections = [projection] if cell.additive else [inputs[time], projection]
+        new, kept = cell.gates(projections, list(states))
+        if mask is not None:
+            new = [_select(mask[time], a, b) for a, b in zip(new, states, strict=True)]
+        values = [*new[:1], *kept, *states] if all_outputs else [*kept, *states]
+        written = [array.write(time, value) for array, value in zip(arrays, values, strict=True)]
+        return time + 1, written, new
+
+    arrays = [
+        tf.TensorArray(inputs.dtype, steps, element_shape=states[0].shape)
+        for _ in range(all_outputs + cell.num_kept + len(states))
+    ]
+    with xla.own_loop():
+        _, arrays, final = tf.while_loop(lambda time, *_: time < steps, body, (0, arrays, states))
+    # Stacked, for a gradient that is saved in a SavedModel cannot take arrays.
+    stacks = [array.stack() for array in arrays]
+    first, last = int(all_outputs), all_outputs + cell.num_kept
+    return stacks[:first], stacks[first:last], stacks[last:], final
+
+
+def _backward(
+    cell: Gates,
+    kept: list[tf.Tensor],
+    before: list[tf.Tensor],
+    kernel: Any,
+    mask: Any,
+    d_outputs: Any,
+    d_final: list[Any],
+    steps: Any,
+) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+    """Runs the loop backward; returns the gradients of projections and first states."""
+    transposed = tf.transpose(kernel)
+
+    def body(count: Any, arrays: Any, d_states: Any) -> Any:
+        time = steps - 1 - count
+        for d_output in d_outputs:
+            d_states = [d_states[0] + d_output[time], *d_states[1:]]
+        passed = None
+        if mask is not None:
+            passed = [_select(mask[time], tf.zeros_like(d), d) for d in d_states]
+            d_states = [_select(mask[time], d, tf.zeros_like(d)) for d in d_states]
+        d_projections, d_states = cell.gates_gradient(
+            [array[time] for array in kept],
+            [array[time] for array in before],
+            list(d_states),
+        )
+        d_states[0] += tf.matmul(d_projections[-1], transposed)
+        if passed is not None:
+            d_states = [a + b for a, b in zip(d_states, passed, strict=True)]
+        written = [array.write(time, d) for array, d in zip(arrays, d_projections, strict=True)]
+        return count + 1, written, d_states
+
+    shape = [d_final[0].shape[0], kernel.shape[1]]
+    num_projections = 1 if cell.additive else 2
+    arrays = [
+        tf.TensorArray(kernel.dtype, steps, element_shape=shape) for _ in range(num_projections)
+    ]
+    with xla.own_loop():
+        _, arrays, d_states = tf.while_loop(
+            lambda count, *_: count < steps, body, (0, arrays, d_final)
+        )
+    return [array.stack() for array in arrays], d_states
+
+
+def _select(condition: tf.Tensor, chosen: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
+    """`chosen` for the samples where `condition`, `(batch,)`, holds, else `other`."""
+    return tf.where(tf.reshape(condition, [-1] + [1] * (chosen.shape.rank - 1)), chosen, other)
+
+
+def _size(inputs: tf.Tensor) -> Any:
+    """Number of time steps, as an integer where it is known."""
+    return tf.shape(inputs)[0] if inputs.shape[0] is None else inputs.shape[0]

@@ -1,0 +1,258 @@
+"""`RNN`: a cell, run over time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.base import budget, recomputation
+from tfkit.src.core.layer import Layer
+from tfkit.src.core.state import current_watch
+from tfkit.src.layers.recurrent.cell import (
+    bound_step,
+    build_cell,
+    check_cell,
+    initial_state_of,
+    state_sizes_of,
+)
+from tfkit.src.layers.recurrent.loops import run_cell
+from tfkit.src.layers.recurrent.stacked import StackedRNNCells
+from tfkit.src.runtime import litert
+from tfkit.src.variables.variables import make_variable
+
+_MOST_UNROLLED = 10_000  # steps; a graph of them takes minutes to make
+
+
+class RNN(Layer):
+    """Runs a cell over the steps of sequences: `output, states = cell(step, states)`.
+
+    Args:
+        cell: an object with `call(inputs, states)`, which returns the output and the next states,
+            and with `state_size`, an integer or a list of integers; or a list of such cells, to be
+            stacked. `get_initial_state(batch_size)` and `output_size` are used where the cell has
+            them.
+        return_sequences: whether the output is that of all steps, and not that of the last one.
+            Default: `False`.
+        return_state: whether the last states are returned as well. Default: `False`.
+        go_backwards: whether the steps are read from the last to the first; outputs are in the
+            order in which they are made. Default: `False`.
+        stateful: whether a batch starts with the states that the batch before ended with. The batch
+            size must be known; `reset_state()` sets the states to zero. Default: `False`.
+        unroll: whether each step is written into the program, instead of a loop; for short
+            sequences of a known length. Default: `False`.
+        zero_output_for_mask: whether the output is zero where the mask is `False`, and not that of
+            the step before. Default: `False`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        sequences: the inputs.
+        initial_state: list of the first states; `None` for the cell's own, or zeros.
+        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
+            they are. `None` for no mask.
+        training: whether the cell is called in training mode, if it takes `training`.
+
+    Input shape: `(batch, steps, ...)`.
+
+    Output shape: That of the cell: `(batch, ...)`, or with `return_sequences`
+    `(batch, steps, ...)`. With `return_state`, a tuple of this and the last states.
+
+    Raises:
+        ValueError: if the cell has no `call` or no `state_size`, if `unroll` or `stateful` needs a
+            size that is unknown, or if `initial_state` has another number of states.
+
+    Example:
+        >>> class Count(Layer):
+        ...     state_size = 1
+        ...
+        ...     def call(self, inputs, states):
+        ...         return states[0] + 1, [states[0] + 1]
+        >>> RNN(Count())(tf.ones((2, 5, 3))).numpy()
+        array([[5.],
+               [5.]], dtype=float32)
+    """
+
+    _not_read_in_calls = frozenset({"states"})
+
+    def __init__(
+        self,
+        cell: Any,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if isinstance(cell, (list, tuple)):
+            cell = StackedRNNCells(cell)
+        check_cell(cell)
+        super().__init__(**kwargs)
+        self.cell = cell
+        self.return_sequences = return_sequences
+        self.return_state = return_state
+        self.go_backwards = go_backwards
+        self.stateful = stateful
+        self.unroll = unroll
+        self.zero_output_for_mask = zero_output_for_mask
+        self.state_size = state_sizes_of(cell)
+        self.supports_masking = True
+        self._tfkit_states: Any = None  # No weights: they belong to the latest batch.
+
+    @property
+    def states(self) -> Any:
+        """The variables that hold the states between batches; `None` unless `stateful` and built."""
+        return self._tfkit_states
+
+    def build(self, sequences_shape: Any, initial_state_shape: Any = None) -> None:
+        """Builds the cell, and makes the states that are kept between batches."""
+        build_cell(self.cell, (sequences_shape[0], *sequences_shape[2:]))
+        if self.stateful:
+            if sequences_shape[0] is None:
+                raise ValueError(
+                    f"Layer '{self.path}' is stateful: it keeps a state for each sample of a batch, so "
+                    f"the batch size must be known. Received inputs of shape {tuple(sequences_shape)}. "
+                    "Pass `batch_shape` or `batch_size` to `Input`."
+                )
+            for size in tf.nest.flatten(self.state_size):
+                budget.spend(
+                    (sequences_shape[0], size),
+                    self.variable_dtype,
+                    f"The state of '{self.path}'",
+                    "other",
+                )
+            self._tfkit_states = tf.nest.map_structure(
+                lambda value: make_variable(
+                    f"a state of layer '{self.path}'",
+                    value.shape,
+                    value,
+                    self.variable_dtype,
+                    "rnn_state",
+                    counted_as=None,  # Above, before the first states were made.
+                ),
+                self.get_initial_state(sequences_shape[0]),
+            )
+
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        """The kept states too."""
+        children = super()._trackable_children(save_type, **kwargs)
+        states = enumerate(tf.nest.flatten(self._tfkit_states)) if self._tfkit_states else ()
+        return {**children, **{f"state_{index}": state for index, state in states}}
+
+    def get_initial_state(self, batch_size: Any) -> list[Any]:
+        """Returns the first states for a batch of this size."""
+        return initial_state_of(self.cell, batch_size, self.compute_dtype)
+
+    def reset_state(self) -> None:
+        """Sets the states that are kept between batches to zero."""
+        for state in tf.nest.flatten(self.states) if self.states else ():
+            state.assign(tf.zeros_like(state))
+
+    reset_states = reset_state
+
+    def call(
+        self, sequences: Any, initial_state: Any = None, mask: Any = None, training: Any = False
+    ) -> Any:
+        """Returns the output of the last step or of all, and with `return_state` the last states."""
+        if self.unroll and sequences.shape[1] is None:
+            raise ValueError(
+                f"Layer '{self.path}' has `unroll=True`, which needs the number of steps. Received "
+                f"inputs of shape {tuple(sequences.shape)}. Pass `Input` a shape with the number of "
+                "steps, or `unroll=False`."
+            )
+        if self.unroll and sequences.shape[1] > _MOST_UNROLLED:
+            raise ValueError(
+                f"Layer '{self.path}' has `unroll=True`, and its inputs have {sequences.shape[1]:,} steps, "
+                f"each of which becomes a part of the graph. Expected at most {_MOST_UNROLLED:,}. Pass "
+                "`unroll=False`."
+            )
+        states = self._first_states(sequences, initial_state)
+        if self.stateful:
+            # In a trace for any batch, a smaller one would be broadcast over the states.
+            batch = tf.nest.flatten(self.states)[0].shape[:1]
+            sequences = tf.ensure_shape(sequences, batch.concatenate(sequences.shape[1:]))
+            if litert.traced():
+                states = tf.nest.map_structure(lambda x: litert.of_batch(x, sequences), states)
+        mask = tf.nest.flatten(mask)[0]
+        if mask is not None:
+            mask = tf.transpose(tf.reshape(tf.cast(mask, tf.bool), tf.shape(sequences)[:2]))
+        inputs = _time_first(sequences)
+        if self.go_backwards:
+            inputs = tf.reverse(inputs, [0])
+            mask = mask if mask is None else tf.reverse(mask, [0])
+        output, states = self.inner_loop(inputs, states, mask, training)
+        output = tf.cast(
+            _time_first(output) if self.return_sequences else output, self.compute_dtype
+        )
+        states = tf.nest.map_structure(lambda state: tf.cast(state, self.compute_dtype), states)
+        if self.stateful and not recomputation.is_second():
+            for kept, state in zip(
+                tf.nest.flatten(self.states), tf.nest.flatten(states), strict=True
+            ):
+                kept.assign(tf.cast(state, kept.dtype))
+        return (output, *states) if self.return_state else output
+
+    def _kept_states(self) -> Any:
+        return recomputation.as_before(lambda: tf.nest.map_structure(tf.identity, self.states))
+
+    def _first_states(self, sequences: tf.Tensor, given: Any) -> list[Any]:
+        """The states before the first step, in the cell's compute dtype."""
+        if given is None:
+            given = self._kept_states() if self.stateful else None
+        if given is None:
+            given = self.get_initial_state(tf.shape(sequences)[0])
+        states = list(given) if isinstance(given, (list, tuple)) else [given]
+        if len(states) != len(self.state_size):
+            raise ValueError(
+                f"Layer '{self.path}' has {len(self.state_size)} state(s). Received an `initial_state` "
+                f"of {len(states)}: {given}"
+            )
+        rows = tf.nest.flatten(states)[0].shape[0]
+        watch, batch_size = current_watch(), sequences.shape[0]
+        # Only `fit` and the like may run a trace for any batch. A direct call that got another size than
+        # the first runs as plain Python where its trace is refused, and that knows the size.
+        any_batch = batch_size is None and (watch is None or not watch.frozen)
+        if self.stateful and batch_size != rows and not any_batch:
+            raise ValueError(
+                f"Layer '{self.path}' is stateful: each batch has as many samples as the first one. "
+                f"Expected batch size: {rows}. Received inputs of shape "
+                f"{tuple(sequences.shape)}"
+            )
+        dtype = getattr(self.cell, "compute_dtype", self.compute_dtype)
+        batch = sequences.shape[:1]
+        return tf.nest.map_structure(lambda x: _as_state(x, dtype, batch), states)
+
+    def inner_loop(
+        self, inputs: tf.Tensor, states: list[Any], mask: Any, training: Any
+    ) -> tuple[tf.Tensor, list[Any]]:
+        """The loop: `inputs` and `mask` have time first, and so have the outputs of all steps."""
+        step = bound_step(self.cell, tf.shape(inputs)[1], training)
+        return run_cell(
+            step,
+            inputs,
+            states,
+            mask,
+            unroll=self.unroll,
+            zero_output_for_mask=self.zero_output_for_mask,
+            all_outputs=self.return_sequences,
+        )
+
+    def compute_mask(self, inputs: Any, mask: Any) -> Any:
+        """The inputs' mask for outputs of all steps, none for anything else."""
+        mask = tf.nest.flatten(mask)[0] if self.return_sequences else None
+        return [mask, *(None for _ in self.state_size)] if self.return_state else mask
+
+
+def _time_first(tensor: tf.Tensor) -> tf.Tensor:
+    """`tensor` with its first two axes swapped."""
+    return tf.transpose(tensor, [1, 0, *range(2, tensor.shape.rank)])
+
+
+def _as_state(value: Any, dtype: str, batch: tf.TensorShape) -> tf.Tensor:
+    """`value` as a tensor whose batch is known where that of the inputs is."""
+    state = tf.cast(value, dtype)
+    return tf.ensure_shape(state, batch.concatenate(state.shape[1:]))

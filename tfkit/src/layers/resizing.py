@@ -1,0 +1,310 @@
+"""Layers that change the size of sequences and images: crop, pad with zeros, repeat."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import tensorflow as tf
+
+from tfkit.src.base.settings import standardize_data_format
+from tfkit.src.core.input_spec import InputSpec
+from tfkit.src.core.layer import Layer
+from tfkit.src.core.typing import LayerOptions
+from tfkit.src.layers.checks import check, check_positive_integer, is_integer, standardize_pair
+from tfkit.src.runtime.tensorflow_faults import resize
+
+_INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5", "area")
+
+
+def _pairs(layer: Layer, argument: str, value: Any) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Amounts before and after, along height and width, from one integer, two, or two pairs."""
+    if is_integer(value):
+        value = (value, value)
+    holds = isinstance(value, (list, tuple)) and len(value) == 2
+    check(layer, holds, argument, "an integer, two integers or two pairs of integers", value)
+    height, width = (standardize_pair(layer, argument, item, minimum=0) for item in value)
+    return height, width
+
+
+def _spatial_axes(data_format: str, rank: int) -> list[int]:
+    return list(range(2, rank) if data_format == "channels_first" else range(1, rank - 1))
+
+
+def _crop(layer: Layer, inputs: Any, amounts: dict[int, tuple[int, int]]) -> tf.Tensor:
+    """`inputs` without as many entries from both ends of axes as `amounts` says."""
+    slices = [slice(None)] * inputs.shape.rank
+    for axis, (before, after) in amounts.items():
+        size = inputs.shape[axis]
+        if size is not None and before + after >= size:
+            raise ValueError(
+                f"Layer '{layer.path}' (of type {type(layer).__name__}) would crop everything: "
+                f"cropping={(before, after)} along axis {axis}. Expected inputs with more than "
+                f"{before + after} entries there. Received: inputs.shape={tuple(inputs.shape)}"
+            )
+        slices[axis] = slice(before, -after or None)
+    return inputs[tuple(slices)]
+
+
+def _pad(inputs: Any, amounts: dict[int, tuple[int, int]]) -> tf.Tensor:
+    return tf.pad(inputs, [amounts.get(axis, (0, 0)) for axis in range(inputs.shape.rank)])
+
+
+class Cropping1D(Layer):
+    """Removes time steps at both ends of sequences.
+
+    Args:
+        cropping: number of steps removed at the start and at the end, a tuple of two integers, or
+            one integer for both. Default: `(1, 1)`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: `(batch, steps, features)`.
+
+    Output shape: `(batch, steps - start - end, features)`.
+
+    Raises:
+        ValueError: if a number is negative, or if no step would be left.
+
+    Example:
+        >>> Cropping1D((1, 0))(tf.constant([[[1.0], [2.0], [3.0]]])).numpy().ravel().tolist()
+        [2.0, 3.0]
+    """
+
+    def __init__(self, cropping: Any = (1, 1), **kwargs: Unpack[LayerOptions]) -> None:
+        super().__init__(**kwargs)
+        self.cropping = standardize_pair(self, "cropping", cropping, minimum=0)
+        self.input_spec = InputSpec(ndim=3)
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """Returns the inputs, cropped."""
+        return _crop(self, inputs, {1: self.cropping})
+
+
+class Cropping2D(Layer):
+    """Removes rows and columns at the edges of images.
+
+    Args:
+        cropping: pixels removed: `((top, bottom), (left, right))`; `(height, width)` for the same
+            at both edges; or one integer for all. Default: `((0, 0), (0, 0))`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
+    `data_format="channels_first"`.
+
+    Output shape: That of the inputs with `height - top - bottom` and `width - left - right`.
+
+    Raises:
+        ValueError: if a number is negative, if `data_format` is unknown, or if no pixel would be
+            left.
+
+    Example:
+        >>> Cropping2D(((1, 0), (0, 2)))(tf.ones((1, 5, 5, 3))).shape
+        TensorShape([1, 4, 3, 3])
+    """
+
+    def __init__(
+        self,
+        cropping: Any = ((0, 0), (0, 0)),
+        data_format: str | None = None,
+        **kwargs: Unpack[LayerOptions],
+    ) -> None:
+        super().__init__(**kwargs)
+        self.cropping = _pairs(self, "cropping", cropping)
+        self.data_format = standardize_data_format(data_format)
+        self.input_spec = InputSpec(ndim=4)
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """Returns the inputs, cropped."""
+        axes = _spatial_axes(self.data_format, 4)
+        return _crop(self, inputs, dict(zip(axes, self.cropping, strict=True)))
+
+
+class ZeroPadding1D(Layer):
+    """Adds zeros at both ends of sequences.
+
+    Args:
+        padding: number of steps added at the start and at the end, a tuple of two integers, or one
+            integer for both. Default: `1`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: `(batch, steps, features)`, or `(batch, features, steps)` with
+    `data_format="channels_first"`.
+
+    Output shape: That of the inputs with `steps + start + end`.
+
+    Raises:
+        ValueError: if a number is negative, or if `data_format` is unknown.
+
+    Example:
+        >>> ZeroPadding1D((1, 0))(tf.constant([[[1.0], [2.0]]])).numpy().ravel().tolist()
+        [0.0, 1.0, 2.0]
+    """
+
+    def __init__(
+        self, padding: Any = 1, data_format: str | None = None, **kwargs: Unpack[LayerOptions]
+    ) -> None:
+        super().__init__(**kwargs)
+        self.padding = standardize_pair(self, "padding", padding, minimum=0)
+        self.data_format = standardize_data_format(data_format)
+        self.input_spec = InputSpec(ndim=3)
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """Returns the inputs, padded."""
+        return _pad(inputs, {_spatial_axes(self.data_format, 3)[0]: self.padding})
+
+
+class ZeroPadding2D(Layer):
+    """Adds rows and columns of zeros around images.
+
+    Args:
+        padding: pixels added: `((top, bottom), (left, right))`; `(height, width)` for the same at
+            both edges; or one integer for all. Default: `(1, 1)`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
+    `data_format="channels_first"`.
+
+    Output shape: That of the inputs with `height + top + bottom` and `width + left + right`.
+
+    Raises:
+        ValueError: if a number is negative, or if `data_format` is unknown.
+
+    Example:
+        >>> ZeroPadding2D(((1, 0), (0, 2)))(tf.ones((1, 5, 5, 3))).shape
+        TensorShape([1, 6, 7, 3])
+    """
+
+    def __init__(
+        self, padding: Any = (1, 1), data_format: str | None = None, **kwargs: Unpack[LayerOptions]
+    ) -> None:
+        super().__init__(**kwargs)
+        self.padding = _pairs(self, "padding", padding)
+        self.data_format = standardize_data_format(data_format)
+        self.input_spec = InputSpec(ndim=4)
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """Returns the inputs, padded."""
+        axes = _spatial_axes(self.data_format, 4)
+        return _pad(inputs, dict(zip(axes, self.padding, strict=True)))
+
+
+class UpSampling1D(Layer):
+    """Repeats each step of sequences.
+
+    Args:
+        size: positive integer, the number of repetitions. Default: `2`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: `(batch, steps, features)`.
+
+    Output shape: `(batch, steps * size, features)`.
+
+    Raises:
+        TypeError: if `size` is not an integer.
+        ValueError: if `size` is not positive.
+
+    Example:
+        >>> UpSampling1D(2)(tf.constant([[[1.0], [2.0]]])).numpy().ravel().tolist()
+        [1.0, 1.0, 2.0, 2.0]
+    """
+
+    def __init__(self, size: int = 2, **kwargs: Unpack[LayerOptions]) -> None:
+        if not is_integer(size):
+            raise TypeError(
+                f"Invalid value for argument `size` of layer {type(self).__name__}. Expected an "
+                f"integer. Received: size={size!r} (of type {type(size).__name__})"
+            )
+        check_positive_integer(self, size=size)
+        super().__init__(**kwargs)
+        self.size = size
+        self.input_spec = InputSpec(ndim=3)
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """Returns the inputs, repeated."""
+        return tf.repeat(inputs, self.size, axis=1)
+
+
+class UpSampling2D(Layer):
+    """Enlarges images by whole factors.
+
+    Args:
+        size: factors of height and width, a tuple of two positive integers, or one integer for
+            both. Default: `(2, 2)`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        interpolation: `"nearest"`, which repeats rows and columns, as does `"area"`; `"bilinear"`,
+            `"bicubic"`, `"lanczos3"` or `"lanczos5"`. Default: `"nearest"`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
+    `data_format="channels_first"`.
+
+    Output shape: That of the inputs with `height * size[0]` and `width * size[1]`.
+
+    Raises:
+        ValueError: if a factor is not a positive integer, or if `interpolation` or `data_format` is
+            unknown.
+
+    Example:
+        >>> images = tf.constant([[[[1.0], [2.0]]]])
+        >>> UpSampling2D((2, 1))(images)[0, ..., 0].numpy().tolist()
+        [[1.0, 2.0], [1.0, 2.0]]
+    """
+
+    def __init__(
+        self,
+        size: Any = (2, 2),
+        data_format: str | None = None,
+        interpolation: str = "nearest",
+        **kwargs: Unpack[LayerOptions],
+    ) -> None:
+        super().__init__(**kwargs)
+        self.size = standardize_pair(self, "size", size)
+        self.data_format = standardize_data_format(data_format)
+        self.interpolation = str(interpolation).lower()
+        holds = self.interpolation in _INTERPOLATIONS
+        check(self, holds, "interpolation", f"one of {_INTERPOLATIONS}", interpolation)
+        self.input_spec = InputSpec(ndim=4)
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """Returns the inputs, enlarged."""
+        first = self.data_format == "channels_first"
+        images = tf.transpose(inputs, [0, 2, 3, 1]) if first else inputs
+        if self.interpolation in ("nearest", "area"):  # One and the same for whole factors.
+            images = tf.repeat(tf.repeat(images, self.size[0], axis=1), self.size[1], axis=2)
+        else:
+            images = self._interpolated(images)
+        return tf.transpose(images, [0, 3, 1, 2]) if first else images
+
+    def _interpolated(self, images: tf.Tensor) -> tf.Tensor:
+        size = tf.shape(images)[1:3] * self.size
+        resized = tf.cast(resize(images, size, self.interpolation), images.dtype)
+        _, height, width, channels = images.shape
+        known = [
+            None if pixels is None else pixels * factor
+            for pixels, factor in zip((height, width), self.size, strict=True)
+        ]
+        return tf.ensure_shape(resized, [None, *known, channels])

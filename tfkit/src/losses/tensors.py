@@ -1,0 +1,102 @@
+"""Targets and predictions made ready for a formula: tensors of one dtype, of one rank, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.base import settings
+
+
+def as_tensor(value: Any, dtype: Any) -> tf.Tensor:
+    """Returns `value` as a tensor of `dtype`; the same object where it is one already.
+
+    Raises:
+        ValueError: for strings.
+    """
+    value = value if tf.is_tensor(value) else np.asarray(value)
+    if tf.as_dtype(value.dtype) == tf.string:
+        raise ValueError(
+            "A loss compares numbers. Received: targets or predictions of dtype string and shape "
+            f"{tuple(value.shape)}. Turn labels into class ids or one-hot vectors first."
+        )
+    return tf.cast(value, dtype)
+
+
+def as_tensors(y_true: Any, y_pred: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns both as tensors in the float type of `y_pred`.
+
+    Raises:
+        ValueError: for shapes that are known and do not broadcast.
+    """
+    y_true, y_pred = _convert(y_true, y_pred)
+    _check_broadcast(y_true, y_pred)
+    return y_true, y_pred
+
+
+def as_tensors_of_same_rank(y_true: Any, y_pred: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    """As `as_tensors`, with a last axis of size 1 added or dropped where only one has it."""
+    y_true, y_pred = squeeze_or_expand_to_same_rank(*_convert(y_true, y_pred))
+    _check_broadcast(y_true, y_pred)
+    return y_true, y_pred
+
+
+def _convert(y_true: Any, y_pred: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    y_pred = tf.convert_to_tensor(y_pred)
+    if not y_pred.dtype.is_floating:
+        y_pred = tf.cast(y_pred, settings.floatx())
+    return as_tensor(y_true, y_pred.dtype), y_pred
+
+
+def squeeze_or_expand_to_same_rank(
+    a: tf.Tensor, b: tf.Tensor, expand_rank_1: bool = True
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Where one has a last axis of size 1 that the other lacks: `(n,)` grows it, others drop it.
+
+    Args:
+        a: a tensor.
+        b: a tensor.
+        expand_rank_1: whether a vector grows an axis, instead of the other losing it.
+    """
+    if a.shape.rank is None or b.shape.rank is None:
+        return a, b
+    if b.shape.rank == a.shape.rank + 1:
+        b, a = squeeze_or_expand_to_same_rank(b, a, expand_rank_1)
+    elif a.shape.rank == b.shape.rank + 1 and a.shape[-1] == 1:
+        if b.shape.rank == 1 and expand_rank_1:
+            b = tf.expand_dims(b, -1)
+        else:
+            a = tf.squeeze(a, -1)
+    return a, b
+
+
+def _check_broadcast(y_true: tf.Tensor, y_pred: tf.Tensor) -> None:
+    try:
+        tf.broadcast_static_shape(y_true.shape, y_pred.shape)
+    except ValueError:
+        raise _mismatch(y_true, y_pred) from None
+
+
+def check_same_shape(y_true: tf.Tensor, y_pred: tf.Tensor) -> None:
+    """Raises `ValueError` where both shapes are known and differ."""
+    if not y_true.shape.is_compatible_with(y_pred.shape):
+        raise _mismatch(y_true, y_pred)
+
+
+def check_class_ids(y_true: tf.Tensor, y_pred: tf.Tensor) -> None:
+    """Raises `ValueError` unless `y_true` has the shape of `y_pred` without its last axis."""
+    if not y_true.shape.is_compatible_with(y_pred.shape[:-1]):
+        raise ValueError(
+            "Class ids must have the shape of the predictions without the axis of classes. "
+            f"Received: y_true of shape {y_true.shape} and y_pred of shape {y_pred.shape}. "
+            "For one-hot targets use a loss without `sparse` in its name."
+        )
+
+
+def _mismatch(y_true: tf.Tensor, y_pred: tf.Tensor) -> ValueError:
+    return ValueError(
+        "Targets and predictions must have the same shape. "
+        f"Received: y_true of shape {y_true.shape} and y_pred of shape {y_pred.shape}."
+    )

@@ -1,0 +1,244 @@
+"""What every metric is: variables updated batch by batch, and a result computed from them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.base import nests, settings, watching
+from tfkit.src.base.names import auto_name
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.initializers import lookup as initializers
+from tfkit.src.registry import dtype_policies
+from tfkit.src.variables import copying
+from tfkit.src.variables.variables import lent, make_variable
+
+
+class Metric(watching.Watched, tf.Module):
+    """The base of metrics: variables that are updated batch by batch, and a result from them.
+
+    A subclass makes its state in `__init__` with `add_variable()`, adds a batch to it in
+    `update_state()`, and computes a scalar, or a dict of scalars, from it in `result()`. Both run
+    inside compiled programs, so they are written with TensorFlow's functions. `reset_state()` sets
+    the state to zero, as `fit` does at the start of an epoch.
+
+    Args:
+        dtype: dtype to compute in; `None` for `tfkit.config.floatx()`.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+
+    Call arguments:
+        *args, **kwargs: arguments of `update_state()`; the call returns `result()`.
+
+    Output shape: What `result()` returns: a scalar, or a dict of scalars.
+
+    Example:
+        >>> class BiggestError(Metric):
+        ...     def __init__(self, **kwargs):
+        ...         super().__init__(**kwargs)
+        ...         self.biggest = self.add_weight(name="biggest", initializer=tf.zeros)
+        ...
+        ...     def update_state(self, y_true, y_pred, sample_weight=None):
+        ...         error = tf.reduce_max(tf.abs(y_true - y_pred))
+        ...         self.biggest.assign(tf.maximum(self.biggest, error))
+        ...
+        ...     def result(self):
+        ...         return self.biggest
+        >>> metric = BiggestError()
+        >>> float(metric(tf.constant([1.0, 2.0]), tf.constant([1.5, 4.0])))
+        2.0
+    """
+
+    # Which way is better, "up" or "down"; callbacks with `mode="auto"` ask for it.
+    _direction: str | None = None
+    _added_variables: list[Any]
+
+    def __init__(self, dtype: Any = None, name: str | None = None) -> None:
+        super().__init__()  # A tf.Module's name must be an identifier; a metric's need not be.
+        self._name = name or auto_name(type(self).__name__)
+        self._dtype = dtype_policies.get(dtype or settings.floatx()).compute_dtype
+        # Past tf.Module's tracking: the attributes that hold the variables are tracked already.
+        object.__setattr__(self, "_added_variables", [])
+
+    @property
+    def name(self) -> str:
+        """Label in logs and progress bars."""
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        self._name = value
+
+    @property
+    def dtype(self) -> str:
+        """Name of the dtype of the computation."""
+        return self._dtype
+
+    def add_variable(
+        self,
+        shape: Sequence[int],
+        initializer: Any = None,
+        dtype: Any = None,
+        aggregation: str | None = "sum",
+        name: str | None = None,
+    ) -> Any:
+        """Makes a state variable.
+
+        Args:
+            shape: its shape.
+            initializer: name, configuration or function `(shape, dtype)`; zeros unless given.
+            dtype: the default float type unless given.
+            aggregation: how the values of several replicas become one: `"sum"`, `"mean"`,
+                `"only_first_replica"` or `"none"`.
+            name: name of the variable.
+
+        Returns:
+            A `tf.Variable`.
+        """
+        self._check_super_called()
+        variable = make_variable(
+            f"a variable of metric '{self.name}'",
+            shape,
+            initializers.get(initializer) or tf.zeros,
+            dtype,
+            name,
+            aggregation=aggregation,
+            synchronization=tf.VariableSynchronization.ON_READ,
+        )
+        variable.path = f"{self.name}/{name or 'variable'}"
+        self._added_variables.append(variable)
+        return variable
+
+    def add_weight(
+        self,
+        shape: Sequence[int] = (),
+        initializer: Any = None,
+        dtype: Any = None,
+        name: str | None = None,
+    ) -> Any:
+        """Makes a state variable as `add_variable()` does, a scalar unless `shape` is given."""
+        return self.add_variable(shape=shape, initializer=initializer, dtype=dtype, name=name)
+
+    @property
+    def variables(self) -> list[Any]:
+        """State variables in order of creation: this metric's own, then those of metrics in it."""
+        self._check_super_called()
+        leaves = self._attribute_leaves()
+        variables = self._added_variables + [leaf for leaf in leaves if _is_variable(leaf)]
+        for leaf in leaves:
+            if isinstance(leaf, Metric):
+                variables += leaf.variables
+        return list({id(variable): variable for variable in variables}.values())
+
+    def update_state(self, *args: Any, **kwargs: Any) -> Any:
+        """Adds a batch to the state."""
+        raise NotImplementedError(f"{type(self).__name__} must define `update_state()`.")
+
+    def result(self) -> Any:
+        """Returns the value so far: a scalar or a dict of scalars."""
+        raise NotImplementedError(f"{type(self).__name__} must define `result()`.")
+
+    def reset_state(self) -> None:
+        """Sets all state variables to zero."""
+        for variable in self.variables:
+            variable.assign(tf.zeros_like(variable))
+
+    @shortened
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Adds a batch to the state and returns the value so far."""
+        self._check_super_called()
+        self.take_part()
+        self.update_state(*args, **kwargs)
+        return self.result()
+
+    def take_part(self) -> None:
+        """Notes this metric and those in it in the trace under way, which then follows their attributes."""
+        self._changes.note()
+        for leaf in self._attribute_leaves():
+            if isinstance(leaf, Metric):
+                leaf.take_part()
+
+    def _attribute_leaves(self) -> list[Any]:
+        """What the attributes hold, in lists and dicts too."""
+        attributes = [value for key, value in vars(self).items() if not key.startswith("_self_")]
+        return list(_leaves(attributes))
+
+    def stateless_update_state(
+        self, metric_variables: Sequence[Any], *args: Any, **kwargs: Any
+    ) -> list[Any]:
+        """Returns what the state would be after an update that starts from `metric_variables`.
+
+        Args:
+            metric_variables: values for `variables`, one each.
+            *args: arguments of `update_state()`.
+            **kwargs: arguments of `update_state()`.
+
+        Raises:
+            ValueError: for another number of values than there are variables.
+        """
+        with self._state(metric_variables):
+            self.update_state(*args, **kwargs)
+            return self._values()
+
+    def stateless_result(self, metric_variables: Sequence[Any]) -> Any:
+        """Returns the result that belongs to the state `metric_variables`.
+
+        Raises:
+            ValueError: for another number of values than there are variables.
+        """
+        with self._state(metric_variables):
+            return tf.nest.map_structure(tf.identity, self.result())
+
+    def stateless_reset_state(self) -> list[Any]:
+        """Returns the state as `reset_state()` would leave it."""
+        with self._state(self.variables):
+            self.reset_state()
+            return self._values()
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {"name": self.name, "dtype": self.dtype}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """Returns a metric with the arguments in `config`."""
+        return cls(**config)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a pickle holds: the attributes, and the values of the variables."""
+        return copying.attributes_of(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        copying.set_attributes(self, state, untracked=("_added_variables",))
+
+    def _values(self) -> list[Any]:
+        return [tf.identity(variable) for variable in self.variables]
+
+    def _state(self, values: Sequence[Any]) -> contextlib.AbstractContextManager[None]:
+        """Lends the variables `values`, and gives them back what they held."""
+        return lent(self.variables, values, "metric_variables")
+
+    def _check_super_called(self) -> None:
+        if "_added_variables" not in vars(self):
+            raise RuntimeError(
+                f"{type(self).__name__} is not initialized. Call `super().__init__()` first thing "
+                "in its `__init__()`."
+            )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} name={self._name}>"
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if nests.is_nested(value):
+        for item in nests.children(value):
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, tf.Variable)

@@ -1,0 +1,61 @@
+"""Metrics by name and by configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfkit.src.registry import serialization
+
+
+def get(identifier: Any) -> Any:
+    """Returns the metric, or the metric function, that an identifier stands for.
+
+    Args:
+        identifier: a name such as `"mse"` or `"AUC"`, a configuration, a class, a function, a
+            metric, or `None`.
+
+    Raises:
+        ValueError: for a name that is not known, and for anything that is no metric.
+
+    Example:
+        >>> get("mse")
+        <MeanSquaredError name=mean_squared_error>
+    """
+    return serialization.resolve(identifier, "metrics")
+
+
+def serialize(metric: Any) -> Any:
+    """Returns the configuration of a metric, without its state.
+
+    Args:
+        metric: a metric, or a function of `y_true` and `y_pred`.
+
+    Returns:
+        What `deserialize` takes: a dict, in which a function is its name.
+
+    Example:
+        >>> serialize(tfkit.metrics.Mean(name="loss"))["config"]["name"]
+        'loss'
+    """
+    return serialization.serialize_keras_object(metric)
+
+
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """Returns the metric that a configuration describes: the inverse of `serialize`.
+
+    Args:
+        config: a configuration as `serialize` returns it.
+        custom_objects: classes and functions by name that the configuration may name besides
+            tfkit's own and registered ones.
+
+    Returns:
+        A metric in its first state, or a function.
+
+    Raises:
+        ValueError: for a name that is not known or registered.
+
+    Example:
+        >>> deserialize(serialize(tfkit.metrics.Mean(name="loss"))).name
+        'loss'
+    """
+    return serialization.deserialize_keras_object(config, custom_objects, kind="metrics")

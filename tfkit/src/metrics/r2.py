@@ -1,0 +1,136 @@
+"""The coefficient of determination."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.errors.frames import warn
+from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
+from tfkit.src.metrics.base import Metric
+
+_AGGREGATIONS = (None, "uniform_average", "variance_weighted_average")
+
+
+class R2Score(Metric):
+    """The coefficient of determination: `1 - sum((y_true - y_pred)**2) / sum((y_true - mean)**2)`.
+
+    `mean` is that of the targets. 1 is perfect; 0 is as good as a constant prediction of `mean`.
+
+    Args:
+        class_aggregation: `None` for a score for each output, `"uniform_average"` for their mean,
+            `"variance_weighted_average"` for their mean weighted by the variance of the targets.
+            Default: `"uniform_average"`.
+        num_regressors: number of independent variables, for which the score is adjusted; 0 for no
+            adjustment. Default: `0`.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"r2_score"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        y_true: targets, `(batch, outputs)`.
+        y_pred: predictions, `(batch, outputs)`.
+        sample_weight: weights, `(batch,)` or `(batch, outputs)`; `None` for 1.
+
+    Output shape: A scalar; with `class_aggregation=None`, `(outputs,)`.
+
+    Raises:
+        ValueError: if an argument is out of range, or if the data are not of shape
+            `(batch, outputs)` with a known number of outputs.
+
+    Example:
+        >>> round(float(R2Score()([[1.0], [4.0], [3.0]], [[2.0], [4.0], [4.0]])), 3)
+        0.571
+    """
+
+    _direction = "up"
+
+    def __init__(
+        self,
+        class_aggregation: str | None = "uniform_average",
+        num_regressors: int = 0,
+        name: str | None = "r2_score",
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(name=name, dtype=dtype)
+        if class_aggregation not in _AGGREGATIONS:
+            raise ValueError(
+                f"Invalid `class_aggregation`. Expected one of {_AGGREGATIONS}. "
+                f"Received: {class_aggregation!r}"
+            )
+        if num_regressors < 0:
+            raise ValueError(
+                f"Invalid `num_regressors`. Expected a number >= 0. Received: {num_regressors!r}"
+            )
+        self.class_aggregation = class_aggregation
+        self.num_regressors = num_regressors
+        self.num_samples = self.add_variable((), tf.zeros, name="num_samples")
+        self._built = False
+
+    def _build(self, y_true_shape: Any, y_pred_shape: Any) -> None:
+        for shape in (y_true_shape, y_pred_shape):
+            if len(shape) != 2 or shape[-1] is None:
+                raise ValueError(
+                    "R2Score expects data of shape (samples, outputs) with a known number of "
+                    f"outputs. Received: y_true.shape={y_true_shape}, y_pred.shape={y_pred_shape}"
+                )
+        shape = (y_pred_shape[-1],)
+        self.squared_sum = self.add_variable(shape, tf.zeros, name="squared_sum")
+        self.sum = self.add_variable(shape, tf.zeros, name="sum")
+        self.total_mse = self.add_variable(shape, tf.zeros, name="residual")
+        self.count = self.add_variable(shape, tf.zeros, name="count")
+        self._built = True
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Adds the weighted sums of a batch."""
+        y_true, y_pred = squeeze_or_expand_to_same_rank(
+            tf.cast(y_true, self.dtype), tf.cast(y_pred, self.dtype)
+        )
+        if not self._built:
+            self._build(y_true.shape, y_pred.shape)
+        weights = tf.cast(1 if sample_weight is None else sample_weight, self.dtype)
+        if weights.shape.rank == 1:
+            weights = tf.expand_dims(weights, 1)
+        weights = tf.broadcast_to(weights, tf.shape(y_true))
+        residual = tf.square(y_true - y_pred)
+        for variable, terms in (
+            (self.sum, y_true * weights),
+            (self.squared_sum, y_true * y_true * weights),
+            (self.total_mse, residual * weights),
+            (self.count, weights),
+        ):
+            variable.assign_add(tf.cast(tf.reduce_sum(terms, axis=0), variable.dtype))
+        self.num_samples.assign_add(tf.cast(tf.size(y_true), self.num_samples.dtype))
+
+    def result(self) -> Any:
+        """Returns the score so far: one for each output with `class_aggregation=None`, else a scalar."""
+        mean = self.sum / self.count
+        total = self.squared_sum - self.sum * mean
+        score = 1 - self.total_mse / total
+        score = tf.where(tf.math.is_inf(score), 0.0, score)
+        if self.class_aggregation == "uniform_average":
+            score = tf.reduce_mean(score)
+        elif self.class_aggregation == "variance_weighted_average":
+            score = tf.reduce_sum(total * score) / tf.reduce_sum(total)
+        return self._adjusted(score) if self.num_regressors else score
+
+    def _adjusted(self, score: Any) -> Any:
+        """`1 - (1 - R2) (n - 1) / (n - p - 1)`; the score itself where n is too small for that."""
+        freedom = self.num_samples - self.num_regressors - 1
+        if tf.executing_eagerly() and freedom <= 0:
+            warn(
+                f"The adjusted R2 score needs more than {self.num_regressors + 1} values for "
+                f"num_regressors={self.num_regressors}; giving the plain score. "
+                f"Received: {int(self.num_samples)} values"
+            )
+        adjusted = 1 - (1 - score) * tf.math.divide_no_nan(self.num_samples - 1, freedom)
+        return tf.where(freedom > 0, adjusted, score)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "class_aggregation": self.class_aggregation,
+            "num_regressors": self.num_regressors,
+        }

@@ -1,0 +1,216 @@
+"""Sums and means over all the samples seen: `Sum`, `Mean`, and the mean of a function's values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import tensorflow as tf
+
+from tfkit.src.losses.base import Loss
+from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
+from tfkit.src.metrics.base import Metric
+from tfkit.src.registry import serialization
+from tfkit.src.registry.tables import kind_of
+from tfkit.src.symbolic import masking
+
+
+def mask_weights(sample_weight: Any, mask: Any, dtype: str) -> Any:
+    """Sample weights with the masked entries at zero; `None` where there are neither."""
+    if mask is None:
+        return sample_weight
+    mask = tf.cast(mask, dtype)
+    if sample_weight is None:
+        return mask
+    mask, sample_weight = squeeze_or_expand_to_same_rank(mask, tf.cast(sample_weight, dtype))
+    missing = (mask.shape.rank or 0) - (sample_weight.shape.rank or 0)
+    if missing > 0:  # Weights of samples, and a mask of their steps.
+        sample_weight = tf.reshape(
+            sample_weight, tf.concat([tf.shape(sample_weight), [1] * missing], 0)
+        )
+    return sample_weight * mask
+
+
+def reduce_to_samples(
+    values: Any, sample_weight: Any, reduce: Callable[..., Any], dtype: str
+) -> tuple[Any, Any]:
+    """Returns one weighted value, and one weight, for each sample.
+
+    Args:
+        values: shape `(batch, ...)`.
+        sample_weight: `None` or weights that broadcast to `values` once ranks are matched.
+        reduce: `tf.reduce_mean` or `tf.reduce_sum`, applied to all axes but the first.
+        dtype: dtype of the results.
+
+    Returns:
+        Values of shape `(batch,)`, and weights of shape `(batch,)` or `None`.
+    """
+    mask = masking.get_mask(values)
+    values = tf.cast(values, dtype)
+    if sample_weight is not None:
+        sample_weight = mask_weights(tf.cast(sample_weight, dtype), mask, dtype)
+        values, sample_weight = squeeze_or_expand_to_same_rank(values, sample_weight)
+        weight_rank = sample_weight.shape.rank
+        if values.shape.rank > weight_rank:
+            values = reduce(values, axis=list(range(weight_rank, values.shape.rank)))
+        sample_weight = tf.broadcast_to(sample_weight, tf.shape(values))
+        values = values * sample_weight
+        if weight_rank > 1:
+            sample_weight = reduce(sample_weight, axis=list(range(1, weight_rank)))
+    if values.shape.rank > 1:
+        values = reduce(values, axis=list(range(1, values.shape.rank)))
+    return values, sample_weight
+
+
+class Sum(Metric):
+    """The weighted sum of all values.
+
+    Args:
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"sum"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        values: numbers of any shape.
+        sample_weight: weights of the values, or of their first axes; `None` for 1.
+
+    Output shape: A scalar.
+
+    Example:
+        >>> float(Sum()([1, 3, 5, 7], sample_weight=[1, 1, 0, 0]))
+        4.0
+    """
+
+    def __init__(self, name: str | None = "sum", dtype: Any = None) -> None:
+        super().__init__(name=name, dtype=dtype)
+        self.total = self.add_variable((), tf.zeros, dtype=self.dtype, name="total")
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> None:
+        """Adds `values`, each times its weight."""
+        values, _ = reduce_to_samples(values, sample_weight, tf.reduce_sum, self.dtype)
+        self.total.assign_add(tf.reduce_sum(values))
+
+    def result(self) -> Any:
+        """Returns the sum so far."""
+        return tf.identity(self.total)
+
+
+class Mean(Metric):
+    """The weighted mean of all values; 0 before the first one.
+
+    Args:
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name. Default: `"mean"`.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+
+    Call arguments:
+        values: numbers of any shape.
+        sample_weight: weights of the values, or of their first axes; `None` for 1.
+
+    Output shape: A scalar.
+
+    Example:
+        >>> metric = Mean()
+        >>> metric.update_state([1, 3, 5, 7], sample_weight=[1, 1, 0, 0])
+        >>> float(metric.result())
+        2.0
+    """
+
+    def __init__(self, name: str | None = "mean", dtype: Any = None) -> None:
+        super().__init__(name=name, dtype=dtype)
+        self.total = self.add_variable((), tf.zeros, dtype=self.dtype, name="total")
+        self.count = self.add_variable((), tf.zeros, dtype=self.dtype, name="count")
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> None:
+        """Adds `values`, each with its weight."""
+        values, weights = reduce_to_samples(values, sample_weight, tf.reduce_mean, self.dtype)
+        self.total.assign_add(tf.reduce_sum(values))
+        count = tf.size(values) if weights is None else tf.reduce_sum(weights)
+        self.count.assign_add(tf.cast(count, self.dtype))
+
+    def result(self) -> Any:
+        """Returns the mean so far."""
+        return tf.math.divide_no_nan(self.total, self.count)
+
+
+class MeanMetricWrapper(Mean):
+    """The mean of `fn(y_true, y_pred)` over all samples; masked entries of `y_pred` do not count.
+
+    Args:
+        fn: function `(y_true, y_pred, **kwargs)` that returns a value for each sample.
+        name: name of the metric in logs and progress bars; `None` for one that is made from the
+            class's name.
+        dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
+        **kwargs: further arguments of `fn`.
+
+    Call arguments:
+        y_true: targets, `(batch, ..., d)`.
+        y_pred: predictions, `(batch, ..., d)`.
+        sample_weight: weights in the mean, `(batch,)` up to `(batch, ...)`; `None` for 1.
+
+    Output shape: A scalar.
+
+    Example:
+        >>> def squared_difference(y_true, y_pred):
+        ...     return tf.square(y_true - y_pred)
+        >>> metric = MeanMetricWrapper(squared_difference)
+        >>> float(metric(tf.constant([1.0, 2.0]), tf.constant([1.0, 4.0])))
+        2.0
+    """
+
+    def __init__(
+        self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **kwargs: Any
+    ) -> None:
+        super().__init__(name=name, dtype=dtype)
+        self._fn = fn
+        self._fn_kwargs = kwargs
+        if isinstance(fn, Loss) or kind_of(fn) == "losses":
+            self._direction = "down"
+
+    def update_state(  # type: ignore[override]
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None
+    ) -> None:
+        """Adds the values of the function for a batch."""
+        values = self._fn(y_true, y_pred, **self._arguments())
+        weights = mask_weights(sample_weight, masking.get_mask(y_pred), self.dtype)
+        super().update_state(values, sample_weight=weights)
+
+    def _arguments(self) -> dict[str, Any]:
+        """The further arguments of the function."""
+        return self._fn_kwargs
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments, the function among them."""
+        arguments = {"fn": self._fn, **self._arguments()}
+        return {**super().get_config(), **serialization.serialize_keras_object(arguments)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """Returns a metric with the arguments in `config`."""
+        return cls(**serialization.deserialize_keras_object(config))
+
+
+class FunctionMetric(MeanMetricWrapper):
+    """The mean of a function that the class itself fixes, whose options are attributes and configuration.
+
+    An option that is set later holds from the next update on.
+    """
+
+    # Options that Keras's configuration of the metric does not have: in ours only where they are no default.
+    _not_in_keras_configs: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        super().__init__(fn, *args, **kwargs)
+        for name, value in self._fn_kwargs.items():
+            setattr(self, name, value)
+
+    def _arguments(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._fn_kwargs}
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        arguments = self._arguments()
+        for name, default in self._not_in_keras_configs.items():
+            if arguments[name] == default:
+                del arguments[name]
+        return {"name": self.name, "dtype": self.dtype, **arguments}

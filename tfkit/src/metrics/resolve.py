@@ -1,0 +1,71 @@
+"""From what a user writes in `compile(metrics=...)` to a metric."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.base.names import to_snake_case
+from tfkit.src.metrics.accuracy import (
+    BinaryAccuracy,
+    CategoricalAccuracy,
+    SparseCategoricalAccuracy,
+)
+from tfkit.src.metrics.base import Metric
+from tfkit.src.metrics.reduction import MeanMetricWrapper
+from tfkit.src.registry import serialization
+
+
+def is_binary_or_sparse_categorical(y_true: Any, y_pred: Any) -> tuple[bool, bool]:
+    """Returns what shapes say of a classification: whether it is binary, and whether targets are indices.
+
+    Args:
+        y_true: targets, or their shape.
+        y_pred: predictions, or their shape.
+    """
+    true_shape, pred_shape = _shape(y_true), _shape(y_pred)
+    true_size = true_shape[-1] if true_shape else None
+    pred_size = pred_shape[-1] if pred_shape else None
+    is_sparse = len(true_shape) < len(pred_shape) or (true_size == 1 and pred_size != 1)
+    return pred_size == 1, is_sparse
+
+
+def metric_for(identifier: Any, y_true: Any, y_pred: Any, name: str | None = None) -> Metric:
+    """Returns the metric that `compile(metrics=[identifier])` means for data of these shapes.
+
+    Args:
+        identifier: a metric, a class, a function `(y_true, y_pred)`, a configuration or a name;
+            `"accuracy"` and `"acc"` mean the accuracy that fits the shapes.
+        y_true: targets, or their shape.
+        y_pred: predictions, or their shape.
+        name: label in logs; that of the metric or function, or `identifier` itself, unless given.
+
+    Raises:
+        ValueError: for `None` and for an unknown name.
+    """
+    if identifier is None:
+        raise ValueError("Expected a metric. Received: None")
+    if isinstance(identifier, str) and identifier.lower() in ("accuracy", "acc"):
+        is_binary, is_sparse = is_binary_or_sparse_categorical(y_true, y_pred)
+        if is_binary:
+            found: Any = BinaryAccuracy()
+        else:
+            found = SparseCategoricalAccuracy() if is_sparse else CategoricalAccuracy()
+    else:
+        found = serialization.resolve(identifier, "metrics")
+    name = name or (identifier if isinstance(identifier, str) else _name_of(found))
+    if not isinstance(found, Metric):
+        return MeanMetricWrapper(found, name=name)
+    found.name = name
+    return found
+
+
+def _shape(value: Any) -> tuple[int | None, ...]:
+    return tuple(tf.TensorShape(getattr(value, "shape", value)))
+
+
+def _name_of(metric: Any) -> str:
+    if hasattr(metric, "name"):
+        return metric.name
+    return to_snake_case(getattr(metric, "__name__", type(metric).__name__))

@@ -1,0 +1,144 @@
+"""A model of the same structure with weights of its own."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.core.input_layer import InputLayer
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.models.model import Functional
+from tfkit.src.models.sequential import Sequential
+from tfkit.src.registry import serialization
+from tfkit.src.symbolic.tensors import KerasTensor
+
+
+@shortened
+def clone_model(
+    model: Any,
+    input_tensors: Any = None,
+    clone_function: Callable[[Any], Any] | None = None,
+    call_function: Callable[..., Any] | None = None,
+    recursive: bool = False,
+) -> Any:
+    """Returns a model of the same structure, with new layers and newly drawn weights.
+
+    It is compiled as the model is. A functional model whose class has a constructor of its own becomes
+    a plain `Functional` model.
+
+    Args:
+        model: a functional or Sequential model; any other, or a layer, is made again from its
+            configuration.
+        input_tensors: symbolic tensors to use as inputs; `None` for new ones.
+        clone_function: function of a layer that returns the layer to use in its place; `None` for
+            one with the same configuration.
+        call_function: function `(layer, *args, **kwargs)` that makes each call of a functional
+            model and returns the output; `None` for a call of the layer.
+        recursive: whether `clone_function` and `call_function` are applied to the layers of nested
+            models, too. Default: `False`.
+
+    Returns:
+        A model of the kind of `model`.
+
+    Raises:
+        ValueError: if an argument does not apply to the kind of model.
+
+    Example:
+        >>> model = tfkit.Sequential([tfkit.Input(shape=(3,)), tfkit.layers.Dense(2)])
+        >>> clone = clone_model(model)
+        >>> clone.layers[0].kernel is model.layers[0].kernel
+        False
+        >>> clone.count_params() == model.count_params()
+        True
+    """
+    graph = getattr(model, "_graph", None)  # A layer has none.
+    if call_function is not None and (isinstance(model, Sequential) or graph is None):
+        raise ValueError(
+            f"`call_function` needs a functional model, whose calls it makes. Received: {model!r}"
+        )
+
+    def clone(layer: Any) -> Any:
+        if recursive and isinstance(layer, (Functional, Sequential)):
+            calls = None if isinstance(layer, Sequential) else call_function
+            return clone_model(
+                layer, clone_function=clone_function, call_function=calls, recursive=True
+            )
+        if clone_function is not None and not isinstance(layer, InputLayer):
+            return clone_function(layer)
+        return serialization.made_again(layer)
+
+    if isinstance(model, Sequential):
+        if input_tensors is not None and len(tf.nest.flatten(input_tensors)) == 1:
+            input_tensors = tf.nest.flatten(input_tensors)[0]
+        if input_tensors is not None and not isinstance(input_tensors, KerasTensor):
+            raise ValueError(
+                "`input_tensors` of a Sequential model must be one symbolic tensor. "
+                f"Received: input_tensors={input_tensors!r}"
+            )
+        stack = [clone(layer) for layer in model._stack]
+        if input_tensors is not None:
+            stack = [
+                input_tensors,
+                *(layer for layer in stack if not isinstance(layer, InputLayer)),
+            ]
+        return _compiled_like(model, Sequential(stack, name=model.name))
+    if graph is None:
+        if input_tensors is not None or clone_function is not None:
+            raise ValueError(
+                "`input_tensors` and `clone_function` need a Functional or Sequential model. "
+                f"Received: {model!r}"
+            )
+        return _compiled_like(model, serialization.made_again(model))
+    copies: dict[int, Any] = {id(layer): clone(layer) for layer in model._graph.layers}
+    values: dict[int, Any] = {}
+    if input_tensors is not None:
+        values = _replaced(model, input_tensors)
+    calls = {} if call_function is None else {"call": call_function}
+    inputs, outputs = model._graph.replay(copies, values, **calls)
+    kind = type(model) if _takes_graph(type(model)) else Functional
+    return _compiled_like(model, kind(inputs, outputs, name=model.name))
+
+
+def _replaced(model: Any, input_tensors: Any) -> dict[int, Any]:
+    """The symbolic tensors to begin with instead of the inputs, by id of the input."""
+    expected = model.input
+    given = tf.nest.flatten(input_tensors)
+    alike = len(given) == len(model._graph.flat_inputs)
+    if isinstance(expected, Mapping):
+        alike = (
+            isinstance(input_tensors, Mapping) and input_tensors.keys() == expected.keys() and alike
+        )
+    if not alike or not all(isinstance(tensor, KerasTensor) for tensor in given):
+        raise ValueError(
+            "`input_tensors` must have the same structure as model.input, with a symbolic tensor for each. "
+            f"Expected the form of: {expected}. Received: input_tensors={input_tensors}"
+        )
+    return {id(old): new for old, new in zip(model._graph.flat_inputs, given, strict=True)}
+
+
+def _takes_graph(cls: type[Any]) -> bool:
+    """Whether a class is made from symbolic inputs and outputs, and not from arguments of its own."""
+    parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    names = [parameter.name for parameter in parameters]
+    return names[:2] == ["inputs", "outputs"] or (
+        bool(parameters) and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL
+    )
+
+
+def _compiled_like(model: Any, copy: Any) -> Any:
+    """A copy that is compiled as the model is, with an optimizer, losses and metrics of its own."""
+
+    def anew(value: Any) -> Any:
+        if hasattr(value, "get_config") and hasattr(type(value), "from_config"):
+            return type(value).from_config(value.get_config())
+        return value
+
+    if getattr(model, "compiled", False) and not copy.compiled:  # A layer never is.
+        arguments = model._tfkit_settings.arguments()
+        copy._compile_as(
+            {name: tf.nest.map_structure(anew, value) for name, value in arguments.items()}
+        )
+    return copy

@@ -1,0 +1,106 @@
+"""What a functional model is called with, in the order of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.base import nests
+from tfkit.src.errors import frames
+from tfkit.src.symbolic.tensors import KerasTensor
+
+
+def match_form(given: Any, expected: Any, name: str) -> list[Any]:
+    """The values for the inputs of a graph, in its order.
+
+    Lists and tuples stand for each other, and a dict by the names of the inputs for a list. Any other
+    form is taken in its own order, with a warning where there are several inputs. Keys that no input has
+    are left out, with a warning where the inputs are a dict, or one.
+
+    Args:
+        given: a nest of values.
+        expected: the nest of symbolic inputs.
+        name: name of the model, for messages.
+
+    Raises:
+        ValueError: for another number of values than there are inputs; for a list in the place of a dict
+            whose keys are not in alphabetical order: whether it is meant in the order in which they were
+            written or sorted, nothing says.
+    """
+    if isinstance(given, Mapping):
+        return _by_key(given, expected, name)
+    is_list = nests.is_nested(given)
+    if is_list and isinstance(expected, Mapping) and list(expected) != sorted(expected):
+        raise ValueError(
+            f"The structure of `inputs` doesn't match the expected structure. Model '{name}' expects a "
+            f"dict with the keys {list(expected)}, whose order is not that of the alphabet. Pass a dict: "
+            "which value of a list is meant for which key is not clear. "
+            f"Received: a {type(given).__name__}"
+        )
+    flat = tf.nest.flatten(given)
+    wanted = [tensor.name for tensor in tf.nest.flatten(expected)]
+    if len(flat) != len(wanted):
+        raise ValueError(
+            f"Model '{name}' expects {len(wanted)} input(s): {wanted}. Received: {len(flat)} in a "
+            f"{type(given).__name__}: {_described(given)}. Targets are an argument of their own: `fit(x, y)`."
+        )
+    if len(flat) > 1 and not _is_alike(given, expected):
+        _warn(given, expected, name, "The values are taken in their order")
+    return flat
+
+
+def _by_key(given: Mapping[Any, Any], expected: Any, name: str) -> list[Any]:
+    if isinstance(expected, Mapping):
+        wanted: dict[Any, Any] = {key: given[key] for key in expected}
+    else:
+        wanted = {tensor.name: given[tensor.name] for tensor in tf.nest.flatten(expected)}
+    named = isinstance(expected, (Mapping, KerasTensor))
+    if named and len(given) > len(wanted):
+        left = [key for key in given if key not in wanted]
+        _warn(given, expected, name, f"Nothing is done with {left}")
+    if not isinstance(expected, Mapping):
+        return list(wanted.values())
+    return tf.nest.flatten(wanted)
+
+
+def _is_alike(given: Any, expected: Any) -> bool:
+    """Whether two nests have one form; lists and tuples are the same."""
+    if isinstance(expected, KerasTensor) or not nests.is_nested(expected):
+        return not nests.is_nested(given)
+    if not nests.is_nested(given) or isinstance(given, Mapping) != isinstance(expected, Mapping):
+        return False
+    if isinstance(expected, Mapping):
+        return given.keys() == expected.keys() and all(
+            _is_alike(given[key], item) for key, item in expected.items()
+        )
+    ours, theirs = list(nests.children(expected)), list(nests.children(given))
+    return len(ours) == len(theirs) and all(map(_is_alike, theirs, ours))
+
+
+def _warn(given: Any, expected: Any, name: str, consequence: str) -> None:
+    frames.warn(
+        f"The structure of `inputs` doesn't match the expected structure. Model '{name}' expects "
+        f"{_described(expected)}. {consequence}. Received: {_described(given)}"
+    )
+
+
+def _described(structure: Any) -> Any:
+    """A nest with names or shapes in the place of tensors."""
+    if isinstance(structure, KerasTensor):
+        return structure.name
+    if nests.is_nested(structure):
+        return nests.mapped(_described, structure)
+    shape = getattr(structure, "shape", None)
+    return structure if shape is None else f"shape {tuple(shape)}"
+
+
+def path_of(tensor: KerasTensor, inputs: Any) -> str:
+    """Where an input is in a nest: `0.image`; empty for one alone."""
+    if inputs is tensor or not nests.is_nested(inputs):
+        return ""
+    for key, item in nests.items(inputs):
+        if any(leaf is tensor for leaf in tf.nest.flatten(item)):
+            return f"{key}.{path_of(tensor, item)}".rstrip(".")
+    return ""

@@ -1,0 +1,590 @@
+"""`Model`: a layer that can be trained, saved and exported."""
+
+from __future__ import annotations
+
+import abc
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Self
+
+import tensorflow as tf
+
+from tfkit.src.base.names import did_you_mean
+from tfkit.src.base.per_thread import Lock
+from tfkit.src.core import tracking
+from tfkit.src.core.context import CallFrame, current_frame
+from tfkit.src.core.input_spec import InputSpec
+from tfkit.src.core.layer import Layer
+from tfkit.src.core.typing import open_signature
+from tfkit.src.errors import frames
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.export.formats import export
+from tfkit.src.export.saved_model import default_signature
+from tfkit.src.interop import keras_legacy_config
+from tfkit.src.interop.formats import load_weights, save_model
+from tfkit.src.models import state_tree as state_trees
+from tfkit.src.models.graph import Graph, graph_between
+from tfkit.src.models.graph_config import graph_from_config, graph_to_config, operation_names
+from tfkit.src.models.input_forms import match_form, path_of
+from tfkit.src.models.naming import local_names
+from tfkit.src.models.summary import html_summary, print_summary
+from tfkit.src.registry import tables as registry
+from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
+from tfkit.src.saving.matching import LoadReport, Rename
+from tfkit.src.saving.weights import save_weights
+from tfkit.src.symbolic import masking
+from tfkit.src.symbolic.tensors import KerasTensor
+from tfkit.src.training.cache import Programs
+from tfkit.src.training.compile_settings import CompileSettings
+from tfkit.src.training.trainer import Trainer
+
+# A trace of a graph of fewer calls takes no time.
+_LARGE = 200
+
+
+class Model(Trainer, Layer):
+    """A layer with training, evaluation, prediction, saving and export.
+
+    There are three ways to make one. A subclass makes layers in `__init__` and uses them in `call`.
+    `Model(inputs, outputs)` takes symbolic tensors and returns a functional model, which calls the
+    layers between them. `Sequential` takes a list of layers. Before `fit` and `evaluate`, `compile`
+    sets the optimizer, the loss and the metrics.
+
+    Args:
+        inputs: symbolic tensor of `Input`, or a nest of them; for a functional model.
+        outputs: symbolic tensor that is computed from `inputs`, or a nest of them; for a functional
+            model.
+        **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
+            in `Layer`.
+
+    Input shape: That of `inputs`, or what `call` takes.
+
+    Output shape: That of `outputs`, or what `call` returns.
+
+    Example:
+        >>> x = tfkit.Input(shape=(4,))
+        >>> model = Model(x, tf.nn.relu(x))
+        >>> model(tf.constant([[-1.0, 0.0, 1.0, 2.0]])).numpy()
+        array([[0., 0., 1., 2.]], dtype=float32)
+        >>> class Doubled(Model):
+        ...     def call(self, inputs):
+        ...         return 2 * inputs
+        >>> Doubled()(tf.constant([1.0, 2.0])).numpy()
+        array([2., 4.], dtype=float32)
+    """
+
+    _graph: Graph | None = None
+    # While layers are connected, each of which asks for its path.
+    _names_below: list[tuple[str, Layer]] | None = None
+    _is_stack = False
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """`Model(inputs, outputs)` is a `Functional` model."""
+        if cls is Model and (args or "inputs" in kwargs or "outputs" in kwargs):
+            cls = Functional  # type: ignore[assignment]
+        model = super().__new__(cls, *args, **kwargs)
+        object.__setattr__(model, "_tfkit_settings", CompileSettings())
+        return model
+
+    @shortened
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        inputs = kwargs.pop("inputs", args[0] if args else None)
+        outputs = kwargs.pop("outputs", args[1] if len(args) > 1 else None)
+        if (inputs is None) != (outputs is None) or len(args) > 3:
+            raise ValueError(
+                "A functional model needs both `inputs` and `outputs`. "
+                f"Received: inputs={inputs}, outputs={outputs}"
+            )
+        if len(args) > 2:
+            kwargs["name"] = args[2]
+        super().__init__(**kwargs)
+        self._programs = Programs(self._tfkit_settings)
+        self._in_turn = Lock()
+        if inputs is not None:
+            self._set_graph(graph_between(inputs, outputs))
+
+    # --- As a graph of layers -----------------------------------------------------------------------
+
+    def _set_graph(self, graph: Graph) -> None:
+        """Makes the model compute `graph`."""
+        self._graph = graph
+        names = operation_names(graph)
+        self.output_names = [names[id(tensor.node)] for tensor in graph.flat_outputs]
+        self.input_spec = _input_specs(graph.inputs)
+        self.supports_masking = True
+        self.built = True
+
+    @open_signature
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        """Runs the layers between inputs and outputs; subclasses that are no graph override it."""
+        frame = current_frame()
+        if training is not None and (frame is None or frame.layer is not self):
+            with CallFrame(
+                self, training
+            ):  # `call` by itself: layers learn the mode from the context.
+                return self.call(inputs, mask=mask)
+        if self._graph is None:
+            raise NotImplementedError(
+                f"Model {type(self).__name__} does not have a `call` method implemented. Define "
+                "`def call(self, inputs): ...`, or pass `inputs` and `outputs`."
+            )
+        if mask is not None:
+            for tensor, tensor_mask in zip(
+                tf.nest.flatten(inputs), tf.nest.flatten(mask), strict=True
+            ):
+                masking.set_mask(tensor, tensor_mask)
+        outputs = self._graph.run(self._match_inputs(inputs))
+        # A list of one output gives the output, as in Keras.
+        is_single = isinstance(outputs, (list, tuple)) and len(outputs) == 1
+        return outputs[0] if is_single else outputs
+
+    def _cast_dtype(self) -> str | None:
+        """No dtype for all arguments where inputs ask for float dtypes of their own."""
+        has_own = self._graph is not None and self._graph.other_floats
+        return None if has_own else super()._cast_dtype()
+
+    def _known_outputs(self, args: Any, kwargs: Any) -> Any:
+        """The outputs of a large graph that is called on what its own inputs are.
+
+        A trace of models that call models twice would double its time at each level.
+        """
+        graph = self._graph
+        is_plain = type(self).call.__module__.startswith("tfkit.models.")
+        if graph is None or graph.num_calls < _LARGE or not is_plain or len(args) != 1:
+            return None
+        if self.activity_regularizer is not None or any(v is not None for v in kwargs.values()):
+            return None
+        try:
+            inputs = match_form(args[0], graph.inputs, self.name)
+        except (TypeError, ValueError):
+            return None
+        return graph.outputs_like(inputs)
+
+    def _match_inputs(self, inputs: Any) -> Any:
+        """Inputs in the form, dtype and number of axes that the graph's inputs have."""
+        assert self._graph is not None
+        given = match_form(inputs, self._graph.inputs, self.name)
+        expected, keep = self._graph.flat_inputs, not self._graph.other_floats
+        pairs = zip(given, expected, strict=True)
+        return [_fit(value, tensor, self._graph.inputs, keep) for value, tensor in pairs]
+
+    def _entries(self) -> list[KerasTensor]:
+        """The symbolic inputs; none where the model is no graph."""
+        return [] if self._graph is None else self._graph.flat_inputs
+
+    @property
+    def inputs(self) -> Any:
+        """The symbolic inputs of a functional model, as a list."""
+        return None if self._graph is None else self._graph.flat_inputs
+
+    @property
+    def outputs(self) -> Any:
+        """The symbolic outputs of a functional model, as a list."""
+        return None if self._graph is None else self._graph.flat_outputs
+
+    @property
+    def input(self) -> Any:
+        """The symbolic inputs of a functional model, in the form that they were given in."""
+        return super().input if self._graph is None else self._graph.inputs
+
+    @property
+    def output(self) -> Any:
+        """The symbolic outputs of a functional model, in the form that they were given in."""
+        return super().output if self._graph is None else self._graph.outputs
+
+    @property
+    def input_shape(self) -> Any:
+        """The shapes of `input`."""
+        return tf.nest.map_structure(lambda tensor: tensor.shape, self.input)
+
+    @property
+    def output_shape(self) -> Any:
+        """The shapes of `output`."""
+        return tf.nest.map_structure(lambda tensor: tensor.shape, self.output)
+
+    # --- Layers -------------------------------------------------------------------------------------
+
+    @property
+    def operations(self) -> list[Any]:
+        """The layers and functions that a functional model calls, in order, its inputs among them."""
+        return self.layers if self._graph is None else self._graph.operations
+
+    def _graph_layers(self) -> list[Layer]:
+        return [] if self._graph is None else self._graph.layers
+
+    def _members(self) -> list[tuple[str, Any]]:
+        """The layers of the graph by names of their own, then what the attributes hold."""
+        graph = self._names_below or local_names(self._graph_layers())
+        known = {id(layer) for _, layer in graph}
+        return graph + [entry for entry in tracking.members(self) if id(entry[1]) not in known]
+
+    @property
+    def layers(self) -> list[Layer]:
+        """The layers directly inside."""
+        return tracking.sublayers(self)
+
+    @layers.setter
+    def layers(self, _: Any) -> None:
+        raise AttributeError(
+            "`Model.layers` attribute is reserved: it lists what is in the other attributes. Keep your "
+            "layers under another name."
+        )
+
+    @shortened
+    def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
+        """Returns the layer inside with this name, or at this index of `layers`.
+
+        Args:
+            name: name of the layer; `None` to go by the index.
+            index: index of the layer, from 0; `None` to go by the name.
+
+        Returns:
+            The layer.
+
+        Raises:
+            ValueError: if there is no such layer, or unless exactly one of `name` and `index` is
+                given.
+        """
+        if (name is None) == (index is None):
+            raise ValueError(
+                f"Provide either a layer name or a layer index. Received: {name=}, {index=}"
+            )
+        if index is not None:
+            if not -len(self.layers) <= index < len(self.layers):
+                raise ValueError(
+                    f"Was asked to retrieve layer at index {index} but model only has "
+                    f"{len(self.layers)} layers."
+                )
+            return self.layers[index]
+        for layer in self.layers:
+            if layer.name == name:
+                return layer
+        names = [layer.name for layer in self.layers]
+        raise ValueError(
+            f"No such layer: {name}. Existing layers are: {names}.{did_you_mean(name, names)}"
+        )
+
+    @shortened
+    def summary(
+        self,
+        line_length: int | None = None,
+        positions: Any = None,
+        print_fn: Callable[[str], Any] | None = None,
+        expand_nested: bool = False,
+        show_trainable: bool = False,
+        layer_range: Any = None,
+    ) -> None:
+        """Prints a table of the layers, their output shapes and numbers of parameters.
+
+        Args:
+            line_length: width of the table in characters; `None` for that of the terminal.
+            positions: list of the ends of the columns, one number for each: parts of the line, up
+                to 1, or numbers of characters. `None` for columns as wide as their contents.
+            print_fn: function that gets the text as a string; `None` to print it.
+            expand_nested: whether layers inside of nested models get lines of their own. Default:
+                `False`.
+            show_trainable: whether to show which layers are trained. Default: `False`.
+            layer_range: names of the first and the last layer to show, or patterns that match their
+                beginnings; `None` for all layers.
+
+        Raises:
+            ValueError: if `positions` or `layer_range` does not fit the model.
+        """
+        print_summary(
+            self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range
+        )
+
+    def _repr_html_(self) -> str:
+        """The table of `summary()`, for notebooks."""
+        return html_summary(self)
+
+    # --- Files --------------------------------------------------------------------------------------
+
+    @shortened
+    def save(self, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
+        """Writes configuration, weights and optimizer state to one file, whole or not at all.
+
+        Args:
+            filepath: path that ends in `.h5`, or in `.keras` for a file that Keras loads.
+            overwrite: whether an existing file is replaced. Default: `True`.
+            **kwargs: `include_optimizer=False` leaves out the optimizer's state; arguments that
+                Keras has, as described in `tfkit.saving.save_model`.
+        """
+        save_model(self, filepath, overwrite, **kwargs)
+
+    @shortened
+    def save_weights(
+        self,
+        filepath: Any,
+        overwrite: bool = True,
+        max_shard_size: float | None = None,
+        *,
+        objects_to_skip: Iterable[Any] | None = None,
+    ) -> None:
+        """Writes the weights to a file, whole or not at all.
+
+        Args:
+            filepath: path that ends in `.weights.h5`; with `max_shard_size`, in `.weights.json`.
+            overwrite: whether an existing file is replaced. Default: `True`.
+            max_shard_size: greatest size of a file in GB (2^30 bytes); the weights go into as many
+                files as are needed. `None` for one file.
+            objects_to_skip: layers, with all that is inside them, and weights that the file leaves
+                out; `None` for none.
+        """
+        save_weights(self, filepath, overwrite, max_shard_size, objects_to_skip=objects_to_skip)
+
+    @shortened
+    def load_weights(
+        self,
+        filepath: Any,
+        skip_mismatch: bool = False,
+        by_name: bool = False,
+        rename: Rename | None = None,
+        *,
+        objects_to_skip: Iterable[Any] | None = None,
+        **kwargs: Any,
+    ) -> LoadReport:
+        """Reads weights by attribute path: all of them, or an error that lists what does not fit.
+
+        Args:
+            filepath: path of a file of `save_weights` or `save`, of tfkit or of Keras.
+            skip_mismatch: whether weights that do not fit are left as they are. Default: `False`.
+            by_name: whether weights are found by the names that were given to layers, and not by
+                path. Default: `False`.
+            rename: dict from beginnings of paths in the file to those in the model, or a function
+                of a path, for what has another path in the file; `None` for equal paths.
+            objects_to_skip: layers, with all that is inside them, and weights that are left as they
+                are; `None` for none.
+            **kwargs: none; others are refused.
+
+        Returns:
+            A `LoadReport`: what was done with each weight.
+        """
+        if kwargs:
+            raise ValueError(f"Invalid keyword arguments: {kwargs}")
+        return load_weights(
+            self, filepath, skip_mismatch, by_name, rename, objects_to_skip=objects_to_skip
+        )
+
+    @shortened
+    def export(
+        self,
+        filepath: Any,
+        format: str = "tf_saved_model",
+        verbose: bool | None = None,
+        input_signature: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Writes the model for inference, whole or not at all, as a SavedModel or in another format.
+
+        Args:
+            filepath: folder of the SavedModel, or file of the other formats.
+            format: `"tf_saved_model"`, `"stablehlo"`, `"litert"` or `"onnx"`.
+            verbose: whether to print what was written; `None` is True.
+            input_signature: specs to use instead of what the model was called with.
+            **kwargs: options of the format: `jit_compile` and `freeze` of a SavedModel, attributes of
+                `tf.lite.TFLiteConverter` of LiteRT, `opset_version` of ONNX.
+        """
+        export(self, filepath, format, verbose, input_signature, **kwargs)
+
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        """The members; for `tf.saved_model.save` the signature that `export` writes, too."""
+        children = super()._trackable_children(save_type, **kwargs)
+        return children if save_type == "checkpoint" else children | default_signature(self)
+
+    def get_compile_config(self) -> dict[str, Any] | None:
+        """Returns what `compile` was given, as data; `None` before `compile`."""
+        return serialize_keras_object(self._tfkit_settings.arguments()) if self.compiled else None
+
+    @shortened
+    def compile_from_config(self, config: dict[str, Any]) -> None:
+        """Compiles the model as it was when `get_compile_config` gave `config`.
+
+        A `compile` of your own that takes other arguments is not called, with a warning.
+        """
+        self._compile_as(deserialize_keras_object(config))
+
+    def _compile_as(self, arguments: dict[str, Any]) -> None:
+        """Calls `compile` with arguments that another model was compiled with, where it takes them."""
+        try:
+            inspect.signature(self.compile).bind(**arguments)
+        except TypeError as error:
+            frames.warn(
+                f"Model '{self.name}' is not compiled, and its optimizer's state is not loaded: its own "
+                f"`compile()` cannot be called with what `get_compile_config()` gave ({error}). Override "
+                "`get_compile_config()` and `compile_from_config()`, or call `compile()` yourself."
+            )
+            return
+        self.compile(**arguments)
+
+    # --- State as a nest ----------------------------------------------------------------------------
+
+    def get_state_tree(self, value_format: str = "backend_tensor") -> dict[str, Any]:
+        """The variables of the model, its optimizer and its metrics in nested dicts, by path.
+
+        Args:
+            value_format: `"backend_tensor"` for the variables themselves, `"numpy_array"` for copies of their
+                values.
+
+        Returns:
+            A dict with `"trainable_variables"`, `"non_trainable_variables"`, `"optimizer_variables"` and
+            `"metrics_variables"`; below them a dict for each step of a variable's path.
+
+        Raises:
+            ValueError: for another `value_format`.
+        """
+        return state_trees.get(self, value_format)
+
+    def set_state_tree(self, state_tree: dict[str, Any]) -> None:
+        """Sets the variables that a nest as `get_state_tree` gives it has values for; others stay.
+
+        Raises:
+            ValueError: for a path that the model does not have, and for a value of another shape. No variable
+                has changed then.
+        """
+        state_trees.assign(self, state_tree)
+
+    # --- Configuration ------------------------------------------------------------------------------
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the layers and calls of a functional model; the recorded arguments of any other."""
+        if self._graph is None or type(self).__init__ not in (Model.__init__, Functional.__init__):
+            config = super().get_config()
+            if type(self).get_config is Model.get_config:
+                known = self._tfkit.arguments
+                config = {key: value for key, value in config.items() if known.accepts(key)}
+            return config
+        return {"name": self.name, "trainable": self.trainable, **graph_to_config(self._graph)}
+
+    @classmethod
+    @shortened
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """A new model with the layers and arguments of a configuration.
+
+        Args:
+            config: what `get_config` gave.
+            custom_objects: classes and functions of yours that it may name, by name.
+        """
+        if custom_objects:
+            with registry.custom_object_scope(custom_objects):
+                return cls.from_config(config)
+        if "input_layers" not in config:
+            return super().from_config(config)
+        if keras_legacy_config.is_of_keras2(config):
+            config = keras_legacy_config.graph_from_keras2(config)
+        inputs, outputs = graph_from_config(config)
+        model = (Functional if cls is Model else cls)(inputs, outputs, name=config.get("name"))
+        if config.get("trainable") is False:
+            model._trainable = False  # The layers have flags of their own.
+        return model
+
+    def to_json(self, **kwargs: Any) -> str:
+        """Returns the configuration as JSON; keyword arguments go to `json.dumps`."""
+        return json.dumps(serialize_keras_object(self), **kwargs)
+
+
+class _IsDescribed(abc.ABCMeta):
+    """Of what `isinstance(model, Functional)` is true: any subclass of `Model` that is made from a graph."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if super().__instancecheck__(instance):
+            return True
+        described = isinstance(instance, Model) and instance._graph is not None
+        return cls is Functional and described and not instance._is_stack
+
+
+class Functional(Model, metaclass=_IsDescribed):
+    """A model that is described by its symbolic inputs and outputs; `Model(inputs, outputs)` makes one.
+
+    A call computes the layers between inputs and outputs again. Layers are found in `layers` and by
+    `get_layer()`.
+
+    Args:
+        inputs: symbolic tensor of `Input`, or a nest of them.
+        outputs: symbolic tensor that is computed from `inputs`, or a nest of them.
+        name: name of the model; `None` for one that is made.
+        **kwargs: arguments of every layer, with their defaults: `trainable`, whether training
+            changes the weights (`True`); `dtype`, a dtype or a dtype policy (`None`, the global
+            policy).
+
+    Input shape: That of `inputs`, in the same form.
+
+    Output shape: That of `outputs`, in the same form.
+
+    Raises:
+        ValueError: if `outputs` depend on an `Input` that is not among `inputs`.
+
+    Example:
+        >>> x = tfkit.Input(shape=(4,))
+        >>> model = Functional(x, tfkit.layers.Dense(2)(x))
+        >>> model.output_shape
+        (None, 2)
+    """
+
+    @shortened
+    def __init__(
+        self, inputs: Any = None, outputs: Any = None, name: str | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(inputs, outputs, name=name, **kwargs)
+
+
+def _input_specs(inputs: Any) -> Any:
+    """What is expected of each input; data in a dict come by the keys of `inputs`, else by the names."""
+    if isinstance(inputs, Mapping):
+        return {
+            key: _input_spec(value, key)
+            if isinstance(value, KerasTensor)
+            else tf.nest.map_structure(_input_spec, value)
+            for key, value in inputs.items()
+        }
+    named = isinstance(inputs, KerasTensor) or all(isinstance(t, KerasTensor) for t in inputs)
+    return tf.nest.map_structure(lambda t: _input_spec(t, t.name if named else None), inputs)
+
+
+def _input_spec(tensor: Any, name: str | None = None) -> InputSpec:
+    return InputSpec(
+        shape=(None, *tensor.shape[1:]),
+        allow_last_axis_squeeze=True,
+        name=name,
+        optional=tensor.node.operation.optional,
+    )
+
+
+def _fit(value: Any, expected: Any, inputs: Any, keep_floats: bool) -> Any:
+    """`value` in the dtype of an input, with a last axis of size 1 added or taken away as needed.
+
+    Args:
+        value: the value.
+        expected: the symbolic input,
+        inputs: and the nest that it is in.
+        keep_floats: whether floats have the right dtype already, the compute dtype of the model.
+    """
+    if not isinstance(value, tf.Tensor):
+        return value
+    mask = masking.get_mask(value)
+    rank, wanted = value.shape.rank, len(expected.shape)
+    result = value
+    if rank is not None and rank == wanted - 1 and expected.shape[-1] == 1:
+        result = tf.expand_dims(result, -1)
+    elif rank is not None and rank == wanted + 1 and value.shape[-1] == 1:
+        result = tf.squeeze(result, -1)
+    elif rank not in (wanted, None):
+        raise ValueError(
+            f"Invalid input shape for the input with name '{expected.name}' and path "
+            f"'{path_of(expected, inputs)}'. Expected shape {expected.shape}. Received: a tensor of shape "
+            f"{tuple(value.shape)}. The first axis is that of the batch, which `Input(shape=...)` does not "
+            "name."
+        )
+    if (result.dtype == tf.string) != (expected.dtype == "string"):
+        raise ValueError(
+            f"Input '{expected.name}' of a model takes {expected.dtype} values. Received: a tensor of "
+            f"dtype {result.dtype.name} and shape {tuple(value.shape)}. Convert it first, or make the "
+            f"input with `Input(..., dtype='{result.dtype.name}')`."
+        )
+    keep = keep_floats and result.dtype.is_floating
+    if result.dtype.name != expected.dtype and not keep:
+        result = tf.cast(result, expected.dtype)
+    if result is not value:
+        masking.set_mask(result, mask)
+    return result

@@ -1,0 +1,341 @@
+"""`Sequential`: a stack of layers, each of which gets the output of the one before."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.base.quoting import quoted
+from tfkit.src.core import building
+from tfkit.src.core.arguments import CallArguments
+from tfkit.src.core.context import CallFrame
+from tfkit.src.core.input_layer import InputLayer
+from tfkit.src.core.layer import Layer
+from tfkit.src.errors.frames import warn
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.models.graph import Graph
+from tfkit.src.models.model import Model
+from tfkit.src.models.naming import local_names
+from tfkit.src.registry import serialization
+from tfkit.src.registry import tables as registry
+from tfkit.src.symbolic.tensors import KerasTensor
+
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class Sequential(Model):
+    """A stack of layers, each of which gets the output of the one before.
+
+    Args:
+        layers: list of layers; `None` for an empty stack, to which `add()` adds. With an `Input` as
+            the first one, the weights are made at once, otherwise by the first call.
+        trainable: whether training changes the weights. Default: `True`.
+        name: name of the model; `None` for one that is made.
+        **kwargs: `dtype`, as described in `Layer`.
+
+    Input shape: That of the first layer.
+
+    Output shape: That of the last layer.
+
+    Raises:
+        ValueError: if something in `layers` is not a layer, or if two layers have one name.
+
+    Example:
+        >>> dense = tfkit.layers.Dense(2, activation="relu")
+        >>> model = Sequential([tfkit.Input(shape=(3,)), dense, tfkit.layers.Dense(1)])
+        >>> model.output_shape
+        (None, 1)
+        >>> len(model.weights)
+        4
+    """
+
+    _is_stack = True
+
+    @shortened
+    def __init__(
+        self, layers: Any = None, trainable: bool = True, name: str | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(trainable=trainable, name=name, **kwargs)
+        self.supports_masking = True
+        self._stack: list[Layer] = []
+        self._why_untraced = ""
+        self._begin_with(
+            layers if isinstance(layers, (list, tuple)) else [layers] if layers else []
+        )
+
+    @shortened
+    def add(self, layer: Any, rebuild: bool = True) -> None:
+        """Puts a layer on top.
+
+        Raises:
+            ValueError: for something that is no layer, and for a name that is taken.
+        """
+        del rebuild  # Keras's switch to build later; here each layer is built once when added.
+        self._add_all([layer])
+
+    def _begin_with(self, layers: Any) -> None:
+        """Adds the first layers, by a subclass's `add` where it has one."""
+        if type(self).add is Sequential.add:
+            self._add_all(layers)
+        else:
+            for layer in layers:
+                self.add(layer)
+
+    def _add_all(self, layers: Any) -> None:
+        """Puts layers on top, all or none: each alone would take the time of all below it."""
+        stack = list(self._stack)
+        names = {layer.name for layer in stack}
+        for layer in layers:
+            added = self._accepted(layer, names, stack)
+            names |= {each.name for each in added}
+            stack += added
+        if len(stack) > len(self._stack):
+            self._set_stack(stack)
+
+    def _accepted(self, layer: Any, names: set[str], below: list[Layer]) -> list[Layer]:
+        """A layer to put on top of those below, which have these names; the first with its input."""
+        if isinstance(layer, KerasTensor):
+            made_by = None if layer.node is None else layer.node.operation
+            if not isinstance(made_by, InputLayer):
+                raise ValueError(
+                    "Only instances of `Layer` and what `Input(...)` returns can be added to a Sequential "
+                    f"model. Received: {layer!r}, which a layer has returned. Add the layer itself, or make "
+                    "a model of tensors with `Model(inputs, outputs)`."
+                )
+            layer = made_by
+        if not isinstance(layer, Layer):
+            if callable(layer):
+                raise ValueError(
+                    f"Only instances of `Layer` can be added to a Sequential model. Received: {layer!r}. "
+                    "Wrap a function in `layers.Lambda`, or write a Layer."
+                )
+            raise ValueError(
+                f"Only instances of `Layer` can be added to a Sequential model. Received: {layer!r} "
+                f"(of type {type(layer).__name__})"
+            )
+        if layer.name in names:
+            raise ValueError(
+                f"All layers added to a Sequential model should have unique names. Name '{layer.name}' "
+                "is already the name of a layer in this model."
+            )
+        if isinstance(layer, InputLayer) and below:
+            raise ValueError(
+                f"Sequential model '{self.name}' has already been configured to begin with "
+                f"'{below[0].name}'. You cannot add an Input on top."
+            )
+        if not below and layer._input_shape_argument is not None:
+            return [InputLayer(shape=layer._input_shape_argument), layer]
+        if not below and isinstance(layer, Model) and len(layer._entries()) == 1:
+            entry = layer._entries()[0]
+            first = InputLayer(
+                batch_shape=entry.shape,
+                dtype=entry.dtype,
+                sparse=entry.sparse,
+                ragged=entry.ragged,
+            )
+            return [first, layer]
+        return [layer]
+
+    def build(self, input_shape: Any = None) -> None:
+        """Connects the layers, as an `Input` of this shape below them would.
+
+        Args:
+            input_shape: shape of the input, with the batch.
+
+        Raises:
+            ValueError: where there are no layers, and for a shape that does not fit the `Input` below them.
+        """
+        if not self._stack:
+            raise ValueError(
+                f"Sequential model '{self.name}' cannot be built because it has no layers. "
+                "Call `model.add(layer)`."
+            )
+        if self._graph is not None and building.is_shape(input_shape):
+            known = self._graph.flat_inputs[0].shape
+            if not tf.TensorShape(known).is_compatible_with(input_shape):
+                raise ValueError(
+                    f"Sequential model '{self.name}' has already been configured to use input shape {known}. "
+                    f"You cannot build it with input_shape={tuple(input_shape)}."
+                )
+        if self._graph is None and input_shape and building.is_shape(input_shape):
+            spec = (self._tfkit.specs or {}).get("inputs")
+            dtype = self._stack[0].compute_dtype if spec is None else spec.dtype
+            # A name that does not depend on other models: exported signatures have it.
+            name = "inputs" if all(layer.name != "inputs" for layer in self._stack) else None
+            entry = InputLayer(batch_shape=tuple(input_shape), dtype=dtype, name=name)
+            self._set_stack([entry, *self._stack])
+
+    def _build_once(self, arguments: CallArguments) -> None:
+        """Connects the layers by the first input; layers that cannot be traced run one by one instead."""
+        try:
+            super()._build_once(arguments)
+        except Exception as error:
+            if not self._stack:
+                raise
+            _check_arguments(self._stack)
+            self._why_untraced = " ".join([str(error), *getattr(error, "__notes__", ())])
+
+    def pop(self, rebuild: bool = True) -> Layer:
+        """Removes the topmost layer and returns it."""
+        del rebuild
+        if not self._stack:
+            raise IndexError(f"Sequential model '{self.name}' has no layer to take away.")
+        layer = self._stack[-1]
+        self._set_stack(self._stack[:-1])
+        return layer
+
+    def _set_stack(self, stack: list[Layer]) -> None:
+        before, self._stack = self._stack, stack
+        try:
+            with building.undone_on_error(self), CallFrame(self):
+                self._names_below = local_names(stack)
+                self._connect(before)
+        except BaseException:
+            self._stack = before
+            raise
+        finally:
+            self._names_below = None
+
+    def _connect(self, before: list[Layer]) -> None:
+        """Makes the graph of the stack, which was `before`: layers are called when they come in."""
+        if not self._stack or not isinstance(self._stack[0], InputLayer):
+            self._graph = None
+            self.built = False
+            return
+        first = self._stack[0].output
+        kept = self._graph is not None and before == self._stack[: len(before)]
+        output = self._graph.outputs if kept and self._graph is not None else first
+        new = self._stack[len(before) if kept else 1 :]
+        _check_arguments(new)
+        for layer in new:
+            output = layer(output)
+        self._set_graph(Graph(first, output))
+        self.input_spec = None  # The layers check: some take inputs of other sizes.
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        """Runs the layers from bottom to top."""
+        if self._graph is not None:
+            return super().call(inputs, training, mask)
+        for layer in self._stack:
+            inputs = layer(inputs)
+        self._warn_if_untraced()  # Now that the layers have run: an error of theirs says it all.
+        return inputs
+
+    def _warn_if_untraced(self) -> None:
+        why, self._why_untraced = self._why_untraced, ""
+        if why:
+            warn(
+                f"The layers of the Sequential model '{self.name}' cannot be traced, and run one by one; the "
+                f"model has no `inputs` and `outputs`. {why}"
+            )
+
+    @property
+    def inputs(self) -> Any:
+        """The symbolic input, as a list.
+
+        Raises:
+            AttributeError: before the model is built.
+        """
+        if self._graph is None:
+            raise AttributeError(
+                f"Sequential model '{self.name}' has no defined inputs yet. Call it on data, or begin it "
+                "with an `Input`."
+            )
+        return self._graph.flat_inputs
+
+    @property
+    def outputs(self) -> Any:
+        """The symbolic output, as a list.
+
+        Raises:
+            AttributeError: before the model is built.
+        """
+        if self._graph is None:
+            raise AttributeError(
+                f"Sequential model '{self.name}' has no defined outputs yet. Call it on data, or begin it "
+                "with an `Input`."
+            )
+        return self._graph.flat_outputs
+
+    @property
+    def layers(self) -> list[Layer]:
+        """The layers, without the input."""
+        return [layer for layer in self._stack if not isinstance(layer, InputLayer)]
+
+    @layers.setter
+    def layers(self, _: Any) -> None:
+        raise AttributeError(
+            "`Sequential.layers` attribute is reserved and should not be used. Use `add()` and `pop()` to "
+            "change the layers in this model."
+        )
+
+    def _graph_layers(self) -> list[Layer]:
+        return self._stack
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the layers from bottom to top."""
+        config: dict[str, Any] = {
+            "name": self.name,
+            "trainable": self.trainable,
+            "dtype": self.dtype_policy.name,
+            "layers": [
+                {**serialization.serialize_keras_object(layer), "auto_named": layer._auto_named}
+                for layer in self._stack
+            ],
+        }
+        if self.input_shape_or_none is not None:
+            config["build_input_shape"] = self.input_shape_or_none
+        return config
+
+    @property
+    def input_shape_or_none(self) -> Any:
+        """The shape of the input, where it is known."""
+        return None if self._graph is None else self._graph.flat_inputs[0].shape
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """Returns a new model with the layers of a configuration."""
+        if custom_objects:
+            with registry.custom_object_scope(custom_objects):
+                return cls.from_config(config)
+        if not isinstance(config, dict) or "layers" not in config:
+            raise ValueError(
+                "The configuration of a Sequential model must be a dict with the key 'layers'. "
+                f"Received: {quoted(config)}"
+            )
+        model = cls(name=config.get("name"))
+        layers = []
+        for entry in config["layers"]:
+            if not isinstance(entry, dict) or "config" not in entry:
+                raise ValueError(
+                    "The configuration of a Sequential model holds something that is no layer. Expected a "
+                    f"dictionary containing a 'config' key. Received: {quoted(entry)}"
+                )
+            layer = serialization.deserialize_keras_object(entry)
+            if not isinstance(layer, Layer):
+                raise ValueError(
+                    f"The configuration of a Sequential model holds {quoted(layer)}, which is no layer."
+                )
+            layer._auto_named = entry.get("auto_named", False)
+            layers.append(layer)
+        model._begin_with(layers)
+        if config.get("trainable") is False:
+            model._trainable = False  # The layers have flags of their own.
+        return model
+
+
+def _check_arguments(layers: list[Layer]) -> None:
+    """Refuses layers that cannot be called with one tensor alone."""
+    for layer in layers:
+        parameters = layer._tfkit.signature.signature.parameters.values()
+        needed = [
+            it.name for it in parameters if it.default is it.empty and it.kind in _BY_POSITION
+        ]
+        if len(needed) > 1:
+            raise ValueError(
+                "Layers of a Sequential model can only have a single required positional argument, the "
+                f"input tensor. The `call` of layer '{layer.name}' (of type {type(layer).__name__}) needs "
+                f"{needed}. Give the others defaults, or use `Model(inputs, outputs)`."
+            )

@@ -1,0 +1,89 @@
+"""Checks of what ops are given, so that a mistake is named before TensorFlow's kernels meet it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.ops.promotion import as_tensor
+
+
+def require_rank(name: str, x: Any, least: int) -> None:
+    """Refuses a tensor with fewer than `least` axes.
+
+    Raises:
+        ValueError: when the number of axes is known and too small.
+    """
+    if x.shape.rank is not None and x.shape.rank < least:
+        raise ValueError(f"Input should have rank >= {least}. Received: {name}.shape={x.shape}")
+
+
+def require_square(name: str, x: Any) -> None:
+    """Refuses a tensor that does not hold square matrices in its last two axes.
+
+    Raises:
+        ValueError: when the last two sizes are known and differ, or there are fewer than two axes.
+    """
+    require_rank(name, x, 2)
+    if x.shape.rank is not None and not x.shape[-1:].is_compatible_with(x.shape[-2:-1]):
+        raise ValueError(
+            f"`{name}` must be a square matrix, or a batch of them. Received: {name}.shape={x.shape}"
+        )
+
+
+def require_integers(**sizes: Any) -> None:
+    """Refuses sizes that are floats, or tensors of them, even of a whole value.
+
+    Raises:
+        TypeError: with the name of the first such size.
+    """
+    for name, size in sizes.items():
+        dtype = size.dtype if hasattr(size, "dtype") else None
+        if isinstance(size, float) or (dtype is not None and not tf.as_dtype(dtype).is_integer):
+            raise TypeError(f"`{name}` must be an integer. Received: {name}={size!r}")
+
+
+def as_indices(x: Any) -> Any:
+    """`x` as a tensor of integers; floats lose what is after the point."""
+    x = as_tensor(x)
+    return tf.cast(x, tf.int32) if x.dtype.is_floating else x
+
+
+def as_axes(axis: Any) -> list[Any]:
+    """One axis, an integer of whatever type, or a sequence of them, as a list."""
+    return list(axis) if isinstance(axis, (tuple, list)) else np.atleast_1d(axis).tolist()
+
+
+def positive_axes(axes: Iterable[int], ndim: int, name: str = "axis") -> list[int]:
+    """The axes counted from the start.
+
+    Raises:
+        ValueError: for an axis outside `[-ndim, ndim)`, and for one that is no integer.
+    """
+    places = []
+    for axis in axes:
+        if not hasattr(axis, "__index__"):
+            raise ValueError(f"`{name}` must be an integer. Received: {name}={axis!r}")
+        if not -ndim <= axis < ndim:
+            raise ValueError(
+                f"axis {axis} is out of bounds for a tensor with {ndim} axes: `{name}` must be in "
+                f"the range [-{ndim}, {ndim}). Received: {name}={axis}"
+            )
+        places.append(operator.index(axis) % ndim)
+    return places
+
+
+def one_axis(axis: Any, ndim: int) -> int:
+    """The only axis in `axis`, an integer or a sequence of one, counted from the start.
+
+    Raises:
+        ValueError: for none or several axes, and for one outside `[-ndim, ndim)`.
+    """
+    places = positive_axes(as_axes(axis), ndim)
+    if len(places) != 1:
+        raise ValueError(f"`axis` must be one integer. Received: axis={axis!r}")
+    return places[0]

@@ -1,0 +1,201 @@
+"""Pooling in one, two and three dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.base import budget
+from tfkit.src.ops.convolution import channels_last, layout, over_windows, per_axis
+from tfkit.src.ops.promotion import as_tensor
+from tfkit.src.symbolic.tensors import symbolic_op
+
+Sizes = int | Sequence[int]
+
+
+def _pool(
+    function: Any, inputs: Any, pool_size: Sizes, strides: Any, padding: str, data_format: Any
+) -> tf.Tensor:
+    inputs = as_tensor(inputs)
+    if inputs.shape.rank not in (3, 4, 5):
+        raise ValueError(
+            "`inputs` must have 3, 4 or 5 axes: batch, 1 to 3 spatial axes, channels. "
+            f"Received: inputs.shape={inputs.shape}"
+        )
+    strides = pool_size if strides is None else strides
+    windows = per_axis(pool_size, inputs.shape.rank - 2)
+
+    def pool(x: Any) -> Any:
+        return function(x, pool_size, strides, padding.upper(), layout(x))
+
+    return channels_last(
+        inputs,
+        data_format,
+        lambda x: over_windows("pooling", pool, x, windows, padding.upper()),
+    )
+
+
+@symbolic_op
+def max_pool(
+    inputs: Any,
+    pool_size: Sizes,
+    strides: Sizes | None = None,
+    padding: str = "valid",
+    data_format: str | None = None,
+) -> tf.Tensor:
+    """Returns the largest element of each window of images, channel by channel.
+
+    Args:
+        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`, with
+            one to three spatial axes.
+        pool_size: size of the window, one number or one for each spatial axis.
+        strides: step of the window, one number or one for each spatial axis; `None` for
+            `pool_size`, so that windows do not overlap.
+        padding: `"valid"` (only whole windows) or `"same"` (output size `ceil(size / stride)`;
+            what lies outside does not count). Default: `"valid"`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of shape `(batch, *new sizes, channels)`, or with channels second, of the dtype
+        of `inputs`.
+
+    Raises:
+        ValueError: for another rank, or a window larger than the inputs.
+
+    Example:
+        >>> signal = tf.reshape(tf.constant([1.0, 3.0, 2.0, 0.0, 5.0]), (1, 5, 1))
+        >>> ops.max_pool(signal, 2).numpy().ravel().tolist()
+        [3.0, 2.0]
+        >>> ops.max_pool(signal, 2, padding="same").numpy().ravel().tolist()
+        [3.0, 2.0, 5.0]
+    """
+    return _pool(tf.nn.max_pool, inputs, pool_size, strides, padding, data_format)
+
+
+@symbolic_op
+def average_pool(
+    inputs: Any,
+    pool_size: Sizes,
+    strides: Sizes | None = None,
+    padding: str = "valid",
+    data_format: str | None = None,
+) -> tf.Tensor:
+    """Returns the mean of each window of images, channel by channel.
+
+    Args:
+        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`, with
+            one to three spatial axes. They must be floats.
+        pool_size: size of the window, one number or one for each spatial axis.
+        strides: step of the window, one number or one for each spatial axis; `None` for
+            `pool_size`, so that windows do not overlap.
+        padding: `"valid"` (only whole windows) or `"same"` (output size `ceil(size / stride)`;
+            what lies outside does not count). Default: `"valid"`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of shape `(batch, *new sizes, channels)`, or with channels second, of the dtype
+        of `inputs`.
+
+    Raises:
+        ValueError: for another rank, or a window larger than the inputs.
+
+    Example:
+        >>> signal = tf.reshape(tf.constant([1.0, 3.0, 2.0, 0.0, 5.0]), (1, 5, 1))
+        >>> ops.average_pool(signal, 2).numpy().ravel().tolist()
+        [2.0, 1.0]
+        >>> ops.average_pool(signal, 2, padding="same").numpy().ravel().tolist()
+        [2.0, 1.0, 5.0]
+    """
+    return _pool(tf.nn.avg_pool, inputs, pool_size, strides, padding, data_format)
+
+
+def _adaptive_pool(inputs: Any, output_size: Sizes, data_format: Any, reduce: Any) -> tf.Tensor:
+    inputs = as_tensor(inputs)
+    num_axes = inputs.shape.rank - 2
+    sizes = per_axis(output_size, num_axes)
+
+    def pool(x: Any) -> Any:
+        for axis, size in enumerate(sizes, start=1):
+            length = x.shape[axis]
+            if length is None:
+                raise ValueError(
+                    f"Adaptive pooling needs known sizes. Received: inputs.shape={inputs.shape}"
+                )
+            budget.check_outputs(size)
+            # Window i runs from floor(i n / m) up to ceil((i + 1) n / m).
+            edges = np.arange(size + 1) * length
+            starts, stops = edges[:-1] // size, -(-edges[1:] // size)
+            leading = (slice(None),) * axis
+            windows = [
+                reduce(x[(*leading, slice(start, stop))], axis)
+                for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
+            ]
+            x = tf.stack(windows, axis)
+        return x
+
+    return channels_last(inputs, data_format, pool)
+
+
+@symbolic_op
+def adaptive_average_pool(
+    inputs: Any, output_size: Sizes, data_format: str | None = None
+) -> tf.Tensor:
+    """Returns the means of windows that divide images into a given number of nearly equal parts.
+
+    Of `n` elements, window `i` of `m` holds those from `floor(i * n / m)` to
+    `ceil((i + 1) * n / m)`; neighbours can overlap.
+
+    Args:
+        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`, with
+            known sizes.
+        output_size: number of windows, one number or one for each spatial axis.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of shape `(batch, *output_size, channels)`, or with channels second, of the dtype
+        of `inputs`.
+
+    Raises:
+        ValueError: when a size is not known.
+
+    Example:
+        >>> signal = tf.reshape(tf.range(5.0), (1, 5, 1))
+        >>> ops.adaptive_average_pool(signal, 2).numpy().ravel().tolist()
+        [1.0, 3.0]
+    """
+    return _adaptive_pool(inputs, output_size, data_format, tf.reduce_mean)
+
+
+@symbolic_op
+def adaptive_max_pool(inputs: Any, output_size: Sizes, data_format: str | None = None) -> tf.Tensor:
+    """Returns the maxima of windows that divide images into a given number of nearly equal parts.
+
+    Of `n` elements, window `i` of `m` holds those from `floor(i * n / m)` to
+    `ceil((i + 1) * n / m)`; neighbours can overlap.
+
+    Args:
+        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`, with
+            known sizes.
+        output_size: number of windows, one number or one for each spatial axis.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+            `config.image_data_format()`.
+
+    Returns:
+        A tensor of shape `(batch, *output_size, channels)`, or with channels second, of the dtype
+        of `inputs`.
+
+    Raises:
+        ValueError: when a size is not known.
+
+    Example:
+        >>> signal = tf.reshape(tf.range(5.0), (1, 5, 1))
+        >>> ops.adaptive_max_pool(signal, 2).numpy().ravel().tolist()
+        [2.0, 4.0]
+    """
+    return _adaptive_pool(inputs, output_size, data_format, tf.reduce_max)

@@ -1,0 +1,183 @@
+"""Adafactor: second moments of matrices kept as one row and one column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.gradients import dense, multiply, square
+from tfkit.src.optimizers.slots import Slot, variable_path
+
+
+def rms(x: Any) -> tf.Tensor:
+    """Root of the mean square."""
+    return tf.sqrt(tf.reduce_mean(dense(square(x))))
+
+
+def factored(r: tf.Tensor, c: tf.Tensor) -> tf.Tensor:
+    """Returns the matrices whose means along the last two axes are `r` and `c`."""
+    share = r / tf.reduce_mean(r, axis=-1, keepdims=True)
+    return share[..., :, tf.newaxis] * c[..., tf.newaxis, :]
+
+
+def adafactor(
+    w: tf.Tensor, g: Any, v: tf.Tensor, rho: tf.Tensor, epsilon_2: float, clip_threshold: float
+) -> tf.Tensor:
+    """New `w`; `v` is the second moment, `rho` the relative step size.
+
+    Reference:
+        Shazeer & Stern, 2018: Adafactor, algorithms 4 and 5. https://arxiv.org/abs/1804.04235
+    """
+    alpha = tf.maximum(tf.cast(epsilon_2, w.dtype), rms(w)) * rho
+    u = multiply(g, 1 / tf.sqrt(v))
+    return w - alpha * dense(u) / tf.maximum(tf.ones((), w.dtype), rms(u) / clip_threshold)
+
+
+class Adafactor(Optimizer):
+    """Adafactor: squared gradients of matrices are kept as means of rows and columns, to save memory.
+
+    Steps are in proportion to the size of a variable:
+    `w -= rho * max(epsilon_2, rms(w)) * u / max(1, rms(u) / clip_threshold)`, with `u` the gradient
+    over the root of its second moment and `rho` the learning rate.
+
+    Args:
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.001`.
+        beta_2_decay: exponent of the decay of the second moment, which in update `t` is
+            `1 - t**beta_2_decay`. Default: `-0.8`.
+        epsilon_1: small number that is added to squared gradients. Default: `1e-30`.
+        epsilon_2: least size of a variable to which steps are in proportion. Default: `0.001`.
+        clip_threshold: greatest root mean square of a step before it is multiplied by the learning
+            rate. Default: `1.0`.
+        relative_step: without effect, as in Keras: the learning rate is limited to `1 / sqrt(t)` in
+            update `t` either way. Default: `True`.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+
+    Raises:
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            or if a number is out of range.
+
+    Reference:
+        Shazeer & Stern, "Adafactor: adaptive learning rates with sublinear memory cost", 2018.
+
+    Example:
+        >>> w = tf.Variable(tf.ones((2, 2)))
+        >>> Adafactor(learning_rate=0.5).apply([tf.ones((2, 2))], [w])
+        >>> w.numpy().round(3).tolist()
+        [[0.5, 0.5], [0.5, 0.5]]
+    """
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.001,
+        beta_2_decay: float = -0.8,
+        epsilon_1: float = 1e-30,
+        epsilon_2: float = 1e-3,
+        clip_threshold: float = 1.0,
+        relative_step: bool = True,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            clipnorm=clipnorm,
+            clipvalue=clipvalue,
+            global_clipnorm=global_clipnorm,
+            use_ema=use_ema,
+            ema_momentum=ema_momentum,
+            ema_overwrite_frequency=ema_overwrite_frequency,
+            loss_scale_factor=loss_scale_factor,
+            gradient_accumulation_steps=gradient_accumulation_steps,
+            name=name,
+            **kwargs,
+        )
+        self.beta_2_decay = beta_2_decay
+        self.epsilon_1 = epsilon_1
+        self.epsilon_2 = epsilon_2
+        self.clip_threshold = clip_threshold
+        self.relative_step = relative_step
+
+    def build(self, var_list: Sequence[tf.Variable]) -> None:
+        """Makes a row, a column and a whole second moment of each variable."""
+        if self.built:
+            return
+        super().build(var_list)
+        self._r: list[tf.Variable] = []
+        self._c: list[tf.Variable] = []
+        self._v: list[tf.Variable] = []
+        for variable in var_list:
+            name, shape = variable_path(variable).split("/")[-1], tuple(variable.shape)
+            # Without two axes not factored: two numbers keep the places that they have in Keras's files.
+            r_shape, c_shape, dtype = (), (), "int32"
+            if len(shape) >= 2:
+                r_shape, c_shape, dtype = shape[:-1], shape[:-2] + shape[-1:], variable.dtype
+            for slots, slot_shape, kind in (
+                (self._r, r_shape, "row"),
+                (self._c, c_shape, "column"),
+            ):
+                slots.append(self.add_variable(slot_shape, dtype=dtype, name=name))
+                slots[-1].slot = Slot(variable, kind)
+            self._v.append(self.add_variable_from_reference(variable, "velocity"))
+
+    def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
+        """Updates one variable and its second moment."""
+        index = self._get_variable_index(variable)
+        r, c, v = self._r[index], self._c[index], self._v[index]
+        g = tf.cast(gradient, variable.dtype)
+        t = self._step_number(variable.dtype)
+        alpha = tf.cast(learning_rate, variable.dtype)
+        # Keras limits the rate by `1 / sqrt(t)` here whether `relative_step` or not.
+        rho = tf.minimum(alpha, 1 / tf.sqrt(t))
+        beta_2 = 1 - tf.pow(t, tf.cast(self.beta_2_decay, t.dtype))
+        g2 = dense(square(g)) + self.epsilon_1
+        if variable.shape.rank < 2:
+            new_v = beta_2 * v + (1 - beta_2) * g2
+        else:
+            new_r = beta_2 * r + (1 - beta_2) * tf.reduce_mean(g2, axis=-1)
+            new_c = beta_2 * c + (1 - beta_2) * tf.reduce_mean(g2, axis=-2)
+            new_v = factored(new_r, new_c)
+            r.assign(new_r)
+            c.assign(new_c)
+        v.assign(new_v)
+        w = tf.convert_to_tensor(variable)
+        variable.assign(adafactor(w, g, new_v, rho, self.epsilon_2, self.clip_threshold))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments, as data."""
+        return {
+            **super().get_config(),
+            "beta_2_decay": self.beta_2_decay,
+            "epsilon_1": self.epsilon_1,
+            "epsilon_2": self.epsilon_2,
+            "clip_threshold": self.clip_threshold,
+            "relative_step": self.relative_step,
+        }

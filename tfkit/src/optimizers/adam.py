@@ -1,0 +1,178 @@
+"""Adam: steps scaled by running estimates of the first two moments of the gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.gradients import moving_average, square
+
+
+def adam(
+    w: tf.Tensor,
+    g: Any,
+    m: tf.Tensor,
+    v: tf.Tensor,
+    alpha_t: tf.Tensor,
+    beta_1: float,
+    beta_2: float,
+    epsilon: float,
+    v_hat: tf.Tensor | None = None,
+) -> tuple[tf.Tensor, ...]:
+    """New `w`, `m`, `v`, and `v_hat` if it is given, after a step of size `alpha_t`.
+
+    The order of computation is the one at the end of the paper's section 2, whose epsilon is
+    "epsilon hat". `v_hat` is the largest `v` so far (AMSGrad).
+
+    Reference:
+        Kingma & Ba, 2014: Adam: a method for stochastic optimization.
+        https://arxiv.org/abs/1412.6980
+        Reddi et al., 2018: On the convergence of Adam and beyond.
+    """
+    m = moving_average(m, g, beta_1)
+    v = moving_average(v, square(g), beta_2)
+    if v_hat is None:
+        return w - alpha_t * m / (tf.sqrt(v) + epsilon), m, v
+    v_hat = tf.maximum(v_hat, v)
+    return w - alpha_t * m / (tf.sqrt(v_hat) + epsilon), m, v, v_hat
+
+
+def bias_corrections(t: tf.Tensor, beta_1: float, beta_2: float) -> tuple[tf.Tensor, tf.Tensor]:
+    """What `alpha` is multiplied and divided by in step number `t` (from 1), as both moments begin at 0."""
+    root = tf.sqrt(1 - tf.pow(tf.cast(beta_2, t.dtype), t))
+    return root, 1 - tf.pow(tf.cast(beta_1, t.dtype), t)
+
+
+class Adam(Optimizer):
+    """Adam: steps in the direction of the mean gradient, divided by the root of its mean square.
+
+    With gradient `g` in update `t`:
+
+        m = beta_1 * m + (1 - beta_1) * g
+        v = beta_2 * v + (1 - beta_2) * g**2
+        w -= learning_rate * sqrt(1 - beta_2**t) / (1 - beta_1**t) * m / (sqrt(v) + epsilon)
+
+    Args:
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.001`.
+        beta_1: decay of the first moment (the mean of gradients), from 0 to below 1. Default:
+            `0.9`.
+        beta_2: decay of the second moment (the mean of squared gradients), from 0 to below 1.
+            Default: `0.999`.
+        epsilon: small number that is added to the root of the second moment. Default: `1e-07`.
+        amsgrad: whether to divide by the largest second moment so far (AMSGrad). Default: `False`.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+
+    Raises:
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            or if a number is out of range.
+
+    Reference:
+        Kingma & Ba, "Adam: a method for stochastic optimization", 2014; Reddi et al., "On the
+            convergence of Adam and beyond", 2018 (`amsgrad`).
+
+    Example:
+        >>> w = tf.Variable(1.0)
+        >>> Adam(learning_rate=0.1).apply([2.0 * w], [w])
+        >>> round(float(w), 5)
+        0.9
+    """
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        amsgrad: bool = False,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            clipnorm=clipnorm,
+            clipvalue=clipvalue,
+            global_clipnorm=global_clipnorm,
+            use_ema=use_ema,
+            ema_momentum=ema_momentum,
+            ema_overwrite_frequency=ema_overwrite_frequency,
+            loss_scale_factor=loss_scale_factor,
+            gradient_accumulation_steps=gradient_accumulation_steps,
+            name=name,
+            **kwargs,
+        )
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.amsgrad = amsgrad
+
+    def build(self, var_list: Sequence[tf.Variable]) -> None:
+        """Makes the moments of each variable."""
+        if self.built:
+            return
+        super().build(var_list)
+        self._momentums, self._velocities = self.add_optimizer_variables(
+            var_list, ["momentum", "velocity"]
+        )
+        if self.amsgrad:
+            self._velocity_hats = self.add_optimizer_variables(var_list, "velocity_hat")
+
+    def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
+        """Updates one variable and its moments."""
+        index = self._get_variable_index(variable)
+        g = tf.cast(gradient, variable.dtype)
+        root, rest = self._once("corrections", variable.dtype, self._bias_corrections)
+        alpha_t = tf.cast(learning_rate, variable.dtype) * root / rest
+        m, v = self._momentums[index], self._velocities[index]
+        options = (self.beta_1, self.beta_2, self.epsilon)
+        if self.amsgrad:
+            v_hat = self._velocity_hats[index]
+            new_w, new_m, new_v, new_v_hat = adam(variable, g, m, v, alpha_t, *options, v_hat)
+            v_hat.assign(new_v_hat)
+        else:
+            new_w, new_m, new_v = adam(variable, g, m, v, alpha_t, *options)
+        m.assign(new_m)
+        v.assign(new_v)
+        variable.assign(new_w)
+
+    def _bias_corrections(self, dtype: Any) -> tuple[tf.Tensor, tf.Tensor]:
+        return bias_corrections(self._step_number(dtype), self.beta_1, self.beta_2)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments, as data."""
+        return {
+            **super().get_config(),
+            "beta_1": self.beta_1,
+            "beta_2": self.beta_2,
+            "epsilon": self.epsilon,
+            "amsgrad": self.amsgrad,
+        }

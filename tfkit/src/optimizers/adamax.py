@@ -1,0 +1,148 @@
+"""Adamax: Adam with the largest recent gradient in place of the second moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.gradients import dense, map_values, moving_average
+
+
+def adamax(
+    w: tf.Tensor,
+    g: Any,
+    m: tf.Tensor,
+    u: tf.Tensor,
+    t: tf.Tensor,
+    alpha: tf.Tensor,
+    beta_1: float,
+    beta_2: float,
+    epsilon: float,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """New `w`, `m` and `u` (the exponentially weighted infinity norm) after step number `t`.
+
+    Reference:
+        Kingma & Ba, 2014, section 7.1: https://arxiv.org/abs/1412.6980
+    """
+    m = moving_average(m, g, beta_1)
+    u = tf.maximum(beta_2 * u, dense(map_values(tf.abs, g)))
+    bias = 1 - tf.pow(tf.cast(beta_1, t.dtype), t)
+    return w - alpha * m / (bias * (u + epsilon)), m, u
+
+
+class Adamax(Optimizer):
+    """Adamax: Adam with the infinity norm of gradients in place of the second moment.
+
+    With gradient `g` in update `t`:
+
+        m = beta_1 * m + (1 - beta_1) * g
+        u = max(beta_2 * u, abs(g))
+        w -= learning_rate / (1 - beta_1**t) * m / (u + epsilon)
+
+    Args:
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.001`.
+        beta_1: decay of the first moment (the mean of gradients), from 0 to below 1. Default:
+            `0.9`.
+        beta_2: decay of the infinity norm, from 0 to below 1. Default: `0.999`.
+        epsilon: small number that is added to the infinity norm. Default: `1e-07`.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+
+    Raises:
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            or if a number is out of range.
+
+    Reference:
+        Kingma & Ba, "Adam: a method for stochastic optimization", section 7.1, 2014.
+
+    Example:
+        >>> w = tf.Variable(1.0)
+        >>> Adamax(learning_rate=0.1).apply([2.0 * w], [w])
+        >>> round(float(w), 5)
+        0.9
+    """
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            clipnorm=clipnorm,
+            clipvalue=clipvalue,
+            global_clipnorm=global_clipnorm,
+            use_ema=use_ema,
+            ema_momentum=ema_momentum,
+            ema_overwrite_frequency=ema_overwrite_frequency,
+            loss_scale_factor=loss_scale_factor,
+            gradient_accumulation_steps=gradient_accumulation_steps,
+            name=name,
+            **kwargs,
+        )
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+
+    def build(self, var_list: Sequence[tf.Variable]) -> None:
+        """Makes the moment and the norm of each variable."""
+        if self.built:
+            return
+        super().build(var_list)
+        self._m, self._u = self.add_optimizer_variables(var_list, ["momentum", "norm"])
+
+    def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
+        """Updates one variable, its moment and its norm."""
+        index = self._get_variable_index(variable)
+        m, u = self._m[index], self._u[index]
+        g = tf.cast(gradient, variable.dtype)
+        t = self._step_number(variable.dtype)
+        alpha = tf.cast(learning_rate, variable.dtype)
+        new_w, new_m, new_u = adamax(
+            variable, g, m, u, t, alpha, self.beta_1, self.beta_2, self.epsilon
+        )
+        m.assign(new_m)
+        u.assign(new_u)
+        variable.assign(new_w)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments, as data."""
+        return {
+            **super().get_config(),
+            "beta_1": self.beta_1,
+            "beta_2": self.beta_2,
+            "epsilon": self.epsilon,
+        }

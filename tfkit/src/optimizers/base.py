@@ -1,0 +1,602 @@
+"""The base of all optimizers: learning rate, slots, and the steps of one update in their order."""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
+from typing import Any, TypeAlias
+
+import tensorflow as tf
+
+from tfkit.src.base import execution, watching
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.optimizers import checks, compiling, copies, distribution, stateless
+from tfkit.src.optimizers.gradients import clip_by_global_norm, dense, drop_missing, map_values
+from tfkit.src.optimizers.overwriting import is_overwritten, unless_overwriting
+from tfkit.src.optimizers.schedules.base import LearningRateSchedule
+from tfkit.src.optimizers.slots import SlotOwner, constant, variable_path
+from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
+from tfkit.src.registry.tables import is_builtin
+from tfkit.src.variables.operators import Value
+
+LearningRate: TypeAlias = float | LearningRateSchedule | Callable[[], Any]
+
+# What the update under way in this thread has computed for all variables.
+_shared: ContextVar[dict[Any, Any] | None] = ContextVar("shared in an update", default=None)
+
+
+class _Untracked:
+    """What is remembered of the model: a plain object, which `tf.Module` does not look into."""
+
+    def __init__(self) -> None:
+        self.variables: list[tf.Variable] = []
+        self.index_of: dict[int, int] = {}
+        self.excluded_from_decay: set[int] = set()
+        self.excluded_positions: set[int] = set()  # In a copy, until it is built.
+        self.excluded_names: re.Pattern[str] | None = None
+        self.owners: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+class Optimizer(SlotOwner):
+    """The base of optimizers: updates variables by their gradients.
+
+    A subclass makes its variables in `build(variables)`, and changes one variable in
+    `update_step(gradient, variable, learning_rate)`. What is called from there must be TensorFlow
+    operations, because the update runs inside compiled programs. `apply(gradients, variables)`
+    makes an update.
+
+    Args:
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+
+    Raises:
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            if a number is out of range, or if an argument is unknown.
+
+    Example:
+        >>> class Halving(Optimizer):
+        ...     def update_step(self, gradient, variable, learning_rate):
+        ...         self.assign_sub(variable, gradient * learning_rate)
+        >>> w = tf.Variable([1.0, 2.0])
+        >>> Halving(0.5).apply([w.read_value()], [w])
+        >>> w.numpy()
+        array([0.5, 1. ], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        learning_rate: LearningRate,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        checks.check_unknown(type(self).__name__, kwargs)
+        checks.check_clipping(clipnorm, clipvalue, global_clipnorm)
+        checks.check_accumulation(gradient_accumulation_steps)
+        if use_ema:
+            checks.check_ema(ema_momentum, ema_overwrite_frequency)
+        super().__init__(name)
+        self.weight_decay = weight_decay
+        self.clipnorm = clipnorm
+        self.clipvalue = clipvalue
+        self.global_clipnorm = global_clipnorm
+        self.use_ema = use_ema
+        self.ema_momentum = ema_momentum
+        self.ema_overwrite_frequency = ema_overwrite_frequency
+        self.loss_scale_factor = loss_scale_factor
+        self.gradient_accumulation_steps = gradient_accumulation_steps
+        self.built = False
+        self._untracked = _Untracked()
+        self._iterations = self.add_variable(
+            (), dtype="int64", aggregation="only_first_replica", name="iteration"
+        )
+        self._learning_rate: Any = learning_rate
+        if not _is_function(learning_rate):
+            if not isinstance(learning_rate, float):
+                raise ValueError(
+                    "`learning_rate` must be a float, a LearningRateSchedule, or a function "
+                    f"without arguments. Received: learning_rate={learning_rate!r}"
+                )
+            self._learning_rate = self.add_variable(
+                (),
+                initializer=constant(learning_rate),
+                aggregation="only_first_replica",
+                name="learning_rate",
+            )
+
+    # --- State ------------------------------------------------------------------------------------
+
+    @property
+    def iterations(self) -> Any:
+        """How many updates have been made; calls of `apply()` that only accumulate do not count."""
+        if self.gradient_accumulation_steps:
+            return self._iterations // self.gradient_accumulation_steps
+        return self._iterations
+
+    @property
+    def learning_rate(self) -> Any:
+        """The learning rate now. Assigning a float changes it for compiled programs, too."""
+        if isinstance(self._learning_rate, LearningRateSchedule):
+            watching.note(self._learning_rate)
+            return self._learning_rate(self._iterations)
+        if isinstance(self._learning_rate, tf.Variable):
+            return self._learning_rate
+        return self._learning_rate()
+
+    @learning_rate.setter
+    def learning_rate(self, learning_rate: LearningRate) -> None:
+        before = self._learning_rate
+        if _is_function(learning_rate):
+            self._learning_rate = learning_rate
+            self._own_variables = [v for v in self._own_variables if v is not before]
+        elif isinstance(before, tf.Variable):
+            before.assign(learning_rate)
+        else:
+            raise TypeError(
+                f"The learning rate of optimizer '{self.name}' comes from {before!r}, so a number "
+                f"cannot be assigned to it. Received: {learning_rate!r}. Make the optimizer with a "
+                "float as `learning_rate`, or assign another schedule."
+            )
+
+    @shortened
+    def build(self, variables: Sequence[tf.Variable]) -> None:
+        """Makes the slots for `variables`, which are all that this optimizer will update.
+
+        Args:
+            variables: trainable variables of a model.
+        """
+        if self.use_ema:
+            self._model_variables_moving_average = self.add_optimizer_variables(
+                variables, "average"
+            )
+        if self.gradient_accumulation_steps:
+            self._accumulated_gradients = self.add_optimizer_variables(
+                variables, "gradient_accumulator"
+            )
+        self._untracked.variables = list(variables)
+        self._untracked.index_of = {self._var_key(v): i for i, v in enumerate(variables)}
+        self._untracked.excluded_from_decay |= {
+            self._var_key(variables[index]) for index in self._untracked.excluded_positions
+        }
+        self.built = True
+
+    def belongs_to(self, settings: Any) -> None:
+        """Notes that a model is trained with this optimizer.
+
+        Args:
+            settings: what the model's `compile` was given; it is read where the optimizer updates.
+        """
+        self._untracked.owners.add(settings)
+
+    def leaves(self, settings: Any) -> None:
+        """Notes that a model is trained with another optimizer from now on."""
+        self._untracked.owners.discard(settings)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Sets an attribute; compiled steps that have the old one in them are made anew."""
+        super().__setattr__(name, value)
+        is_property = isinstance(getattr(type(self), name, None), property)
+        if "_untracked" in vars(self) and not is_property:
+            for settings in self._untracked.owners:
+                settings.version += 1
+
+    # --- One update -------------------------------------------------------------------------------
+
+    @shortened
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, tf.Variable]]) -> tf.Variable:
+        """Calls `apply` with pairs of gradient and variable; returns `iterations`."""
+        grads, variables = zip(*grads_and_vars, strict=True)
+        self.apply(grads, variables)
+        return self._iterations
+
+    @shortened
+    def apply(
+        self, grads: Sequence[Any], trainable_variables: Sequence[tf.Variable] | None = None
+    ) -> None:
+        """Updates the variables by their gradients.
+
+        Args:
+            grads: one gradient for each variable: a tensor, a `tf.IndexedSlices`, or `None`.
+            trainable_variables: the variables; those of `build` if `None`.
+
+        Raises:
+            ValueError: when numbers of gradients and variables differ, when a variable was not
+                there at `build`, and when all gradients are `None`.
+        """
+        if len(grads) == 0:
+            return
+        if execution.governing() is not None:
+            self.belongs_to(execution.governing())
+        gradients, variables = self._pairs(grads, trainable_variables)
+        gradients = distribution.all_reduce_sum(gradients)
+        if self.loss_scale_factor is not None:
+            scale = self.loss_scale_factor
+            gradients = unless_overwriting(
+                lambda kept: [map_values(lambda x: x / scale, g) for g in kept],
+                gradients,
+                variables,
+            )
+        gradients = self._clip_unless_accumulating(gradients, variables)
+        distribution.merge(self._apply_merged, gradients, variables)
+
+    def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
+        """Updates one variable and its slots. Each optimizer has its own.
+
+        Args:
+            gradient: a tensor or a `tf.IndexedSlices`.
+            variable: the variable to update.
+            learning_rate: a scalar.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} must define "
+            "`update_step(self, gradient, variable, learning_rate)`."
+        )
+
+    def assign(self, variable: tf.Variable, value: Any) -> None:
+        """Sets a variable from inside `update_step`; by `IndexedSlices`, the rows in it."""
+        value = tf.cast(value, variable.dtype)
+        if isinstance(value, tf.IndexedSlices):
+            variable.scatter_update(value)
+        else:
+            variable.assign(value)
+
+    def assign_add(self, variable: tf.Variable, value: Any) -> None:
+        """Adds to a variable from inside `update_step`."""
+        value = tf.cast(value, variable.dtype)
+        if isinstance(value, tf.IndexedSlices):
+            variable.scatter_add(value)
+        else:
+            variable.assign_add(value)
+
+    def assign_sub(self, variable: tf.Variable, value: Any) -> None:
+        """Subtracts from a variable from inside `update_step`."""
+        value = tf.cast(value, variable.dtype)
+        if isinstance(value, tf.IndexedSlices):
+            variable.scatter_sub(value)
+        else:
+            variable.assign_sub(value)
+
+    def _pairs(
+        self, grads: Sequence[Any], trainable_variables: Sequence[tf.Variable] | None
+    ) -> tuple[list[Any], list[tf.Variable]]:
+        """Gradients and the variables that they belong to, checked; builds if that is to do."""
+        if trainable_variables is None:
+            if not self.built:
+                raise ValueError(
+                    f"Optimizer '{self.name}' does not know its variables yet. Call "
+                    "`optimizer.build(trainable_variables)`, or pass them to `apply()`."
+                )
+            variables = self._untracked.variables
+        else:
+            variables = list(trainable_variables)
+            if not self.built:
+                self.build(variables)
+        if len(grads) != len(variables):
+            raise ValueError(
+                "There must be one gradient for each variable. "
+                f"Received: {len(grads)} gradients for {len(variables)} variables."
+            )
+        for variable in variables:
+            if self._var_key(variable) not in self._untracked.index_of:
+                raise ValueError(
+                    f"Unknown variable '{variable_path(variable)}' of shape {variable.shape}: "
+                    f"optimizer '{self.name}' was built for others. Make a new optimizer for "
+                    "a new set of variables."
+                )
+        return drop_missing(grads, variables, [variable_path(v) for v in variables])
+
+    def _apply_merged(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
+        if self.gradient_accumulation_steps:
+            self._accumulate(gradients, variables)
+        else:
+            self._update_variables(gradients, variables)
+        if self.use_ema:
+            self._update_averages()
+        for variable in variables:
+            if getattr(variable, "constraint", None) is not None:
+                watching.note(variable.constraint)
+                distribution.update(variable, _constrain, variable.constraint)
+        self._iterations.assign_add(1)
+
+    def _accumulate(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
+        """Adds to the accumulators; each so many times updates by their mean and empties them.
+
+        Of what overwrites its variable the largest values are kept instead.
+        """
+        num_steps = self.gradient_accumulation_steps
+        accumulators = [self._accumulated_gradients[self._get_variable_index(v)] for v in variables]
+        for accumulator, gradient, variable in zip(accumulators, gradients, variables, strict=True):
+            accumulate = _assign_maximum if is_overwritten(variable) else self.assign_add
+            distribution.update(accumulator, accumulate, gradient)
+
+        def update() -> None:
+            values = [tf.convert_to_tensor(accumulator) for accumulator in accumulators]
+            means = unless_overwriting(
+                lambda sums: self._clip_gradients([it / num_steps for it in sums]),
+                values,
+                variables,
+            )
+            self._update_variables(means, variables)
+            for accumulator in self._accumulated_gradients:
+                accumulator.assign(tf.zeros_like(accumulator))
+
+        tf.cond((self._iterations + 1) % num_steps == 0, update, lambda: None)
+
+    def _update_variables(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
+        pairs = list(zip(gradients, variables, strict=True))
+        for gradient, variable in pairs:
+            if is_overwritten(variable):
+                distribution.update(variable, self.assign, gradient)
+        gradients = [g for g, variable in pairs if not is_overwritten(variable)]
+        variables = [variable for _, variable in pairs if not is_overwritten(variable)]
+        if not variables:
+            return
+        learning_rate = tf.convert_to_tensor(self.learning_rate)
+
+        def update(gradients: list[Any]) -> None:
+            for gradient, variable in zip(gradients, variables, strict=True):
+                distribution.update(variable, self._update_variable, gradient, learning_rate)
+
+        token = _shared.set({})
+        try:
+            self._before_updates()
+            if self._may_use_xla() and compiling.pays(gradients, variables):
+                tf.function(update, jit_compile=True, autograph=False)(gradients)
+            else:
+                update(gradients)
+        finally:
+            _shared.reset(token)
+
+    def _may_use_xla(self) -> bool:
+        """Whether XLA may compile the update of many numbers where it does not compile the whole step."""
+        return is_builtin(type(self)) and execution.may_use_xla(self._untracked.owners)
+
+    def _before_updates(self) -> None:
+        """Updates what is shared by all variables; `self._step_number` is that of this update."""
+
+    def _update_variable(
+        self, variable: tf.Variable, gradient: Any, learning_rate: tf.Tensor
+    ) -> None:
+        weight_decay = self._weight_decay_of(variable)
+        if weight_decay is not None:
+            rate = tf.cast(learning_rate, variable.dtype) * tf.cast(weight_decay, variable.dtype)
+            variable.assign_sub(variable * rate)
+        self.update_step(gradient, variable, learning_rate)
+
+    def _step_number(self, dtype: Any) -> tf.Tensor:
+        """The number of this update, from 1, as a scalar of `dtype`."""
+        return self._once("step", dtype, lambda dtype: tf.cast(self.iterations + 1, dtype))
+
+    def _once(self, name: str, dtype: Any, compute: Callable[[Any], Any]) -> Any:
+        """`compute(dtype)`, which is done once in an update, for all variables of that dtype.
+
+        A third of the operations of Adam's update would be the same for each variable.
+        """
+        shared = _shared.get()
+        if shared is None:
+            return compute(dtype)
+        key = (id(self), name, dtype)
+        if key not in shared:
+            shared[key] = compute(dtype)
+        return shared[key]
+
+    def _clip_unless_accumulating(
+        self, gradients: list[Any], variables: list[tf.Variable]
+    ) -> list[Any]:
+        """Clips each call's gradients; where they are averaged, the mean is clipped instead."""
+        if self.gradient_accumulation_steps:
+            return gradients
+        return unless_overwriting(self._clip_gradients, gradients, variables)
+
+    def _clip_gradients(self, gradients: list[Any]) -> list[Any]:
+        if self.clipnorm:
+            return [map_values(lambda x: tf.clip_by_norm(x, self.clipnorm), g) for g in gradients]
+        if self.global_clipnorm:
+            return clip_by_global_norm(gradients, self.global_clipnorm)
+        if self.clipvalue:
+            low, high = -self.clipvalue, self.clipvalue
+            return [map_values(lambda x: tf.clip_by_value(x, low, high), g) for g in gradients]
+        return gradients
+
+    # --- Weight decay and moving averages ---------------------------------------------------------
+
+    def exclude_from_weight_decay(
+        self,
+        var_list: Sequence[tf.Variable] | None = None,
+        var_names: Sequence[str] | None = None,
+    ) -> None:
+        """Spares variables from weight decay. To be called before `build`.
+
+        Args:
+            var_list: variables.
+            var_names: regular expressions; a variable whose name contains one is spared.
+
+        Raises:
+            ValueError: after `build`, when compiled programs may have the decay in them.
+        """
+        if self.built:
+            raise ValueError(
+                f"Optimizer '{self.name}' is built already. Call `exclude_from_weight_decay()` "
+                "before the first training step."
+            )
+        self._untracked.excluded_from_decay = {self._var_key(v) for v in var_list or ()}
+        self._untracked.excluded_names = re.compile("|".join(var_names)) if var_names else None
+
+    def _weight_decay_of(self, variable: tf.Variable) -> float | None:
+        """The weight decay of one variable; `None` where it has none."""
+        return self.weight_decay if self._is_decayed(variable) else None
+
+    def _is_decayed(self, variable: tf.Variable) -> bool:
+        """Whether `exclude_from_weight_decay` has not spared the variable."""
+        variable = distribution.whole_variable(variable)
+        pattern = self._untracked.excluded_names
+        name = getattr(variable, "label", None) or variable.name
+        return self._var_key(variable) not in self._untracked.excluded_from_decay and not (
+            pattern is not None and pattern.search(name)
+        )
+
+    def _spared(self) -> tuple[set[int], str | None]:
+        """Which weights `exclude_from_weight_decay` has spared: by their positions, and by a pattern."""
+        remembered = self._untracked
+        positions = set(remembered.excluded_positions)
+        if self.built:
+            keys = remembered.excluded_from_decay
+            positions = {i for i, v in enumerate(remembered.variables) if self._var_key(v) in keys}
+        elif remembered.excluded_from_decay:
+            raise TypeError(
+                f"Optimizer '{self.name}' cannot be copied yet: it knows the variables that "
+                "`exclude_from_weight_decay(var_list=...)` named by themselves alone. Call "
+                "`optimizer.build(trainable_variables)` first, or pass `var_names`."
+            )
+        pattern = remembered.excluded_names
+        return positions, None if pattern is None else pattern.pattern
+
+    def _spare(self, spared: tuple[set[int], str | None]) -> None:
+        """Spares what `_spared` gave for another optimizer, of which this is a copy."""
+        self._untracked.excluded_positions, pattern = spared
+        self._untracked.excluded_names = None if pattern is None else re.compile(pattern)
+
+    def _update_averages(self) -> None:
+        """Moves the averages, the first step without memory, and overwrites variables if due."""
+        iterations = tf.convert_to_tensor(self.iterations)
+
+        def update(average: tf.Variable, variable: tf.Tensor) -> None:
+            momentum = tf.cast(iterations != 0, average.dtype) * self.ema_momentum
+            average.assign(momentum * average + (1 - momentum) * variable)
+
+        for average, variable in zip(
+            self._model_variables_moving_average, self._untracked.variables, strict=True
+        ):
+            distribution.update(average, update, variable)
+        if self.ema_overwrite_frequency:
+            tf.cond(
+                (iterations + 1) % self.ema_overwrite_frequency == 0,
+                lambda: self._overwrite_by_averages(self._untracked.variables),
+                lambda: None,
+            )
+
+    def _overwrite_by_averages(self, variables: Sequence[tf.Variable]) -> None:
+        for variable in variables:
+            if is_overwritten(variable):
+                continue
+            average = self._model_variables_moving_average[self._get_variable_index(variable)]
+            distribution.update(variable, lambda copy, value: copy.assign(value), average)
+
+    def finalize_variable_values(self, var_list: Sequence[tf.Variable]) -> None:
+        """Sets variables to their moving averages, if `use_ema`: the last act of training.
+
+        Args:
+            var_list: the model's trainable variables.
+        """
+        if self.use_ema:
+            self._overwrite_by_averages(var_list)
+
+    # --- Loss scaling, pure updates, configuration ------------------------------------------------
+
+    def scale_loss(self, loss: Any) -> Any:
+        """Returns the loss times `loss_scale_factor`; take gradients of this one."""
+        return loss if self.loss_scale_factor is None else loss * self.loss_scale_factor
+
+    def stateless_apply(
+        self,
+        optimizer_variables: Sequence[Any],
+        grads: Sequence[Any],
+        trainable_variables: Sequence[Any],
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """Computes `apply` as a function of values: all variables keep theirs.
+
+        Args:
+            optimizer_variables: a value for each of `variables`.
+            grads: one gradient for each trainable variable.
+            trainable_variables: a value for each variable of `build`.
+
+        Returns:
+            New values of the trainable variables, and new values of the optimizer's variables.
+
+        Raises:
+            ValueError: before `build`, and when a list has another length.
+        """
+        return stateless.apply(self, optimizer_variables, grads, trainable_variables)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments, as data; the learning rate is the present one."""
+        rate = self._learning_rate
+        is_number = isinstance(rate, tf.Variable)
+        return {
+            "name": self.name,
+            "learning_rate": float(rate.numpy()) if is_number else serialize_keras_object(rate),
+            "weight_decay": self.weight_decay,
+            "clipnorm": self.clipnorm,
+            "global_clipnorm": self.global_clipnorm,
+            "clipvalue": self.clipvalue,
+            "use_ema": self.use_ema,
+            "ema_momentum": self.ema_momentum,
+            "ema_overwrite_frequency": self.ema_overwrite_frequency,
+            "loss_scale_factor": self.loss_scale_factor,
+            "gradient_accumulation_steps": self.gradient_accumulation_steps,
+        }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle is made of the configuration and of values.
+
+        The slots of the copy are made when it learns its weights, in `build` or with the first update, and
+        take the values then.
+        """
+        return copies.from_state, (copies.state_of(self),)
+
+    @classmethod
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
+    ) -> Optimizer:
+        """Returns the optimizer that `get_config` describes, with fresh state."""
+        rate = config.get("learning_rate")
+        if isinstance(rate, dict):
+            config = {**config, "learning_rate": deserialize_keras_object(rate, custom_objects)}
+        return cls(**config)
+
+    def _get_variable_index(self, variable: tf.Variable) -> int:
+        """The position of `variable` in the list given to `build`, by which slots are found."""
+        return self._untracked.index_of[self._var_key(variable)]
+
+    def _var_key(self, variable: tf.Variable) -> int:
+        return id(distribution.whole_variable(variable))
+
+
+def _is_function(learning_rate: Any) -> bool:
+    """Whether a learning rate is computed; the `value` of a variable is a number that can be called."""
+    return callable(learning_rate) and not isinstance(learning_rate, Value)
+
+
+def _assign_maximum(variable: tf.Variable, value: Any) -> None:
+    variable.assign(tf.maximum(variable, tf.cast(dense(value), variable.dtype)))
+
+
+def _constrain(variable: tf.Variable, constraint: Callable[[Any], Any]) -> None:
+    variable.assign(constraint(variable))

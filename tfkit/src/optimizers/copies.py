@@ -1,0 +1,48 @@
+"""Copies and pickles of optimizers: configuration and values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfkit.src.optimizers.slots import SlotOwner, Values
+from tfkit.src.registry import serialization
+
+
+def state_of(optimizer: Any) -> dict[str, Any]:
+    """An optimizer as data: its configuration, what it refers to, and values."""
+    references = serialization.References()
+    with references.written():
+        config = serialization.serialize_keras_object(optimizer)
+    return {"config": config, "references": references.objects, "values": _values(optimizer)}
+
+
+def from_state(state: dict[str, Any]) -> Any:
+    """The optimizer that `state_of` described; its slots are made when it learns its weights."""
+    with serialization.References(state["references"]).read():
+        optimizer = serialization.deserialize_keras_object(state["config"])
+    _set_values(optimizer, state["values"])
+    return optimizer
+
+
+def _inner(optimizer: Any) -> dict[str, Any]:
+    """The optimizers in the attributes of another one."""
+    return {name: each for name, each in vars(optimizer).items() if isinstance(each, SlotOwner)}
+
+
+def _values(optimizer: Any) -> dict[str, Any]:
+    made = [variable.numpy() for variable in optimizer._own_variables]
+    return {
+        "own": made + optimizer._restored.rest(),
+        "spared": optimizer._spared(),
+        "inner": {name: _values(each) for name, each in _inner(optimizer).items()},
+    }
+
+
+def _set_values(optimizer: Any, values: dict[str, Any]) -> None:
+    own = optimizer._own_variables
+    for variable, value in zip(own, values["own"], strict=False):
+        variable.assign(value)
+    optimizer._restored = Values(values["own"][len(own) :])
+    optimizer._spare(values["spared"])
+    for name, each in _inner(optimizer).items():
+        _set_values(each, values["inner"][name])

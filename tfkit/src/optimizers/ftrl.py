@@ -1,0 +1,192 @@
+"""FTRL: follow the regularized leader, for wide and sparse linear models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.gradients import add, square
+from tfkit.src.optimizers.slots import constant
+
+
+def ftrl(
+    w: tf.Tensor,
+    g: Any,
+    n: tf.Tensor,
+    z: tf.Tensor,
+    alpha: tf.Tensor,
+    beta: float,
+    lambda_1: float,
+    lambda_2: float,
+    shrinkage: float,
+    power: float,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """New `w`, `n` (sum of squared gradients) and `z` (what the leader minimizes).
+
+    `power` is 0.5 in the paper, `shrinkage` 0.
+
+    Reference:
+        McMahan et al., 2013: Ad click prediction: a view from the trenches, algorithm 1.
+    """
+    new_n = add(n, square(g))
+    sigma = (tf.pow(new_n, power) - tf.pow(n, power)) / alpha
+    z = z + add(2 * shrinkage * w, g) - sigma * w
+    curvature = tf.pow(new_n, power) / alpha + 2 * (lambda_2 + beta / (2 * alpha))
+    return (tf.clip_by_value(z, -lambda_1, lambda_1) - z) / curvature, new_n, z
+
+
+class Ftrl(Optimizer):
+    """FTRL-proximal: follows the regularized leader, with penalties that make weights exactly zero.
+
+    With learning-rate power `-p`, sums of squared gradients `n` and a linear term `z`:
+
+        sigma = ((n + g**2)**p - n**p) / learning_rate
+        z += g + 2 * l2_shrinkage * w - sigma * w
+        n += g**2
+        w = (clip(z, -l1, l1) - z) / ((beta + n**p) / learning_rate + 2 * l2)
+
+    Args:
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.001`.
+        learning_rate_power: the exponent `-p`, at most 0; 0 keeps the learning rate constant.
+            Default: `-0.5`.
+        initial_accumulator_value: initial value of `n`, not negative. Default: `0.1`.
+        l1_regularization_strength: the penalty `l1` on absolute values, not negative. Default:
+            `0.0`.
+        l2_regularization_strength: the penalty `l2` on squares, which keeps steps small, not
+            negative. Default: `0.0`.
+        l2_shrinkage_regularization_strength: a penalty on squares that is added to gradients, not
+            negative. Default: `0.0`.
+        beta: number that is added to `n**p`, as in the paper. Default: `0.0`.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+
+    Raises:
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            or if a number is out of range.
+
+    Reference:
+        McMahan et al., "Ad click prediction: a view from the trenches", 2013.
+
+    Example:
+        >>> w = tf.Variable(1.0)
+        >>> Ftrl(learning_rate=0.1, l1_regularization_strength=100.0).apply([2.0 * w], [w])
+        >>> float(w)
+        0.0
+    """
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.001,
+        learning_rate_power: float = -0.5,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        l2_shrinkage_regularization_strength: float = 0.0,
+        beta: float = 0.0,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        for option, value in (
+            ("initial_accumulator_value", initial_accumulator_value),
+            ("l1_regularization_strength", l1_regularization_strength),
+            ("l2_regularization_strength", l2_regularization_strength),
+            ("l2_shrinkage_regularization_strength", l2_shrinkage_regularization_strength),
+        ):
+            if value < 0:
+                raise ValueError(f"`{option}` must be 0 or above. Received: {option}={value}")
+        if learning_rate_power > 0:
+            raise ValueError(
+                "`learning_rate_power` must be 0 or below. "
+                f"Received: learning_rate_power={learning_rate_power}"
+            )
+        super().__init__(
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            clipnorm=clipnorm,
+            clipvalue=clipvalue,
+            global_clipnorm=global_clipnorm,
+            use_ema=use_ema,
+            ema_momentum=ema_momentum,
+            ema_overwrite_frequency=ema_overwrite_frequency,
+            loss_scale_factor=loss_scale_factor,
+            gradient_accumulation_steps=gradient_accumulation_steps,
+            name=name,
+            **kwargs,
+        )
+        self.learning_rate_power = learning_rate_power
+        self.initial_accumulator_value = initial_accumulator_value
+        self.l1_regularization_strength = l1_regularization_strength
+        self.l2_regularization_strength = l2_regularization_strength
+        self.l2_shrinkage_regularization_strength = l2_shrinkage_regularization_strength
+        self.beta = beta
+
+    def build(self, var_list: Sequence[tf.Variable]) -> None:
+        """Makes the two sums of each variable."""
+        if self.built:
+            return
+        super().build(var_list)
+        self._accumulators, self._linears = self.add_optimizer_variables(
+            var_list,
+            ["accumulator", "linear"],
+            [constant(self.initial_accumulator_value), "zeros"],
+        )
+
+    def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
+        """Updates one variable and its sums."""
+        index = self._get_variable_index(variable)
+        n, z = self._accumulators[index], self._linears[index]
+        new_w, new_n, new_z = ftrl(
+            variable,
+            tf.cast(gradient, variable.dtype),
+            n,
+            z,
+            tf.cast(learning_rate, variable.dtype),
+            self.beta,
+            self.l1_regularization_strength,
+            self.l2_regularization_strength,
+            self.l2_shrinkage_regularization_strength,
+            -self.learning_rate_power,
+        )
+        n.assign(new_n)
+        z.assign(new_z)
+        variable.assign(new_w)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments, as data."""
+        return {
+            **super().get_config(),
+            "learning_rate_power": self.learning_rate_power,
+            "initial_accumulator_value": self.initial_accumulator_value,
+            "l1_regularization_strength": self.l1_regularization_strength,
+            "l2_regularization_strength": self.l2_regularization_strength,
+            "l2_shrinkage_regularization_strength": self.l2_shrinkage_regularization_strength,
+            "beta": self.beta,
+        }

@@ -1,0 +1,98 @@
+"""Arithmetic on gradients: dense tensors, and `tf.IndexedSlices` (rows) from lookups in tables.
+
+The rows of an `IndexedSlices` may repeat an index, and what is linear in the gradient adds them up.
+What is not linear (`square`, clipping) works on each row alone, before they are added: so does
+Keras. Clipping by the global norm gives dense gradients, in which rows are added before they are squared:
+so it is in Keras, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.errors.frames import warn
+
+
+def dense(g: Any) -> tf.Tensor:
+    """Returns `g` as a tensor; rows with one index are added up."""
+    if isinstance(g, tf.IndexedSlices):
+        return tf.math.unsorted_segment_sum(g.values, g.indices, g.dense_shape[0])
+    return g
+
+
+def of_tensors(g: Any) -> Any:
+    """`g`; of an `IndexedSlices` that holds lists or arrays, one that holds tensors."""
+    if not isinstance(g, tf.IndexedSlices):
+        return g
+    shape = None if g.dense_shape is None else tf.convert_to_tensor(g.dense_shape)
+    return tf.IndexedSlices(tf.convert_to_tensor(g.values), tf.convert_to_tensor(g.indices), shape)
+
+
+def map_values(function: Any, g: Any) -> Any:
+    """Applies `function` to a tensor, or to the rows of an `IndexedSlices`."""
+    if isinstance(g, tf.IndexedSlices):
+        return tf.IndexedSlices(function(g.values), g.indices, g.dense_shape)
+    return function(g)
+
+
+def square(g: Any) -> Any:
+    """Returns the elementwise square."""
+    return map_values(tf.square, g)
+
+
+def add(x: tf.Tensor, g: Any) -> tf.Tensor:
+    """Returns `x + g`; only the rows that `g` has are touched."""
+    if isinstance(g, tf.IndexedSlices):
+        return tf.tensor_scatter_nd_add(x, g.indices[:, tf.newaxis], g.values)
+    return x + g
+
+
+def multiply(g: Any, x: tf.Tensor) -> Any:
+    """Returns `g * x`; of `x` only the rows that `g` has count."""
+    if isinstance(g, tf.IndexedSlices):
+        return tf.IndexedSlices(g.values * tf.gather(x, g.indices), g.indices, g.dense_shape)
+    return g * x
+
+
+def moving_average(average: tf.Tensor, value: Any, beta: Any) -> tf.Tensor:
+    """Returns `beta * average + (1 - beta) * value`."""
+    if isinstance(value, tf.IndexedSlices):
+        return add(beta * average, map_values(lambda rows: (1 - beta) * rows, value))
+    average = tf.convert_to_tensor(average)  # A variable is read once.
+    return average + (value - average) * (1 - beta)
+
+
+def clip_by_global_norm(gradients: Sequence[Any], clip_norm: float) -> list[Any]:
+    """Returns the gradients, dense, scaled so that the norm of all together is at most `clip_norm`."""
+    values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients]
+    norm = tf.sqrt(tf.add_n([tf.cast(tf.reduce_sum(tf.square(x)), tf.float32) for x in values]))
+    scale = clip_norm / tf.maximum(norm, clip_norm)
+    # One number that is not finite spoils the norm. Better NaN everywhere than a wrong step.
+    scale += norm - norm
+    return [dense(g) * tf.cast(scale, g.dtype) for g in gradients]
+
+
+def drop_missing(
+    gradients: Sequence[Any], variables: Sequence[tf.Variable], names: Sequence[str]
+) -> tuple[list[Any], list[tf.Variable]]:
+    """Gradients and variables without the pairs whose gradient is `None`.
+
+    Raises:
+        ValueError: when no pair is left.
+    """
+    pairs = [(g, v) for g, v in zip(gradients, variables, strict=True) if g is not None]
+    missing = [name for g, name in zip(gradients, names, strict=True) if g is None]
+    if not pairs:
+        raise ValueError(
+            f"No gradients provided for any variable. Received `None` for each of {missing}. "
+            "Compute the loss from the variables inside the `tf.GradientTape`."
+        )
+    if missing:
+        warn(
+            f"Gradients do not exist for variables {missing} when minimizing the loss. Their "
+            "values stay as they are. If the loss should depend on them, compute it in the tape."
+        )
+    return [of_tensors(g) for g, _ in pairs], [v for _, v in pairs]

@@ -1,0 +1,205 @@
+"""Dynamic loss scaling: float16 gradients kept out of underflow and overflow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.optimizers import distribution
+from tfkit.src.optimizers.base import Optimizer
+from tfkit.src.optimizers.gradients import map_values
+from tfkit.src.optimizers.overwriting import unless_overwriting
+from tfkit.src.optimizers.slots import constant
+from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
+
+# Configurations of old versions carry these; they have no meaning on the wrapper.
+_BASE_DEFAULTS = {
+    "weight_decay": None,
+    "clipnorm": None,
+    "global_clipnorm": None,
+    "clipvalue": None,
+    "use_ema": False,
+    "ema_momentum": 0.99,
+    "ema_overwrite_frequency": None,
+    "loss_scale_factor": None,
+    "gradient_accumulation_steps": None,
+}
+
+
+class LossScaleOptimizer(Optimizer):
+    """An optimizer around another one that scales losses up, so that gradients in 16 bits do not vanish.
+
+    Gradients are divided by the same factor before the inner optimizer gets them. An update whose
+    gradients are not all finite is left out, and the factor is halved; after `dynamic_growth_steps`
+    updates without that it is doubled.
+
+    Args:
+        inner_optimizer: the optimizer that updates; its own `loss_scale_factor` is set to `None`.
+        initial_scale: first factor. Too high is better than too low, since it falls faster than it
+            rises. Default: `32768.0`.
+        dynamic_growth_steps: number of updates in a row after which the factor is doubled. Default:
+            `2000`.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+        **kwargs: `dynamic=True`, and options of `Optimizer` with their default values only.
+
+    Raises:
+        ValueError: if an option is given that belongs to the inner optimizer.
+
+    Reference:
+        Micikevicius et al., "Mixed precision training", 2018.
+
+    Example:
+        >>> from tfkit.src.optimizers.sgd import SGD
+        >>> optimizer = LossScaleOptimizer(SGD(0.5), initial_scale=4.0)
+        >>> w = tf.Variable(1.0)
+        >>> with tf.GradientTape() as tape:
+        ...     loss = optimizer.scale_loss(w * w)
+        >>> optimizer.apply(tape.gradient(loss, [w]), [w])
+        >>> float(loss), float(w)
+        (4.0, 0.0)
+    """
+
+    def __init__(
+        self,
+        inner_optimizer: Optimizer,
+        initial_scale: float = 2.0**15,
+        dynamic_growth_steps: int = 2000,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if not kwargs.pop("dynamic", True):
+            raise ValueError(
+                "LossScaleOptimizer is always dynamic. Received: dynamic=False. For a fixed factor "
+                "set `loss_scale_factor` of the optimizer itself."
+            )
+        unknown = [f"`{option}`" for option in kwargs if option not in _BASE_DEFAULTS]
+        if unknown:
+            raise ValueError(
+                f"LossScaleOptimizer does not support arguments: {', '.join(unknown)}."
+            )
+        for option, value in kwargs.items():
+            if value != _BASE_DEFAULTS[option]:
+                raise ValueError(
+                    f"LossScaleOptimizer does not support `{option}`. Received: {option}={value!r}. "
+                    "Set it on the `inner_optimizer`."
+                )
+        super().__init__(learning_rate=0.0, name=name)
+        self.inner_optimizer = inner_optimizer
+        self.inner_optimizer.loss_scale_factor = None
+        self.initial_scale = initial_scale
+        self.dynamic_growth_steps = dynamic_growth_steps
+        self.step_counter = self.add_variable((), dtype="int64", name="step_counter")
+        self.dynamic_scale = self.add_variable(
+            (), initializer=constant(initial_scale), dtype="float32", name="dynamic_scale"
+        )
+
+    def belongs_to(self, settings: Any) -> None:
+        """Notes that a model is trained with this optimizer, and so with the inner one."""
+        super().belongs_to(settings)
+        self.inner_optimizer.belongs_to(settings)
+
+    def leaves(self, settings: Any) -> None:
+        """Notes that a model is trained with another optimizer from now on."""
+        super().leaves(settings)
+        self.inner_optimizer.leaves(settings)
+
+    @property
+    def variables(self) -> list[tf.Variable]:
+        """The wrapper's own variables, then the inner optimizer's."""
+        return [*self._own_variables, *self.inner_optimizer.variables]
+
+    @property
+    def iterations(self) -> Any:
+        """How many updates the inner optimizer has made."""
+        return self.inner_optimizer.iterations
+
+    @property
+    def learning_rate(self) -> Any:
+        """The inner optimizer's learning rate."""
+        return self.inner_optimizer.learning_rate
+
+    @learning_rate.setter
+    def learning_rate(self, learning_rate: Any) -> None:
+        self.inner_optimizer.learning_rate = learning_rate
+
+    def build(self, var_list: Sequence[tf.Variable]) -> None:
+        """Builds the inner optimizer."""
+        if self.built:
+            return
+        self.inner_optimizer.build(var_list)
+        super().build(var_list)
+
+    def scale_loss(self, loss: Any) -> tf.Tensor:
+        """Returns the loss times the present factor, in float32 at least, which does not overflow."""
+        loss = tf.convert_to_tensor(loss)
+        if loss.dtype != tf.float64:
+            loss = tf.cast(loss, tf.float32)
+        return loss * tf.cast(self.dynamic_scale, loss.dtype)
+
+    def apply(
+        self, grads: Sequence[Any], trainable_variables: Sequence[tf.Variable] | None = None
+    ) -> None:
+        """Updates the variables by gradients of the scaled loss, if all of them are finite.
+
+        Args:
+            grads: one gradient for each variable.
+            trainable_variables: the variables; those of `build` if `None`.
+        """
+        if len(grads) == 0:
+            return
+        gradients, variables = self._pairs(grads, trainable_variables)
+        gradients = distribution.all_reduce_sum(gradients)
+        finite = self.check_finite(gradients)
+        scale = tf.convert_to_tensor(self.dynamic_scale)
+        gradients = unless_overwriting(
+            lambda kept: [map_values(lambda x: x / tf.cast(scale, x.dtype), g) for g in kept],
+            gradients,
+            variables,
+        )
+        gradients = self.inner_optimizer._clip_unless_accumulating(gradients, variables)
+        distribution.merge(self._apply_if_finite, finite, gradients, variables)
+
+    def _apply_if_finite(
+        self, finite: Any, gradients: list[Any], variables: list[tf.Variable]
+    ) -> None:
+        def update() -> None:
+            self.inner_optimizer._apply_merged(gradients, variables)
+            grows = self.step_counter == self.dynamic_growth_steps - 1
+            scale = tf.convert_to_tensor(self.dynamic_scale)
+            self.dynamic_scale.assign(tf.where(grows, 2 * scale, scale))
+            self.step_counter.assign(tf.where(grows, tf.zeros((), "int64"), self.step_counter + 1))
+
+        def skip() -> None:
+            self.dynamic_scale.assign(self.dynamic_scale / 2)
+            self.step_counter.assign(0)
+
+        tf.cond(distribution.local_value(finite), update, skip)
+
+    def check_finite(self, grads: Sequence[Any]) -> tf.Tensor:
+        """Returns whether all numbers in all gradients are finite, a scalar; `None`s do not count."""
+        values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in grads]
+        finite = [tf.reduce_all(tf.math.is_finite(x)) for x in values if x is not None]
+        return tf.reduce_all(tf.stack(finite))
+
+    def finalize_variable_values(self, var_list: Sequence[tf.Variable]) -> None:
+        """Sets variables to their moving averages, if the inner optimizer keeps them."""
+        self.inner_optimizer.finalize_variable_values(var_list)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments, as data."""
+        return {
+            "name": self.name,
+            "inner_optimizer": serialize_keras_object(self.inner_optimizer),
+            "initial_scale": self.initial_scale,
+            "dynamic_growth_steps": self.dynamic_growth_steps,
+        }
+
+    @classmethod
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
+    ) -> LossScaleOptimizer:
+        """Returns the optimizer that `get_config` describes, with fresh state."""
+        inner = deserialize_keras_object(config["inner_optimizer"], custom_objects)
+        return cls(**{**config, "inner_optimizer": inner})

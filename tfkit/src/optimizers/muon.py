@@ -1,0 +1,265 @@
+"""Muon: momentum made orthogonal for matrices, Adam for all else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.optimizers import distribution
+from tfkit.src.optimizers.adam import adam, bias_corrections
+from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.gradients import dense
+from tfkit.src.optimizers.slots import variable_path
+
+
+def orthogonalized(g: tf.Tensor, a: float, b: float, c: float, num_steps: int) -> tf.Tensor:
+    """Nearly `U V^T` of a matrix `U S V^T`, by Newton-Schulz iterations with a quintic polynomial.
+
+    Reference:
+        Jordan et al., 2024: Muon. https://kellerjordan.github.io/posts/muon/
+    """
+    rows, columns = g.shape[-2:]
+    x = tf.linalg.matrix_transpose(g) if rows > columns else g
+    x /= tf.norm(x, axis=(-2, -1), keepdims=True) + 1e-7
+    for _ in range(num_steps):
+        xx = tf.matmul(x, x, transpose_b=True)
+        x = a * x + tf.matmul(b * xx + tf.matmul(c * xx, xx), x)
+    return tf.linalg.matrix_transpose(x) if rows > columns else x
+
+
+def muon(
+    w: tf.Tensor,
+    g: tf.Tensor,
+    m: tf.Tensor,
+    alpha: tf.Tensor,
+    mu: float,
+    nesterov: bool,
+    orthogonalize: Callable[[tf.Tensor], tf.Tensor],
+    adjust: Callable[[tf.Tensor], tf.Tensor],
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """New `w` and `m`; `adjust` scales the orthogonal step.
+
+    Reference:
+        Liu et al., 2025: Muon is scalable for LLM training. https://arxiv.org/abs/2502.16982
+    """
+    m = mu * m + g
+    update = orthogonalize(g + mu * m if nesterov else m)
+    return w - alpha * adjust(update), m
+
+
+class Muon(Optimizer):
+    """Muon for matrices: steps are the momentum, made orthogonal; AdamW for all other variables.
+
+    The momentum `m = momentum * m + g` of a matrix is brought near `U @ transpose(V)` of its
+    singular value decomposition `U @ S @ transpose(V)` by Newton-Schulz iterations. Embeddings and
+    excluded layers go to AdamW. The last layer of a classifier or a language model belongs into
+    `exclude_layers`.
+
+    Args:
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.001`.
+        adam_beta_1: decay of the first moment, for the variables of AdamW, from 0 to below 1.
+            Default: `0.9`.
+        adam_beta_2: decay of the second moment, for the variables of AdamW, from 0 to below 1.
+            Default: `0.999`.
+        adam_weight_decay: weight decay of the variables of AdamW; `None` for no decay. Default:
+            `0.004`.
+        epsilon: small number that is added to the root of the second moment, for the variables of
+            AdamW. Default: `1e-07`.
+        weight_decay: weight decay of the matrices; `None` for no decay. Default: `0.004`.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+        exclude_layers: list of regular expressions; a variable whose path matches one of them goes
+            to AdamW. `None` for none.
+        exclude_embeddings: whether variables with "embedding" in their path go to AdamW. Default:
+            `True`.
+        muon_a: coefficient of the first power in an iteration. Default: `3.4445`.
+        muon_b: coefficient of the third power in an iteration. Default: `-4.775`.
+        muon_c: coefficient of the fifth power in an iteration. Default: `2.0315`.
+        adam_lr_ratio: learning rate of AdamW, as a multiple of `learning_rate`. Default: `1`.
+        momentum: share of the momentum that is kept, from 0 to 1. Default: `0.95`.
+        ns_steps: number of Newton-Schulz iterations. Default: `5`.
+        nesterov: whether to use Nesterov's form of the momentum. Default: `True`.
+        rms_rate: factor of steps, which are also multiplied by the root of the matrix's larger
+            size, so that they are as large as Adam's; `None` for steps as the iterations leave
+            them. Default: `0.2`.
+
+    Raises:
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            or if a number is out of range.
+
+    Reference:
+        Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024; Liu et al.,
+            "Muon is scalable for LLM training", 2025.
+
+    Example:
+        >>> w = tf.Variable(tf.eye(2))
+        >>> Muon(learning_rate=0.1).apply([tf.constant([[1.0, 2.0], [3.0, 4.0]])], [w])
+        >>> bool(tf.reduce_any(w != tf.eye(2)))
+        True
+    """
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.001,
+        adam_beta_1: float = 0.9,
+        adam_beta_2: float = 0.999,
+        adam_weight_decay: float | None = 0.004,
+        epsilon: float = 1e-7,
+        weight_decay: float | None = 0.004,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
+        name: str | None = None,
+        exclude_layers: Sequence[str] | None = None,
+        exclude_embeddings: bool = True,
+        muon_a: float = 3.4445,
+        muon_b: float = -4.7750,
+        muon_c: float = 2.0315,
+        adam_lr_ratio: float = 1,
+        momentum: float = 0.95,
+        ns_steps: int = 5,
+        nesterov: bool = True,
+        rms_rate: float | None = 0.2,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            clipnorm=clipnorm,
+            clipvalue=clipvalue,
+            global_clipnorm=global_clipnorm,
+            use_ema=use_ema,
+            ema_momentum=ema_momentum,
+            ema_overwrite_frequency=ema_overwrite_frequency,
+            loss_scale_factor=loss_scale_factor,
+            gradient_accumulation_steps=gradient_accumulation_steps,
+            name=name,
+            **kwargs,
+        )
+        self.adam_beta_1 = adam_beta_1
+        self.adam_beta_2 = adam_beta_2
+        self.adam_weight_decay = adam_weight_decay
+        self.epsilon = epsilon
+        self.exclude_layers = list(exclude_layers or [])
+        self.exclude_embeddings = exclude_embeddings
+        self.muon_a = muon_a
+        self.muon_b = muon_b
+        self.muon_c = muon_c
+        self.adam_lr_ratio = adam_lr_ratio
+        self.momentum = momentum
+        self.ns_steps = ns_steps
+        self.nesterov = nesterov
+        self.rms_rate = rms_rate
+
+    def _should_use_adamw(self, variable: tf.Variable) -> bool:
+        path = variable_path(distribution.whole_variable(variable))
+        return (
+            variable.shape.rank != 2
+            or (self.exclude_embeddings and "embedding" in path.lower())
+            or any(re.search(pattern, path) for pattern in self.exclude_layers)
+        )
+
+    def build(self, var_list: Sequence[tf.Variable]) -> None:
+        """Makes a momentum for each variable, and a second moment for those that Adam updates."""
+        if self.built:
+            return
+        super().build(var_list)
+        self.momentums, self._velocities = [], {}
+        for index, variable in enumerate(var_list):
+            self.momentums.append(self.add_variable_from_reference(variable, "momentum"))
+            if self._should_use_adamw(variable):
+                velocity = self.add_variable_from_reference(variable, "velocity")
+                self._velocities[str(index)] = velocity
+
+    def transpose_last_axis(self, X: Any) -> tf.Tensor:
+        """`X` with its last two axes exchanged."""
+        return tf.linalg.matrix_transpose(X)
+
+    def lr_adjust(self, x: Any) -> tf.Tensor:
+        """`x * rms_rate * sqrt(size of its longer axis)`, as large as Adam's steps; `x` without a rate."""
+        x = tf.convert_to_tensor(x)
+        return x if self.rms_rate is None else x * (max(x.shape[:2]) ** 0.5 * self.rms_rate)
+
+    def zeropower_via_newtonschulz5(self, x: Any, steps: int) -> tf.Tensor:
+        """Nearly `U V^T` of a matrix `U S V^T`, or of each of a stack of them.
+
+        Args:
+            x: of shape `(..., rows, columns)`.
+            steps: number of Newton-Schulz iterations.
+        """
+        x = tf.convert_to_tensor(x)
+        return orthogonalized(x, self.muon_a, self.muon_b, self.muon_c, steps)
+
+    def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
+        """Updates one variable and its slots."""
+        index = self._get_variable_index(variable)
+        g = tf.cast(gradient, variable.dtype)
+        alpha = tf.cast(learning_rate, variable.dtype)
+        m, v = self.momentums[index], self._velocities.get(str(index))
+        if v is None:
+            new_w, new_m = muon(
+                variable,
+                dense(g),
+                m,
+                alpha,
+                self.momentum,
+                self.nesterov,
+                lambda x: self.zeropower_via_newtonschulz5(x, self.ns_steps),
+                self.lr_adjust,
+            )
+        else:
+            t = self._step_number(variable.dtype)
+            betas = (self.adam_beta_1, self.adam_beta_2)
+            root, rest = bias_corrections(t, *betas)
+            alpha_t = alpha * self.adam_lr_ratio * root / rest
+            new_w, new_m, new_v = adam(variable, g, m, v, alpha_t, *betas, self.epsilon)
+            v.assign(new_v)
+        m.assign(new_m)
+        variable.assign(new_w)
+
+    def _weight_decay_of(self, variable: tf.Variable) -> float | None:
+        if not self._is_decayed(variable):
+            return None
+        return self.adam_weight_decay if self._should_use_adamw(variable) else self.weight_decay
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments, as data."""
+        return {
+            **super().get_config(),
+            "adam_beta_1": self.adam_beta_1,
+            "adam_beta_2": self.adam_beta_2,
+            "epsilon": self.epsilon,
+            "exclude_layers": self.exclude_layers,
+            "muon_a": self.muon_a,
+            "muon_b": self.muon_b,
+            "muon_c": self.muon_c,
+            "adam_lr_ratio": self.adam_lr_ratio,
+            "momentum": self.momentum,
+            "ns_steps": self.ns_steps,
+            "nesterov": self.nesterov,
+            "exclude_embeddings": self.exclude_embeddings,
+            "adam_weight_decay": self.adam_weight_decay,
+            "rms_rate": self.rms_rate,
+        }

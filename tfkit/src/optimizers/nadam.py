@@ -1,0 +1,165 @@
+"""Nadam: Adam with Nesterov momentum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.gradients import dense, moving_average, square
+from tfkit.src.optimizers.slots import constant
+
+
+def momentum_schedule(t: tf.Tensor, beta_1: Any) -> tf.Tensor:
+    """Returns the momentum of step number `t`, `mu_t` in the paper."""
+    return beta_1 * (1 - 0.5 * tf.pow(tf.cast(0.96, t.dtype), t))
+
+
+def nadam(
+    w: tf.Tensor,
+    g: Any,
+    m: tf.Tensor,
+    v: tf.Tensor,
+    t: tf.Tensor,
+    mu_product: tf.Tensor,
+    alpha: tf.Tensor,
+    beta_1: tf.Tensor,
+    beta_2: tf.Tensor,
+    epsilon: float,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """New `w`, `m` and `v` after step number `t`; `mu_product` is that of all momenta up to `t`.
+
+    Reference:
+        Dozat, 2015: Incorporating Nesterov momentum into Adam.
+    """
+    mu, mu_next = momentum_schedule(t, beta_1), momentum_schedule(t + 1, beta_1)
+    m = moving_average(m, g, beta_1)
+    v = moving_average(v, square(g), beta_2)
+    m_hat = mu_next * m / (1 - mu_product * mu_next) + (1 - mu) * dense(g) / (1 - mu_product)
+    v_hat = v / (1 - tf.pow(beta_2, t))
+    return w - alpha * m_hat / (tf.sqrt(v_hat) + epsilon), m, v
+
+
+class Nadam(Optimizer):
+    """Nadam: Adam with Nesterov's momentum, whose strength rises from update to update.
+
+    The momentum in update `t` is `beta_1 * (1 - 0.5 * 0.96**t)`.
+
+    Args:
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.001`.
+        beta_1: decay of the first moment (the mean of gradients), from 0 to below 1. Default:
+            `0.9`.
+        beta_2: decay of the second moment (the mean of squared gradients), from 0 to below 1.
+            Default: `0.999`.
+        epsilon: small number that is added to the root of the second moment. Default: `1e-07`.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+
+    Raises:
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            or if a number is out of range.
+
+    Reference:
+        Dozat, "Incorporating Nesterov momentum into Adam", 2015.
+
+    Example:
+        >>> w = tf.Variable(1.0)
+        >>> Nadam(learning_rate=0.1).apply([2.0 * w], [w])
+        >>> bool(w < 1.0)
+        True
+    """
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            clipnorm=clipnorm,
+            clipvalue=clipvalue,
+            global_clipnorm=global_clipnorm,
+            use_ema=use_ema,
+            ema_momentum=ema_momentum,
+            ema_overwrite_frequency=ema_overwrite_frequency,
+            loss_scale_factor=loss_scale_factor,
+            gradient_accumulation_steps=gradient_accumulation_steps,
+            name=name,
+            **kwargs,
+        )
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+
+    def build(self, var_list: Sequence[tf.Variable]) -> None:
+        """Makes the moments of each variable, and the product of momenta."""
+        if self.built:
+            return
+        super().build(var_list)
+        self._momentums, self._velocities = self.add_optimizer_variables(
+            var_list, ["momentum", "velocity"]
+        )
+        dtype = var_list[0].dtype if var_list else None
+        self._u_product = self.add_variable((), constant(1.0), dtype, name="u_product")
+
+    def _before_updates(self) -> None:
+        mu = momentum_schedule(self._step_number(self._u_product.dtype), self.beta_1)
+        self._u_product.assign(self._u_product * mu)
+
+    def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
+        """Updates one variable and its moments."""
+        index = self._get_variable_index(variable)
+        m, v = self._momentums[index], self._velocities[index]
+        g = tf.cast(gradient, variable.dtype)
+        t = self._step_number(variable.dtype)
+        # As tensors, since Keras takes `1 - beta` in the variable's precision here.
+        beta_1, beta_2 = tf.cast(self.beta_1, t.dtype), tf.cast(self.beta_2, t.dtype)
+        mu_product = tf.cast(self._u_product, variable.dtype)
+        alpha = tf.cast(learning_rate, variable.dtype)
+        new_w, new_m, new_v = nadam(
+            variable, g, m, v, t, mu_product, alpha, beta_1, beta_2, self.epsilon
+        )
+        m.assign(new_m)
+        v.assign(new_v)
+        variable.assign(new_w)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments, as data."""
+        return {
+            **super().get_config(),
+            "beta_1": self.beta_1,
+            "beta_2": self.beta_2,
+            "epsilon": self.epsilon,
+        }

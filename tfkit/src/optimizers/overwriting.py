@@ -1,0 +1,31 @@
+"""Variables that an update replaces by their gradients, such as the scales of 8-bit numbers.
+
+What tells how to change other variables (scaling, clipping, averaging, weight decay) is not for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.optimizers import distribution
+
+
+def is_overwritten(variable: tf.Variable) -> bool:
+    """Whether an update replaces the variable by its gradient: `variable.overwrite_with_gradient`."""
+    return bool(getattr(distribution.whole_variable(variable), "overwrite_with_gradient", False))
+
+
+def unless_overwriting(
+    function: Callable[[list[Any]], Sequence[Any]],
+    gradients: Sequence[Any],
+    variables: Sequence[tf.Variable],
+) -> list[Any]:
+    """`function` of the list of those gradients that do not overwrite; the others stay as they are."""
+    kept = [g for g, v in zip(gradients, variables, strict=True) if not is_overwritten(v)]
+    changed = iter(function(kept) if kept else ())
+    return [
+        g if is_overwritten(v) else next(changed) for g, v in zip(gradients, variables, strict=True)
+    ]

@@ -1,0 +1,160 @@
+"""RMSprop: gradients divided by the root of a running mean of their squares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.gradients import dense, moving_average, square
+
+
+def rmsprop(
+    g: Any,
+    v: tf.Tensor,
+    g_mean: tf.Tensor | None,
+    alpha: tf.Tensor,
+    rho: float,
+    epsilon: float,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor | None]:
+    """Returns the step to take, new `v` (mean square of gradients), and new `g_mean` (their mean) if it is
+    given.
+
+    Reference:
+        Hinton, 2012: Neural networks for machine learning, lecture 6e.
+        Graves, 2013, for the centered form: https://arxiv.org/abs/1308.0850
+    """
+    v = moving_average(v, square(g), rho)
+    variance = v
+    if g_mean is not None:
+        g_mean = moving_average(g_mean, g, rho)
+        variance = v - tf.square(g_mean)
+    return alpha * dense(g) / tf.sqrt(variance + epsilon), v, g_mean
+
+
+class RMSprop(Optimizer):
+    """RMSprop: `w -= learning_rate * g / sqrt(v + epsilon)`, with `v` the mean of squared gradients.
+
+    `v = rho * v + (1 - rho) * g**2`. With momentum, steps
+    `s = momentum * s + learning_rate * g / sqrt(v + epsilon)` are taken.
+
+    Args:
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.001`.
+        rho: decay of the mean of squared gradients, from 0 to below 1. Default: `0.9`.
+        momentum: share of the last step that is added to the next one, from 0 to 1. Default: `0.0`.
+        epsilon: small number that is added to the mean of squared gradients. Default: `1e-07`.
+        centered: whether to divide by the variance of gradients, and not by the mean of their
+            squares. Default: `False`.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+
+    Raises:
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            or if a number is out of range.
+
+    Reference:
+        Hinton, "Neural networks for machine learning", lecture 6e, 2012; Graves, "Generating
+            sequences with recurrent neural networks", 2013 (`centered`).
+
+    Example:
+        >>> w = tf.Variable(1.0)
+        >>> RMSprop(learning_rate=0.1, rho=0.0).apply([2.0 * w], [w])
+        >>> round(float(w), 5)
+        0.9
+    """
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.001,
+        rho: float = 0.9,
+        momentum: float = 0.0,
+        epsilon: float = 1e-7,
+        centered: bool = False,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            clipnorm=clipnorm,
+            clipvalue=clipvalue,
+            global_clipnorm=global_clipnorm,
+            use_ema=use_ema,
+            ema_momentum=ema_momentum,
+            ema_overwrite_frequency=ema_overwrite_frequency,
+            loss_scale_factor=loss_scale_factor,
+            gradient_accumulation_steps=gradient_accumulation_steps,
+            name=name,
+            **kwargs,
+        )
+        self.rho = rho
+        self.momentum = momentum
+        self.epsilon = epsilon
+        self.centered = centered
+
+    def build(self, var_list: Sequence[tf.Variable]) -> None:
+        """Makes the mean square of each variable, its momentum and mean if they are used."""
+        if self.built:
+            return
+        super().build(var_list)
+        self._velocities = self.add_optimizer_variables(var_list, "velocity")
+        self._momentums = []
+        if self.momentum > 0:
+            self._momentums = self.add_optimizer_variables(var_list, "momentum")
+        self._average_gradients = []
+        if self.centered:
+            self._average_gradients = self.add_optimizer_variables(var_list, "average_gradient")
+
+    def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
+        """Updates one variable and its slots."""
+        index = self._get_variable_index(variable)
+        g = tf.cast(gradient, variable.dtype)
+        alpha = tf.cast(learning_rate, variable.dtype)
+        v = self._velocities[index]
+        g_mean = self._average_gradients[index] if self.centered else None
+        step, new_v, new_g_mean = rmsprop(g, v, g_mean, alpha, self.rho, self.epsilon)
+        v.assign(new_v)
+        if g_mean is not None:
+            g_mean.assign(new_g_mean)
+        if self.momentum > 0:
+            momentum = self._momentums[index]
+            step = self.momentum * momentum + step
+            momentum.assign(step)
+        variable.assign_sub(step)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments, as data."""
+        return {
+            **super().get_config(),
+            "rho": self.rho,
+            "momentum": self.momentum,
+            "epsilon": self.epsilon,
+            "centered": self.centered,
+        }

@@ -1,0 +1,165 @@
+"""Schedule-free AdamW: averaging in place of a falling learning rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.gradients import dense, moving_average, square
+
+
+def schedule_free_adamw(
+    y: tf.Tensor,
+    g: Any,
+    z: tf.Tensor,
+    v: tf.Tensor,
+    t: tf.Tensor,
+    gamma: tf.Tensor,
+    beta_1: tf.Tensor,
+    beta_2: tf.Tensor,
+    epsilon: float,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """New `y`, `z` and `v` after step number `t`.
+
+    Steps are taken by `z`. The average of all `z` is `x`, and `y = (1 - beta_1) z + beta_1 x`, the
+    weights that gradients are taken at. `x` is not kept: it follows from `y` and `z`.
+
+    Reference:
+        Defazio et al., 2024: The road less scheduled. https://arxiv.org/abs/2405.15682
+    """
+    v = moving_average(v, square(g), beta_2)
+    v_hat = v / (1 - tf.pow(beta_2, t))
+    new_z = z - gamma * dense(g) / (tf.sqrt(v_hat) + epsilon)
+    x = (y - (1 - beta_1) * z) / beta_1
+    x = moving_average(x, new_z, 1 - 1 / t)
+    return (1 - beta_1) * new_z + beta_1 * x, new_z, v
+
+
+class ScheduleFreeAdamW(Optimizer):
+    """Schedule-free AdamW: as good as a schedule that knows the number of steps, without one.
+
+    Steps like Adam's are taken by weights `z`, whose mean is `x`. Gradients are taken at
+    `y = (1 - beta_1) * z + beta_1 * x`, which is what the variables hold while training.
+
+    Args:
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.0025`.
+        beta_1: share of the mean `x` in the weights at which gradients are taken, between 0 and 1.
+            Default: `0.9`.
+        beta_2: decay of the second moment (the mean of squared gradients), from 0 to below 1.
+            Default: `0.999`.
+        epsilon: small number that is added to the root of the second moment. Default: `1e-08`.
+        warmup_steps: number of updates over which the learning rate rises from 0 in a straight
+            line. Default: `0`.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+
+    Raises:
+        ValueError: if the learning rate is not a float, if more than one way of clipping is given,
+            or if a number is out of range.
+
+    Reference:
+        Defazio et al., "The road less scheduled", 2024.
+
+    Example:
+        >>> w = tf.Variable(1.0)
+        >>> ScheduleFreeAdamW(learning_rate=0.1).apply([2.0 * w], [w])
+        >>> bool(w < 1.0)
+        True
+    """
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.0025,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-8,
+        warmup_steps: int = 0,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            clipnorm=clipnorm,
+            clipvalue=clipvalue,
+            global_clipnorm=global_clipnorm,
+            use_ema=use_ema,
+            ema_momentum=ema_momentum,
+            ema_overwrite_frequency=ema_overwrite_frequency,
+            loss_scale_factor=loss_scale_factor,
+            gradient_accumulation_steps=gradient_accumulation_steps,
+            name=name,
+            **kwargs,
+        )
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.warmup_steps = warmup_steps
+
+    def build(self, var_list: Sequence[tf.Variable]) -> None:
+        """Makes a copy and a second moment of each variable."""
+        if self.built:
+            return
+        super().build(var_list)
+        self._momentums, self._velocities = self.add_optimizer_variables(
+            var_list, ["momentum", "velocity"]
+        )
+        with tf.init_scope():
+            for z, variable in zip(self._momentums, var_list, strict=True):
+                z.assign(variable)
+
+    def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
+        """Updates one variable and its slots."""
+        index = self._get_variable_index(variable)
+        z, v = self._momentums[index], self._velocities[index]
+        g = tf.cast(gradient, variable.dtype)
+        t = self._step_number(variable.dtype)
+        # As tensors, since Keras takes `1 - beta` in the variable's precision here.
+        beta_1, beta_2 = tf.cast(self.beta_1, t.dtype), tf.cast(self.beta_2, t.dtype)
+        gamma = tf.cast(learning_rate, variable.dtype)
+        if self.warmup_steps > 0:
+            gamma *= tf.minimum(t / self.warmup_steps, 1)
+        new_y, new_z, new_v = schedule_free_adamw(
+            variable, g, z, v, t, gamma, beta_1, beta_2, self.epsilon
+        )
+        z.assign(new_z)
+        v.assign(new_v)
+        variable.assign(new_y)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments, as data."""
+        return {
+            **super().get_config(),
+            "beta_1": self.beta_1,
+            "beta_2": self.beta_2,
+            "epsilon": self.epsilon,
+            "warmup_steps": self.warmup_steps,
+        }

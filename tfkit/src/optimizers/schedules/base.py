@@ -1,0 +1,62 @@
+"""The base of learning-rate schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.base.watching import Watched
+
+
+class LearningRateSchedule(Watched):
+    """The base of schedules: the learning rate as a function of the number of updates so far.
+
+    A subclass defines `__call__(step)` with TensorFlow operations, and `get_config` if models that
+    use it are saved.
+
+    Call arguments:
+        step: number of updates so far, a scalar.
+
+    Output shape: A scalar, the learning rate.
+
+    Example:
+        >>> class Halving(LearningRateSchedule):
+        ...     def __call__(self, step):
+        ...         return 0.1 * 0.5 ** tf.cast(step, "float32")
+        >>> round(float(Halving()(1)), 6)
+        0.05
+    """
+
+    def __call__(self, step: Any) -> Any:
+        """The learning rate of a step.
+
+        Args:
+            step: a scalar: how many steps have been made before.
+        """
+        raise NotImplementedError(
+            f"Learning rate schedule '{type(self).__name__}' must override `__call__(self, step)`."
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments, as data."""
+        raise NotImplementedError(
+            f"Learning rate schedule '{type(self).__name__}' must override `get_config()` "
+            "to be saved."
+        )
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> LearningRateSchedule:
+        """Returns the schedule that `get_config` describes."""
+        return cls(**config)
+
+
+def as_rate(value: Any) -> tf.Tensor:
+    """Returns a learning rate as a tensor: of its own dtype, float32 for Python numbers."""
+    return tf.convert_to_tensor(value, None if hasattr(value, "dtype") else tf.float32)
+
+
+def check_positive(name: str, steps: Any) -> None:
+    """Raises `ValueError` unless `steps`, the argument called `name`, is above zero."""
+    if steps <= 0:
+        raise ValueError(f"Argument `{name}` must be > 0. Received: {name}={steps}")

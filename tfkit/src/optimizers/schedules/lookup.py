@@ -1,0 +1,53 @@
+"""The schedules that names and configurations stand for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfkit.src.optimizers.schedules.base import LearningRateSchedule
+from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
+
+
+def serialize(learning_rate_schedule: LearningRateSchedule) -> dict[str, Any]:
+    """Returns the configuration of a learning rate schedule.
+
+    Args:
+        learning_rate_schedule: a schedule.
+
+    Returns:
+        A dict of plain data that `deserialize` takes.
+
+    Example:
+        >>> serialize(tfkit.optimizers.schedules.ExponentialDecay(0.1, 100, 0.5))["config"][
+        ...     "decay_rate"
+        ... ]
+        0.5
+    """
+    return serialize_keras_object(learning_rate_schedule)
+
+
+def deserialize(
+    config: dict[str, Any], custom_objects: dict[str, Any] | None = None
+) -> LearningRateSchedule:
+    """Returns the schedule that a configuration describes: the inverse of `serialize`.
+
+    Args:
+        config: a dict as `serialize` returns it.
+        custom_objects: classes and functions by name that the configuration may name besides
+            tfkit's own and registered ones.
+
+    Returns:
+        A schedule.
+
+    Raises:
+        ValueError: for a name that is not known or registered.
+
+    Example:
+        >>> float(
+        ...     deserialize(serialize(tfkit.optimizers.schedules.ExponentialDecay(0.5, 100, 0.5)))(
+        ...         0
+        ...     )
+        ... )
+        0.5
+    """
+    return deserialize_keras_object(config, custom_objects, kind="optimizers.schedules")

@@ -1,0 +1,133 @@
+"""Gradient descent, with optional momentum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.gradients import add, map_values
+
+
+def momentum_descent(
+    w: tf.Tensor, g: Any, v: tf.Tensor, alpha: tf.Tensor, mu: float, nesterov: bool
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """New `w` and `v` after a step against the gradient with momentum `mu`.
+
+    Reference:
+        Sutskever et al., 2013: On the importance of initialization and momentum in deep learning.
+    """
+    step = map_values(lambda x: -alpha * x, g)
+    v = add(mu * v, step)
+    return (w + add(mu * v, step) if nesterov else w + v), v
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent: `w -= learning_rate * g` for a variable `w` with gradient `g`.
+
+    With momentum it is `v = momentum * v - learning_rate * g; w += v`, and with `nesterov` besides
+    `w += momentum * v - learning_rate * g`.
+
+    Args:
+        learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
+            that returns a float. Default: `0.01`.
+        momentum: share of the last step that is added to the next one, a float from 0 to 1.
+            Default: `0.0`.
+        nesterov: whether to use Nesterov's form of the momentum. Default: `False`.
+        weight_decay: factor of decoupled weight decay: each update also subtracts
+            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
+        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+            `None` for no limit.
+        clipvalue: limit of the entries of gradients, which are clipped to
+            `[-clipvalue, clipvalue]`; `None` for no limit.
+        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+            `None` for no limit.
+        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
+        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
+        ema_overwrite_frequency: number of updates after which variables are set to their averages,
+            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
+        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
+            gradients, against underflow in 16 bits; `None` for 1.
+        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
+            averaged for one update; `None` for an update in each call.
+        name: name of the optimizer; `None` for one that is made from the class's name.
+
+    Raises:
+        ValueError: if `momentum` is not a float from 0 to 1, if the learning rate is not a float,
+            if more than one way of clipping is given, or if a number is out of range.
+
+    Reference:
+        Sutskever et al., "On the importance of initialization and momentum in deep learning", 2013
+            (momentum).
+
+    Example:
+        >>> w = tf.Variable(1.0)
+        >>> SGD(learning_rate=0.1).apply([2.0 * w], [w])
+        >>> round(float(w), 6)
+        0.8
+    """
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.01,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if not isinstance(momentum, float) or not 0 <= momentum <= 1:
+            raise ValueError(
+                f"`momentum` must be a float between [0, 1]. Received: momentum={momentum!r}"
+            )
+        super().__init__(
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            clipnorm=clipnorm,
+            clipvalue=clipvalue,
+            global_clipnorm=global_clipnorm,
+            use_ema=use_ema,
+            ema_momentum=ema_momentum,
+            ema_overwrite_frequency=ema_overwrite_frequency,
+            loss_scale_factor=loss_scale_factor,
+            gradient_accumulation_steps=gradient_accumulation_steps,
+            name=name,
+            **kwargs,
+        )
+        self.momentum = momentum
+        self.nesterov = nesterov
+
+    def build(self, variables: Sequence[tf.Variable]) -> None:
+        """Makes a momentum for each variable, if there is momentum."""
+        if self.built:
+            return
+        super().build(variables)
+        self.momentums = []
+        if self.momentum:
+            self.momentums = self.add_optimizer_variables(variables, "momentum")
+
+    def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
+        """Updates one variable and its momentum."""
+        g = tf.cast(gradient, variable.dtype)
+        alpha = tf.cast(learning_rate, variable.dtype)
+        if not self.momentum:
+            self.assign_sub(variable, map_values(lambda x: alpha * x, g))
+            return
+        v = self.momentums[self._get_variable_index(variable)]
+        new_variable, new_v = momentum_descent(variable, g, v, alpha, self.momentum, self.nesterov)
+        v.assign(new_v)
+        variable.assign(new_variable)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments, as data."""
+        return {**super().get_config(), "momentum": self.momentum, "nesterov": self.nesterov}

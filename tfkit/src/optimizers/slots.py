@@ -1,0 +1,245 @@
+"""The variables that an optimizer owns: how they are made, named and listed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.base.names import auto_name
+from tfkit.src.registry.dtypes import standardize_dtype
+from tfkit.src.registry.serialization import resolve
+from tfkit.src.variables.variables import make_variable
+
+
+def variable_path(variable: tf.Variable) -> str:
+    """Returns the path of a layer's weight; the name of any other variable."""
+    return getattr(variable, "path", None) or variable.name.removesuffix(":0")
+
+
+def constant(value: float) -> Any:
+    """Returns an initializer that fills a variable with `value`."""
+    return lambda shape, dtype: tf.fill(shape, tf.cast(value, dtype))
+
+
+class Slot(NamedTuple):
+    """Which weight a variable of an optimizer belongs to, and what it is to it: a file keeps it by these."""
+
+    weight: tf.Variable
+    name: str
+
+
+class Values:
+    """Values that the variables of a copied optimizer take, in the order in which they are made.
+
+    Slots are made when the optimizer learns which weights it trains, so their values wait here.
+
+    Args:
+        values: the values.
+    """
+
+    def __init__(self, values: list[np.ndarray]) -> None:
+        self._values = list(values)
+
+    def take(self, shape: Any, dtype: str, what: str) -> np.ndarray | None:
+        """The next value; `None` where there are no more.
+
+        Raises:
+            ValueError: for a variable of another shape or dtype.
+        """
+        if not self._values:
+            return None
+        value = self._values[0]
+        if value.shape != tuple(shape) or value.dtype.name != dtype:
+            raise ValueError(
+                f"The {what} has shape {tuple(shape)} and dtype {dtype}, but the optimizer is a copy of one "
+                f"whose variable in its place has shape {value.shape} and dtype {value.dtype.name}. Use it "
+                "for weights like those of the other one, in the same order, or make a new optimizer."
+            )
+        return self._values.pop(0)
+
+    def rest(self) -> list[np.ndarray]:
+        """The values that were not taken yet."""
+        return list(self._values)
+
+
+class SlotOwner(tf.Module):
+    """A module that owns a flat list of variables, in the order in which they were made.
+
+    Args:
+        name: name of the object; `None` for one that is made from the class's name.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__()  # without the name: tf.Module takes Python identifiers only
+        self._label = auto_name(type(self).__name__) if name is None else name
+        self._own_variables: list[tf.Variable] = []
+        self._restored = Values([])
+
+    @property
+    def name(self) -> str:
+        """The name that was given, or one made from the class's name."""
+        return self._label
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._label = name
+
+    @property
+    def variables(self) -> list[tf.Variable]:
+        """Iterations, learning rate, and slots, in the order in which they were made."""
+        return list(self._own_variables)
+
+    def add_variable(
+        self,
+        shape: Sequence[int],
+        initializer: Any = "zeros",
+        dtype: Any = None,
+        aggregation: str | None = "none",
+        layout: Any = None,
+        name: str | None = None,
+    ) -> tf.Variable:
+        """Makes a variable of the optimizer's own, which belongs to no weight.
+
+        A file keeps it by its name and, among those of one name, by its place; a slot that is made by
+        `add_variable_from_reference` is kept by its weight.
+
+        Args:
+            shape: without unknown sizes.
+            initializer: a function of shape and dtype, or the name of an initializer.
+            dtype: the default float type if `None`.
+            aggregation: `"none"`, `"mean"`, `"sum"` or `"only_first_replica"`: how a distribution
+                strategy combines values that replicas assign.
+            layout: must be `None`: devices are up to `tf.distribute`.
+            name: name of the variable.
+
+        Returns:
+            The variable, which is not trainable.
+        """
+        if layout is not None:
+            raise ValueError(
+                "`layout` must be None: tfkit places variables by `tf.distribute`. "
+                f"Received: {layout!r}"
+            )
+        return self._make_variable(shape, initializer, dtype, aggregation, name or "variable")
+
+    def set_weights(self, weights: Sequence[Any]) -> None:
+        """Assigns values to `variables`, all or none.
+
+        Args:
+            weights: an array, tensor or variable for each of `variables`, in their order.
+
+        Raises:
+            ValueError: before `build`, and where the number of values or a shape differs.
+        """
+        if not getattr(self, "built", True):
+            raise ValueError(
+                f"You are calling `set_weights()` on optimizer '{self.name}', which has no slots yet. "
+                "Call `optimizer.build(trainable_variables)` first."
+            )
+        variables = self.variables
+        if len(weights) != len(variables):
+            raise ValueError(
+                f"Optimizer '{self.name}' has {len(variables)} variables. Received: {len(weights)} values"
+            )
+        values = [tf.convert_to_tensor(weight) for weight in weights]
+        for variable, value in zip(variables, values, strict=True):
+            if value.shape != variable.shape:
+                raise ValueError(
+                    f"Variable '{variable.path}' of optimizer '{self.name}' has shape {variable.shape}. "
+                    f"Received: a value of shape {value.shape}"
+                )
+        for variable, value in zip(variables, values, strict=True):
+            variable.assign(tf.cast(value, variable.dtype))
+
+    def _make_variable(
+        self,
+        shape: Sequence[int],
+        initializer: Any,
+        dtype: Any,
+        aggregation: str | None,
+        name: str,
+        label: str | None = None,
+    ) -> tf.Variable:
+        make = tf.zeros if initializer == "zeros" else resolve(initializer, "initializers")
+        what = f"variable '{label or name}' of optimizer '{self.name}'"
+        restored = self._restored.take(shape, standardize_dtype(dtype), what)
+        variable = make_variable(
+            what,
+            shape,
+            make if restored is None else restored,
+            dtype,
+            name,
+            aggregation=aggregation,
+        )
+        label = label or name
+        variable.path = f"{self.name}/{label}"
+        variable.label = label
+        self._own_variables.append(variable)
+        return variable
+
+    def add_variable_from_reference(
+        self,
+        reference_variable: tf.Variable,
+        name: str | None = None,
+        initializer: Any = "zeros",
+    ) -> tf.Variable:
+        """Makes a slot: a variable of the shape and dtype of `reference_variable`, on its device.
+
+        Args:
+            reference_variable: the variable that the slot belongs to.
+            name: the slot is called by the path of the reference and this.
+            initializer: a function of shape and dtype, or the name of an initializer.
+        """
+        name = name or "var"
+        label = f"{variable_path(reference_variable).replace('/', '_')}_{name}"
+        strategy = tf.distribute.get_strategy()
+        with strategy.extended.colocate_vars_with(reference_variable):
+            # TensorFlow keeps 30 KB for ever for each name that a variable has had: the slots of all
+            # models share a few.
+            variable = self._make_variable(
+                reference_variable.shape, initializer, reference_variable.dtype, "none", name, label
+            )
+        variable.slot = Slot(reference_variable, name)
+        return variable
+
+    def add_optimizer_variables(
+        self,
+        trainable_variables: Sequence[tf.Variable],
+        name: str | Sequence[str],
+        initializer: Any = "zeros",
+    ) -> Any:
+        """Makes slots for all variables.
+
+        Args:
+            trainable_variables: the variables that the slots belong to.
+            name: name of the slot, or a list of names for several slots each.
+            initializer: one for all, or a list with one for each name.
+
+        Returns:
+            A list of slots; for a list of names a tuple of lists.
+        """
+        names = [name] if isinstance(name, str) else list(name)
+        makers = (
+            initializer if isinstance(initializer, (list, tuple)) else [initializer] * len(names)
+        )
+        if len(makers) != len(names):
+            raise ValueError(
+                "There must be as many initializers as names. "
+                f"Received: name={name}, initializer={initializer}"
+            )
+        slots = tuple(
+            zip(
+                *(
+                    [
+                        self.add_variable_from_reference(variable, slot_name, maker)
+                        for slot_name, maker in zip(names, makers, strict=True)
+                    ]
+                    for variable in trainable_variables
+                ),
+                strict=True,
+            )
+        ) or tuple(() for _ in names)
+        return list(slots[0]) if isinstance(name, str) else tuple(list(slot) for slot in slots)

@@ -1,0 +1,39 @@
+"""One update as a function of values, made of the update that changes variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.variables.variables import lent
+
+
+def apply(
+    optimizer: Any,
+    optimizer_variables: Sequence[Any],
+    grads: Sequence[Any],
+    trainable_variables: Sequence[Any],
+) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+    """Lends the values to the variables, updates, reads the results, and puts the old values back."""
+    if not optimizer.built:
+        raise ValueError(
+            f"To call `stateless_apply`, {type(optimizer).__name__} must be built: call "
+            "`optimizer.build(trainable_variables)`."
+        )
+    for given, own, what in (
+        (optimizer_variables, optimizer.variables, "optimizer_variables"),
+        (trainable_variables, optimizer._untracked.variables, "trainable_variables"),
+    ):
+        if len(given) != len(own):
+            raise ValueError(
+                f"`{what}` must have one value for each variable that the optimizer was built "
+                f"with. Expected {len(own)} values. Received: {len(given)}"
+            )
+    state = [*optimizer._untracked.variables, *optimizer.variables]
+    with lent(state, [*trainable_variables, *optimizer_variables], "variables"):
+        optimizer.apply(grads)
+        after = [tf.identity(variable) for variable in state]
+    num_trainable = len(trainable_variables)
+    return after[:num_trainable], after[num_trainable:]

@@ -1,0 +1,1 @@
+"""Which classes, functions and dtypes configurations may name."""

@@ -1,0 +1,295 @@
+"""Which classes and functions a configuration may name.
+
+A configuration is data. It can name only what stands in one of three tables: tfkit's own public
+objects, what the program registered with `register_keras_serializable`, and what the caller passes as
+`custom_objects`. Nothing is ever imported by a name that comes from a file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import Any
+
+from tfkit.src.base.names import to_snake_case
+from tfkit.src.base.quoting import quoted
+from tfkit.src.errors.tracebacks import shortened
+
+_builtins: dict[str, dict[str, Any]] = {}
+_builtin_kinds: dict[Any, str] = {}
+_registered: dict[str, Any] = {}
+_registered_names: dict[Any, str] = {}
+
+
+# --- Tables -----------------------------------------------------------------------------------------
+
+
+def register_builtins(
+    kind: str, objects: Iterable[Any], aliases: dict[str, Any] | None = None
+) -> None:
+    """Enters tfkit's own public objects under their names.
+
+    Errors of the constructors of classes among them show the user's lines alone.
+
+    Args:
+        kind: the public module, without its root: `"layers"`, `"optimizers.schedules"`.
+        objects: classes and functions; each is found by its name and by that name in snake case.
+        aliases: further names, such as `{"mse": mean_squared_error}`.
+    """
+    table = _builtins.setdefault(kind, {})
+    for item in objects:
+        table.setdefault(to_snake_case(item.__name__), item)
+        table[item.__name__] = item
+        _builtin_kinds.setdefault(item, kind)
+        if (
+            inspect.isclass(item)
+            and "__init__" in vars(item)
+            and not hasattr(item.__init__, "__wrapped__")
+        ):
+            item.__init__ = shortened(item.__init__)  # type: ignore[method-assign]
+    table.update(aliases or {})
+
+
+def is_builtin(item: Any) -> bool:
+    """Returns whether `item` is one of tfkit's own public classes or functions."""
+    return item in _builtin_kinds
+
+
+def kind_of(item: Any) -> str | None:
+    """Returns the public module of one of tfkit's own classes or functions; `None` for others."""
+    return _builtin_kinds.get(item)
+
+
+def builtins_of(kind: str) -> dict[str, Any]:
+    """tfkit's own objects of a public module, by name."""
+    return _builtins.get(kind, {})
+
+
+def register_keras_serializable(
+    package: str = "Custom", name: str | None = None
+) -> Callable[[Any], Any]:
+    """Returns a decorator that enters a class or function under a name that files can use.
+
+    Args:
+        package: name of the family of your objects; the entry is `package>name`.
+            Default: `"Custom"`.
+        name: name in the file; `None` for that of the class or function.
+
+    Returns:
+        A decorator that returns the class or function unchanged.
+
+    Raises:
+        ValueError: for a class without `get_config`.
+
+    Example:
+        >>> @register_keras_serializable("my_project")
+        ... def doubled(x):
+        ...     return 2 * x
+        >>> get_registered_name(doubled)
+        'my_project>doubled'
+    """
+
+    def register(item: Any) -> Any:
+        if inspect.isclass(item) and not hasattr(item, "get_config"):
+            raise ValueError(
+                "Cannot register a class that does not have a get_config() method. Define one that gives "
+                f"the constructor's arguments of {item.__name__} as a dict."
+            )
+        registered_name = f"{package}>{name or item.__name__}"
+        _registered[registered_name] = item
+        _registered_names[item] = registered_name
+        return item
+
+    return register
+
+
+def is_registered(item: Any) -> bool:
+    """Returns whether the program has registered `item`."""
+    return item in _registered_names
+
+
+def get_registered_name(obj: Any) -> str:
+    """Returns the name under which a class or function is registered.
+
+    Args:
+        obj: a class or function.
+
+    Returns:
+        `"package>name"`, or the plain name of what is not registered.
+
+    Example:
+        >>> get_registered_name(tfkit.layers.Dense)
+        'Dense'
+    """
+    return _registered_names.get(obj, obj.__name__)
+
+
+def get_registered_object(
+    name: str,
+    custom_objects: dict[str, Any] | None = None,
+    module_objects: dict[str, Any] | None = None,
+) -> Any:
+    """Returns the class or function that is registered under a name.
+
+    Args:
+        name: `"package>name"`, or a key of one of the dicts.
+        custom_objects: objects by name that are searched after those of `custom_object_scope` and
+            `get_custom_objects`, and before the registry.
+        module_objects: objects by name that are searched last.
+
+    Returns:
+        The class or function, or `None`.
+
+    Example:
+        >>> get_registered_object("twice", custom_objects={"twice": len}) is len
+        True
+        >>> get_registered_object("unknown")
+    """
+    tables = (
+        _scope.get(),
+        _custom_objects,
+        custom_objects or {},
+        _registered,
+        module_objects or {},
+    )
+    for table in tables:
+        if name in table:
+            return table[name]
+    return None
+
+
+_custom_objects: dict[str, Any] = {}
+# Of one thread or task: two that load files at once have scopes of their own.
+_scope: ContextVar[Mapping[str, Any]] = ContextVar(
+    "custom objects in scope", default=MappingProxyType({})
+)
+
+
+def get_custom_objects() -> dict[str, Any]:
+    """Returns the dict of custom objects of the process, which configurations may name.
+
+    What a `custom_object_scope` adds is not in it, and comes before what is.
+
+    Returns:
+        A dict from names to classes and functions. What is put into it stays until it is removed.
+
+    Example:
+        >>> get_custom_objects()["my_length"] = len
+        >>> get_registered_object("my_length") is len
+        True
+        >>> _ = get_custom_objects().pop("my_length")
+    """
+    return _custom_objects
+
+
+@contextlib.contextmanager
+def custom_object_scope(custom_objects: dict[str, Any] | None) -> Iterator[None]:
+    """Lets configurations name more objects within a `with` block.
+
+    It holds in the thread, or the `asyncio` task, in which it is entered.
+
+    Args:
+        custom_objects: classes and functions by name; `None` for none.
+
+    Example:
+        >>> with custom_object_scope({"twice": len}):
+        ...     print(get_registered_object("twice") is len)
+        True
+    """
+    token = _scope.set({**_scope.get(), **(custom_objects or {})})
+    try:
+        yield
+    finally:
+        _scope.reset(token)
+
+
+# --- Finding what a configuration names --------------------------------------------------------------
+
+# A function's configuration says nothing of its module, and `ops` has functions of the same names
+# that compute something else; so these come first, in the order in which Keras searches them.
+_FUNCTION_KINDS = (
+    "activations",
+    "constraints",
+    "initializers",
+    "losses",
+    "metrics.functions",
+    "regularizers",
+)
+
+
+class NotRegisteredError(TypeError, ValueError):
+    """A configuration names a class or function that is in no table. A `TypeError` in Keras."""
+
+
+def find(name: Any, registered_name: Any, kind: str | None, config: dict[str, Any]) -> Any:
+    """Returns the class or function that a configuration names, from the tables and nowhere else.
+
+    Args:
+        name: the name of the class or function.
+        registered_name: looked for before the name, where there is one.
+        kind: if given, of tfkit's own objects only those of this public module are taken.
+        config: the configuration, which says its module, and whether it means a function.
+
+    Raises:
+        NotRegisteredError: for a name that stands in no table.
+    """
+    module = config.get("module") or ""
+    is_function = config["class_name"] == "function"
+    if isinstance(name, str):
+        names = [each for each in (registered_name, name) if isinstance(each, str)]
+        kinds = _kinds_of(str(module), kind, is_function)
+        found = [get_registered_object(each) for each in names]
+        own = [_builtins.get(each, {}).get(name) for each in kinds]
+        for item in [*found, *own, _registered_function(name) if is_function else None]:
+            if item is not None and not (is_function and inspect.isclass(item)):
+                if is_builtin(item) and item not in found:
+                    _check_registered_name(name, config)
+                return item
+    raise NotRegisteredError(
+        f"A configuration names {quoted(name)}"
+        + (f" of module {quoted(module)}" if module else "")
+        + f", which is not registered{f' as {quoted(registered_name)}' if registered_name else ''}"
+        + (" as a function. " if is_function else ". ")
+        + "If you trust it, decorate the class or function with "
+        "`@tfkit.saving.register_keras_serializable()` before loading, or pass "
+        f"`custom_objects={{{quoted(str(name))}: ...}}`."
+    )
+
+
+def _check_registered_name(name: str, config: dict[str, Any]) -> None:
+    """Refuses one of tfkit's own objects where the program that wrote the file had registered another."""
+    registered_name = config.get("registered_name")
+    if registered_name not in (None, "", name, config["class_name"]):
+        raise NotRegisteredError(
+            f"A configuration names {quoted(name)}, registered as {quoted(registered_name)}, which "
+            "this program has not "
+            f"registered; tfkit's own {quoted(name)} is another. Register yours with "
+            "`@tfkit.saving.register_keras_serializable()` before loading, or pass "
+            f"`custom_objects={{{quoted(name)}: ...}}`."
+        )
+
+
+def _registered_function(name: str) -> Any:
+    """The function of this name in the only package that has one, for files of Keras 3.6 name no package."""
+    found = [
+        item
+        for registered, item in _registered.items()
+        if registered.partition(">")[2] == name and not inspect.isclass(item)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _kinds_of(module: str, kind: str | None, is_function: bool) -> list[str]:
+    """The public modules to search for a name: `kind`, else the one of `module`, else all of them."""
+    root, _, place = module.partition(".")
+    if root not in ("", "builtins", "keras", "tfkit"):
+        return []
+    if kind is not None:
+        return [kind, f"{kind}.functions"] if is_function else [kind]
+    kinds = [place] if place in _builtins and place else list(_builtins)
+    if not is_function:
+        return kinds
+    return [*(kinds if len(kinds) == 1 else ()), *_FUNCTION_KINDS, *kinds]

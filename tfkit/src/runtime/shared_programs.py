@@ -1,0 +1,251 @@
+"""Compiled programs that equal models share, found by their content.
+
+TensorFlow keeps what XLA compiles for as long as the process lives, under the name of the function, and each
+trace has a new name: building, fitting and deleting a small model takes a megabyte for ever, and a second
+or two for compiling the same program again. Here a traced function, with all functions inside it, is renamed
+after a hash of its content, so that a model of the same form finds the program of the one before it.
+Measured for a fit of two dense layers and dropout, from the second model on: 0.33 s instead of 1.2, and
+no growth.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.borrowed.private import context, function_pb2
+from tfkit.src.errors import kernel_errors
+from tfkit.src.runtime import xla
+from tfkit.src.runtime.function_defs import functions_in
+from tfkit.src.runtime.xla_equals import equal_of
+
+# What a node or function carries for readers or for gradients: it differs between equal programs.
+_LABELS = (
+    "_gradient_op_type",
+    "_user_specified_name",
+    "_construction_context",
+    "_class",
+    xla.OWN_LOOP,
+)
+
+
+# Operations whose kernels count their draws: each program needs its own.
+_COUNTING = ("Random", "TruncatedNormal", "Multinomial", "ParameterizedTruncatedNormal")
+_numbers = itertools.count()
+
+
+class SharedProgram:
+    """A traced function, called by a shorter way than TensorFlow's and without gradients.
+
+    Args:
+        function: a `ConcreteFunction` whose results are a nest of dense tensors.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self._function = function  # Keeps what it captures alive.
+        self._captures = list(function.captured_inputs)
+        self._num_outputs = len(function.outputs)
+        self._number = next(_numbers)
+        self._name = self._renaming()[0].encode()
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The results for arguments in the form that the function was traced for."""
+        outputs = self.run_flat(tf.nest.flatten(arguments, expand_composites=True))
+        return tf.nest.pack_sequence_as(self._function.structured_outputs, outputs)
+
+    def run_flat(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        """The flat results for flat arguments."""
+        inputs = tensors + self._captures
+        try:
+            return context.context().call_function(self._name, inputs, self._num_outputs) or []
+        except tf.errors.OpError as error:
+            raise kernel_errors.named(error, self._operation_of) from None
+
+    def _renaming(self) -> tuple[str, _Renaming]:
+        """The name of the program, and what its operations were."""
+        renaming = _Renaming(self._number)
+        return renaming.rename(self._function.function_def, _library(self._function)), renaming
+
+    def _operation_of(self, function: str, node: str) -> tuple[str, ...] | None:
+        """Type and name of an operation before it was renamed, and names of the calls that it is in.
+
+        They are not kept, as they take much memory.
+        """
+        return self._renaming()[1].operations.get((function, node))
+
+
+_replacements: dict[str, Any] = {}
+
+
+def differing_in_xla(plain: Any, in_xla: Any, specs: list[tf.TensorSpec]) -> Any:
+    """A `ConcreteFunction` for traces to call that is another one in programs that XLA compiles.
+
+    Args:
+        plain: function of tensors as TensorFlow runs it fast. It must not refuse any value: programs that
+            XLA compiles do not ask.
+        in_xla: one that computes the same, fast inside XLA.
+        specs: of their arguments.
+    """
+    with tf.init_scope():  # Apart from the trace that needs it first.
+        function, replacement = (
+            tf.function(body, autograph=False).get_concrete_function(*specs)
+            for body in (plain, in_xla)
+        )
+    _replacements[function.name.decode()] = replacement
+    return function
+
+
+def differs_in_xla(name: str) -> bool:
+    """Whether a function is one that `differing_in_xla` has given."""
+    return name in _replacements
+
+
+def _library(function: Any) -> dict[str, Any]:
+    return {f.signature.name: f for f in function.graph.as_graph_def().library.function}
+
+
+class _Renaming:
+    """Makes a function and those inside it known to TensorFlow under names of their content.
+
+    Args:
+        number: of the program, which stands in the content of what programs must not share.
+
+    Attributes:
+        operations: by its function's new name and its own, the type of each operation and the name that it
+            had, then the names of the calls that its function is in.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._renamed: dict[tuple[str, bool], str] = {}
+        self.operations: dict[tuple[str, str], tuple[str, ...]] = {}
+
+    def rename(
+        self,
+        definition: Any,
+        library: dict[str, Any],
+        in_xla: bool = False,
+        callers: tuple[str, ...] = (),
+    ) -> str:
+        """The new name of a function, registered under it.
+
+        Args:
+            definition: a `FunctionDef`.
+            library: the definitions of functions inside it, by name.
+            in_xla: whether XLA compiles what calls it.
+            callers: the names of the operations that call it, the innermost first.
+        """
+        in_xla = in_xla or (
+            "_XlaMustCompile" in definition.attr and definition.attr["_XlaMustCompile"].b
+        )
+        copy = function_pb2.FunctionDef()
+        copy.CopyFrom(definition)
+        _strip(copy.attr)
+        for attributes in copy.arg_attr.values():
+            _strip(attributes.attr)
+        _number_nodes(copy)
+        for node, before in zip(copy.node_def, definition.node_def, strict=True):
+            inside = (before.name, *callers)
+            _strip(node.attr)
+            node.ClearField("experimental_debug_info")
+            if node.op in library:
+                node.op = self._inner(node.op, library, in_xla, inside)
+            for value in node.attr.values():
+                for called in functions_in(value):
+                    called.name = self._inner(called.name, library, in_xla, inside)
+        if in_xla:
+            self._replace_by_equals(copy)
+        copy.signature.name = ""
+        if any(node.op.startswith(_COUNTING) for node in copy.node_def):
+            copy.signature.description = f"unshared {self._number}"
+        digest = hashlib.sha256(copy.SerializeToString(deterministic=True)).hexdigest()
+        name = copy.signature.name = f"tfkit_{digest[:32]}"
+        for index, node in enumerate(definition.node_def):
+            self.operations[name, f"n{index}"] = node.op, node.name, *callers
+        if not context.context().has_function(name):
+            context.context().add_function_def(copy)
+        return name
+
+    def _inner(
+        self, name: str, library: dict[str, Any], in_xla: bool, callers: tuple[str, ...]
+    ) -> str:
+        if (name, in_xla) not in self._renamed:
+            definition = library[name]
+            if in_xla and name in _replacements:
+                definition = _replacements[name].function_def
+                library = _library(_replacements[name])
+            self._renamed[name, in_xla] = self.rename(definition, library, in_xla, callers)
+        return self._renamed[name, in_xla]
+
+    def _replace_by_equals(self, definition: Any) -> None:
+        """Lets functions take the place of operations that XLA compiles faster as those."""
+        replaced = set()
+        for node in definition.node_def:
+            if equal := equal_of(node):
+                dtype = node.attr["T"].type
+                node.op = "PartitionedCall"
+                node.attr.clear()
+                node.attr["f"].func.name = self.rename(equal.function_def, {}, in_xla=True)
+                node.attr["Tin"].list.type[:] = [dtype] * len(equal.inputs)
+                node.attr["Tout"].list.type[:] = [dtype]
+                replaced.add(node.name)
+
+        def pointed(reference: str) -> str:
+            name, *_ = reference.split(":")
+            return f"{name}:output:0" if name in replaced else reference
+
+        for node in definition.node_def:
+            node.input[:] = map(pointed, node.input)
+        for result in list(definition.ret):
+            definition.ret[result] = pointed(definition.ret[result])
+
+
+def _strip(attributes: Any) -> None:
+    for label in _LABELS:
+        if label in attributes:
+            del attributes[label]
+
+
+def _number_nodes(definition: Any) -> None:
+    """Names arguments, nodes and results by number: names of layers differ between equal models."""
+    names = {}
+    for kind, items in (
+        ("a", definition.signature.input_arg),
+        ("n", definition.node_def),
+        ("r", definition.signature.output_arg),
+    ):
+        for index, item in enumerate(items):
+            new = f"{kind}{index}"
+            if kind != "r":
+                names[item.name] = new
+            else:
+                _rename_key(definition.ret, item.name, new)
+            item.name = new
+    for node in definition.node_def:
+        for index, name in enumerate(node.input):
+            node.input[index] = _renumber(name, names)
+    for result in list(definition.ret):
+        definition.ret[result] = _renumber(definition.ret[result], names)
+    results = sorted(names[result] for result in definition.control_ret.values())
+    definition.control_ret.clear()
+    del definition.signature.control_output[:]
+    for index, result in enumerate(results):
+        definition.control_ret[f"c{index}"] = result
+        definition.signature.control_output.append(f"c{index}")
+
+
+def _rename_key(mapping: Any, old: str, new: str) -> None:
+    value = mapping[old]
+    del mapping[old]
+    mapping[new] = value
+
+
+def _renumber(name: str, names: dict[str, str]) -> str:
+    """A reference to a node: `name:output:index`, or `^name` for its end."""
+    if name.startswith("^"):
+        return "^" + names[name[1:]]
+    node, colon, rest = name.partition(":")
+    return names[node] + colon + rest

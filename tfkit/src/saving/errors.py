@@ -1,0 +1,64 @@
+"""What goes wrong with a model file."""
+
+from pathlib import Path
+
+from tfkit.src.base import limits
+from tfkit.src.base.quoting import cut_lines
+
+_SUFFIXES = (".h5", ".hdf5", ".keras", ".json")
+
+
+class LoadError(ValueError):
+    """A model file cannot be loaded: it is damaged, not of this format, or does not fit the model.
+
+    What the message quotes of the file is cut, and control characters in it are escaped.
+    """
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(cut_lines(arg) if isinstance(arg, str) else arg for arg in args))
+
+
+class DamagedFileError(LoadError, OSError):
+    """A model file is truncated, or no HDF5 file at all. Also an `OSError`, which it is in Keras."""
+
+
+class MissingFileError(LoadError, FileNotFoundError):
+    """There is no model file. Keras raises a `ValueError` for a model, a `FileNotFoundError` for weights."""
+
+
+def check_exists(path: Path) -> None:
+    """Refuses a path at which there is no file.
+
+    Raises:
+        MissingFileError: that says so.
+    """
+    if path.is_file():
+        return
+    if path.is_dir():
+        raise MissingFileError(
+            f"File format not supported: {path} is a folder. A SavedModel that `model.export()` wrote is "
+            "called with `tfkit.layers.TFSMLayer(path)`."
+        )
+    what = "File not found" if path.suffix in _SUFFIXES else "File format not supported"
+    raise MissingFileError(
+        f"{what}: there is no model file at {path}. Please ensure the file is an accessible `.h5` or "
+        "`.keras` file."
+    )
+
+
+def check_whole(path: Path, file: int) -> None:
+    """Refuses a file that consists of holes, which is of any size for nothing.
+
+    Args:
+        path: its path, for the message.
+        file: the number of the open file.
+
+    Raises:
+        DamagedFileError: that says so.
+    """
+    if why := limits.holes(file):
+        raise DamagedFileError(f"File {path} {why}.")
+
+
+class ConfigurationError(LoadError, TypeError):
+    """A model file's configuration cannot be used. Also a `TypeError`, which it is in Keras."""

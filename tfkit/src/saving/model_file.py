@@ -1,0 +1,145 @@
+"""Whole models into one HDF5 file, and back: configuration, weights, and what `compile` was given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tfkit.src.base import budget
+from tfkit.src.base.quoting import quoted
+from tfkit.src.core import tracking
+from tfkit.src.errors.frames import warn
+from tfkit.src.registry import serialization
+from tfkit.src.registry import tables as registry
+from tfkit.src.saving import hdf5, matching, state, weights
+from tfkit.src.saving.atomic import atomic_write
+from tfkit.src.saving.errors import ConfigurationError, LoadError
+from tfkit.src.saving.json_nest import from_json, to_json
+
+CONFIG = "config"
+COMPILE = "compile"
+
+
+def save_model(
+    model: Any, filepath: Any, overwrite: bool = True, include_optimizer: bool = True
+) -> None:
+    """Writes a whole model to one file.
+
+    Args:
+        model: a model; of one that is not built the configuration and the arguments of `compile` are kept.
+        filepath: a name that ends in `.h5` or `.hdf5`.
+        overwrite: whether an existing file is replaced.
+        include_optimizer: whether the optimizer's state is kept.
+
+    Raises:
+        ValueError: for a model that is not built although layers in it are.
+        TypeError: for a model whose configuration cannot be made. The old file stays as it was.
+    """
+    path = Path(filepath)
+    weights.check_writable(path, overwrite)
+    weights.check_whole(model)
+    _check_no_assets(model)
+    texts = {
+        CONFIG: to_json(serialization.serialize_keras_object(model)),
+        state.NAMES: state.layer_names(model),
+    }
+    groups = {state.WEIGHTS: state.model_state(model), state.METRICS: state.metrics_state(model)}
+    if model.compiled and include_optimizer:
+        texts[COMPILE] = to_json(serialization.serialize_keras_object(model.get_compile_config()))
+        groups[state.OPTIMIZER] = state.optimizer_state(model)
+    with atomic_write(path) as temporary:
+        hdf5.write(temporary, texts, groups)
+
+
+def _check_no_assets(model: Any) -> None:
+    for path, layer in tracking.named_layers(model):
+        for method in ("save_assets", "load_assets"):
+            if hasattr(layer, method):
+                raise ValueError(
+                    f"Layer '{path or layer.name}' (of type {type(layer).__name__}) defines `{method}()`, "
+                    "but an `.h5` file holds arrays and a configuration, and no further files. Store what "
+                    "they hold as arrays, in `save_own_variables(store)` and `load_own_variables(store)`, "
+                    "or as constructor arguments, in `get_config()`."
+                )
+
+
+def load_model(
+    filepath: Any,
+    custom_objects: dict[str, Any] | None = None,
+    compile: bool = True,
+    safe_mode: bool = True,
+) -> Any:
+    """Reads a whole model; only tfkit's own, registered and given classes can be named in the file.
+
+    Args:
+        filepath: a file of `model.save()`.
+        custom_objects: classes and functions of yours that the file may name, by name.
+        compile: whether to compile the model as it was, with the optimizer's state.
+        safe_mode: only True: tfkit never runs code from a file.
+
+    Raises:
+        LoadError: for a damaged file, and one that does not fit together.
+        ValueError: for a class or function that is not registered.
+    """
+    if not safe_mode:
+        raise ValueError(
+            "`safe_mode=False` is not supported: tfkit never runs code from a file. Register your classes "
+            "and functions, or pass them as `custom_objects`."
+        )
+    with hdf5.Reader(Path(filepath)) as reader, registry.custom_object_scope(custom_objects or {}):
+        config = reader.text(CONFIG)
+        if config is None:
+            raise LoadError(
+                f"File {filepath} holds weights alone. Make the model in code and call "
+                "`model.load_weights(filepath)`."
+            )
+        try:
+            deferred: list[budget.Deferred] = []
+            with budget.limited(reader.stored_bytes(state.WEIGHTS), config, deferred):
+                model: Any = serialization.deserialize_keras_object(from_json(config))
+        except Exception as error:  # Whatever the constructors of layers make of wrong arguments.
+            raise ConfigurationError(
+                f"File {filepath}: its configuration gives no model. {type(error).__name__}: {error}"
+            ) from error
+        if not hasattr(model, "_tfkit"):
+            raise LoadError(f"File {filepath} describes {quoted(model)}, which is no model.")
+        loaded = weights.read_model(reader, model)
+        compiled = reader.text(COMPILE)
+        if compile and compiled is not None:
+            try:
+                with budget.limited(reader.stored_bytes(state.WEIGHTS), compiled):
+                    model.compile_from_config(from_json(compiled))
+            except Exception as error:
+                raise ConfigurationError(
+                    f"File {filepath}: the configuration of `compile` cannot be used. To load the model "
+                    f"alone, pass `compile=False`. {type(error).__name__}: {error}"
+                ) from error
+            _add_optimizer(loaded, model)
+        _add_metrics(loaded, model)
+        loaded.assign()
+        budget.draw_others(deferred, [variable for variable, _, _ in loaded.values])
+    return model
+
+
+def _add_optimizer(loaded: weights.Loaded, model: Any) -> None:
+    stored = loaded.reader.shapes(state.OPTIMIZER)
+    if getattr(model, "optimizer", None) is not None and stored:
+        model.optimizer.build(model.trainable_weights)
+        variables = state.optimizer_state(model)
+        found = loaded.match(state.OPTIMIZER, variables, {path: path for path in stored})
+        matching.check(found, loaded.reader.path, state.OPTIMIZER)
+        loaded.add(state.OPTIMIZER, variables, found)
+
+
+def _add_metrics(loaded: weights.Loaded, model: Any) -> None:
+    """What fits: some metrics make their variables in their first update, and all begin anew in time."""
+    stored = loaded.reader.shapes(state.METRICS)
+    variables = state.metrics_state(model)
+    found = loaded.match(state.METRICS, variables, {path: path for path in stored})
+    left = {**found.missing, **found.different, **found.unexpected}
+    if left:
+        warn(
+            f"File {loaded.reader.path}: the state of these metrics is not loaded, for their variables are "
+            f"not those of the model: {', '.join(left)}. They begin anew."
+        )
+    loaded.add(state.METRICS, variables, found)

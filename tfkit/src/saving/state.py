@@ -1,0 +1,142 @@
+"""What a file keeps of a model: weights, optimizer, metrics, by path; and the names of layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.core import tracking
+from tfkit.src.core.layer import Layer
+from tfkit.src.saving import hdf5
+
+# Groups of a file, and the text with the layers' names.
+WEIGHTS = "weights"
+OPTIMIZER = "optimizer"
+METRICS = "metrics"
+NAMES = "names"
+
+
+class Skipped:
+    """What is neither saved nor loaded: layers with all that is inside them, and single weights.
+
+    Args:
+        model: the model.
+        objects: layers and weights, `None` for none.
+
+    Raises:
+        ValueError: for anything else.
+    """
+
+    def __init__(self, model: Any, objects: Iterable[Any] | None) -> None:
+        self._ids: set[int] = set()
+        for item in objects or ():
+            if isinstance(item, Layer):
+                self._ids |= {id(layer) for layer in tracking.all_layers(item)}
+                self._ids |= {id(weight) for weight, _ in tracking.variables_of(item, seeds=True)}
+            elif isinstance(item, tf.Variable):
+                self._ids.add(id(item))
+            else:
+                raise ValueError(
+                    "`objects_to_skip` must be a list of layers and weights. Received: "
+                    f"{item!r} (of type {type(item).__name__})"
+                )
+        layers = tracking.named_layers(model) if self._ids else []
+        self._below = tuple(f"{path}/".lstrip("/") for path, it in layers if id(it) in self._ids)
+
+    def __contains__(self, item: Any) -> bool:
+        return id(item) in self._ids
+
+    def is_below(self, path: str) -> bool:
+        """Whether a path leads into one of the layers."""
+        return path.startswith(self._below)
+
+
+_NOTHING = Skipped(None, None)
+
+
+def model_state(model: Any, skipped: Skipped = _NOTHING) -> dict[str, Any]:
+    """Weights, seed states, and what layers store themselves, by path."""
+    state: dict[str, Any] = dict(plain_state(model, skipped))
+    for prefix, layer in own_stores(model, skipped):
+        store: dict[str, Any] = {}
+        layer.save_own_variables(store)
+        for key, value in store.items():
+            array = np.asarray(value)
+            path = f"{prefix}{tracking.escaped(key)}"
+            if array.dtype.name not in hdf5.DTYPES or path in state:
+                raise ValueError(
+                    f"Layer '{prefix.removesuffix('/vars/')}' (of type {type(layer).__name__}) cannot store "
+                    f"{key!r} in `save_own_variables()`. Expected an array of numbers, under a key that is "
+                    f"not taken. Received: {value!r}"
+                )
+            state[path] = array
+    return state
+
+
+def plain_state(model: Any, skipped: Skipped = _NOTHING) -> dict[str, tf.Variable]:
+    """The weights and seed states by path, without those that a layer stores itself."""
+    own = {id(w) for _, layer in own_stores(model) for w in tracking.own_weights(layer)}
+    state = tracking.named_state(model)
+    return {path: it for path, it in state.items() if id(it) not in own and it not in skipped}
+
+
+def own_stores(model: Any, skipped: Skipped = _NOTHING) -> list[tuple[str, Layer]]:
+    """The layers that say themselves what a file keeps of them, with the beginnings of their paths."""
+    return [
+        (f"{path}/vars/".lstrip("/"), layer)
+        for path, layer in tracking.named_layers(model)
+        if layer not in skipped
+        and (
+            type(layer).save_own_variables is not Layer.save_own_variables
+            or type(layer).load_own_variables is not Layer.load_own_variables
+        )
+    ]
+
+
+def optimizer_state(model: Any) -> dict[str, tf.Variable]:
+    """The variables of the model's optimizer, by path; none where it is not built."""
+    optimizer = getattr(model, "optimizer", None)
+    return {} if optimizer is None or not optimizer.built else named_slots(optimizer, model)
+
+
+def named_slots(optimizer: Any, model: Any) -> dict[str, tf.Variable]:
+    """An optimizer's variables: slots by the path of the weight that they belong to.
+
+    `slots/dense/kernel/momentum` belongs to the weight at `dense/kernel`; what belongs to no weight stands at
+    its name, as `own/iteration`, numbered where two have the same.
+    """
+    paths = {id(weight): path for path, weight in tracking.named_weights(model).items()}
+    state: dict[str, tf.Variable] = {}
+    for variable in optimizer.variables:
+        slot = getattr(variable, "slot", None)
+        weight = paths.get(id(slot.weight)) if slot is not None else None
+        if slot is not None and weight is not None:
+            path = f"slots/{weight}/{tracking.escaped(slot.name)}"
+        else:
+            path = f"own/{tracking.escaped(getattr(variable, 'label', 'variable'))}"
+        state[tracking.free(path, state)] = variable
+    return state
+
+
+def metrics_state(model: Any) -> dict[str, tf.Variable]:
+    """The variables of the metrics that layers hold in attributes, by path.
+
+    Those that `compile` makes are no state of the model: each epoch and evaluation begins them anew.
+    """
+    state: dict[str, tf.Variable] = {}
+    for path, metric in tracking.named_metrics(model):
+        variables = tracking.metric_variables(metric)
+        state |= {f"{path}/{name}": variable for name, variable in variables.items()}
+    return state
+
+
+def layer_names(model: Any) -> dict[str, str]:
+    """The names that users have given to layers inside, by path; a name that tfkit made says nothing."""
+    return {
+        path: layer.name
+        for path, layer in tracking.named_layers(model)
+        if path and not layer._auto_named
+    }

@@ -1,0 +1,288 @@
+"""Weights into a file and out of it: all of them or none."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.base.quoting import quoted
+from tfkit.src.core import tracking
+from tfkit.src.core.layer import Layer
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.runtime.arrays import tensor_in
+from tfkit.src.saving import float_widths, hdf5, matching, shards, state
+from tfkit.src.saving.atomic import atomic_write
+from tfkit.src.saving.errors import LoadError
+from tfkit.src.saving.matching import LoadReport, Match, Rename
+
+Reader = hdf5.Reader | shards.ShardReader
+_SUFFIX = ".weights.h5"
+_THREADS = 4
+
+# --- Saving -----------------------------------------------------------------------------------------------
+
+
+@shortened
+def save_weights(
+    model: Any,
+    filepath: Any,
+    overwrite: bool = True,
+    max_shard_size: float | None = None,
+    *,
+    objects_to_skip: Iterable[Any] | None = None,
+) -> None:
+    """Writes the weights and seed states of a model, by attribute path.
+
+    Args:
+        model: a built model.
+        filepath: a name that ends in `.weights.h5`; with `max_shard_size`, in `.weights.json`.
+        overwrite: whether existing files are replaced.
+        max_shard_size: GB (2**30 bytes) that a file may have; the weights then go into as many as are
+            needed, and `filepath` says what is where.
+        objects_to_skip: layers, with all that is inside them, and single weights that the file leaves out.
+
+    Raises:
+        ValueError: for a model without weights yet, a name with another ending, and a weight that is larger
+            than `max_shard_size`.
+        FileExistsError: where there is a file and `overwrite` is False.
+        OSError: where the disk is full. The old file is whole then.
+    """
+    path = Path(filepath)
+    suffix = _SUFFIX if max_shard_size is None else shards.SUFFIX
+    if not path.name.endswith(suffix):
+        raise ValueError(
+            f"The filename must end in `{suffix}`"
+            + (" when `max_shard_size` is specified" if max_shard_size is not None else "")
+            + f". Received: filepath={filepath}"
+        )
+    check_writable(path, overwrite)
+    check_built(model, "saving")
+    weights = state.model_state(model, state.Skipped(model, objects_to_skip))
+    names = state.layer_names(model)
+    if max_shard_size is not None:
+        shards.write(path, names, weights, max_shard_size)
+        return
+    with atomic_write(path) as temporary:
+        hdf5.write(temporary, {state.NAMES: names}, {state.WEIGHTS: weights})
+
+
+def check_writable(path: Path, overwrite: bool) -> None:
+    """Refuses a folder that does not exist, and a file that must not be replaced."""
+    if path.exists() and not overwrite:
+        raise FileExistsError(f"File {path} exists. Pass `overwrite=True` to replace it.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {path.parent} to save {path.name} in.")
+
+
+def check_built(model: Any, doing: str) -> None:
+    """Refuses a model that has no weights yet."""
+    if not model.built:
+        raise ValueError(
+            f"You are {doing} a model that has not yet been built. Model '{model.name}' has no weights yet. "
+            "Call it on some data, or build it, first."
+        )
+
+
+def check_whole(model: Any) -> None:
+    """Refuses a model that is not built, although layers in it are: loading would not make their weights."""
+    if not model.built and model.weights:
+        raise ValueError(
+            f"Model '{model.name}' is not built, but layers in it have weights, which a model that is made "
+            "from its configuration would not have. Call it on some data, or build it, before saving."
+        )
+
+
+# --- Loading ----------------------------------------------------------------------------------------------
+
+
+def load_weights(
+    model: Any,
+    filepath: Any,
+    skip_mismatch: bool = False,
+    by_name: bool = False,
+    rename: Rename | None = None,
+    *,
+    objects_to_skip: Iterable[Any] | None = None,
+) -> LoadReport:
+    """Reads weights by attribute path; everything is checked before the first is assigned.
+
+    Args:
+        model: a built model.
+        filepath: a file of `save_weights` or `save`.
+        skip_mismatch: whether weights that do not fit are left as they are.
+        by_name: whether weights are found by the names that users have given to layers, instead of by path:
+            a weight goes to the same place below the layer of the same name. Layers of other names are left
+            as they are.
+        rename: for what has another path in the file: a dict from the beginnings of paths in the file to
+            those in the model, or a function of a path.
+        objects_to_skip: layers, with all that is inside them, and single weights that are left as they are.
+
+    Returns:
+        What became of each weight, and of each value in the file.
+
+    Raises:
+        LoadError: a `ValueError`, with a table of what is missing, unexpected, or of another shape or dtype;
+            and for a damaged file. No weight has changed then.
+
+    Example:
+        ```python
+        model.load_weights("old.weights.h5", rename={"body": "encoder/blocks/0"})
+        ```
+    """
+    check_built(model, "loading weights into")
+    if by_name and rename:
+        raise ValueError(
+            "`by_name=True` and `rename` cannot both be used: each says what goes where."
+        )
+    with open_file(Path(filepath)) as reader:
+        skipped = state.Skipped(model, objects_to_skip)
+        loaded = read_model(reader, model, skip_mismatch, by_name, rename, skipped)
+        return loaded.assign(skip_mismatch)
+
+
+def open_file(path: Path) -> Reader:
+    """A file of weights for reading: one, or one that names several."""
+    return shards.ShardReader(path) if path.name.endswith(shards.SUFFIX) else hdf5.Reader(path)
+
+
+@dataclasses.dataclass
+class Loaded:
+    """What was checked in an open file, to be read and assigned.
+
+    Args:
+        reader: the file.
+        report: what becomes of each variable.
+        values: variables with the groups and paths of their values.
+        stores: layers that read their variables themselves, with the beginnings of their paths.
+        casts: variables whose stored values are floats of another width, with both dtypes.
+    """
+
+    reader: Reader
+    report: LoadReport
+    values: list[tuple[tf.Variable, str, str]] = dataclasses.field(default_factory=list)
+    stores: list[tuple[str, Layer, dict[str, np.ndarray]]] = dataclasses.field(default_factory=list)
+    casts: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def match(self, group: str, variables: dict[str, tf.Variable], places: dict[str, str]) -> Match:
+        """Compares variables with the values of a group; `places` are their stored paths."""
+
+        def read(place: str) -> np.ndarray:
+            return self.reader.value(group, place)
+
+        return matching.match(variables, self.reader.shapes(group), places, read)
+
+    def add(self, group: str, variables: dict[str, tf.Variable], found: Match) -> None:
+        """What fits is to be assigned, once its checksum is compared."""
+        with ThreadPoolExecutor(_THREADS) as pool:  # Reading and checksums leave Python's lock.
+            list(pool.map(lambda place: self.reader.check(group, place), found.fits.values()))
+        self.values += [(variables[path], group, place) for path, place in found.fits.items()]
+        self.casts |= found.casts
+
+    def assign(self, skip_mismatch: bool = False) -> LoadReport:
+        """Assigns everything; first what can still fail, and if it does, no weight has changed.
+
+        Values are read one by one: no second copy of all of them is ever in memory.
+        """
+        before: list[tuple[tf.Variable, np.ndarray]] = []
+        for prefix, layer, store in self.stores:
+            mine = [(variable, variable.numpy()) for variable in layer.variables]
+            before = [*mine, *before]
+            try:
+                layer.load_own_variables(store)
+            except Exception as error:
+                for variable, value in mine if skip_mismatch else before:
+                    variable.assign(value)
+                reason = f"its `load_own_variables()` raised {type(error).__name__}: {error}"
+                if not skip_mismatch:
+                    found = {key: value.shape for key, value in store.items()}
+                    raise LoadError(
+                        f"File {self.reader.path}: layer '{_layer_path(prefix, layer)}' (of type "
+                        f"{type(layer).__name__}) cannot load its variables; nothing was loaded: {reason}. "
+                        f"The file has: {quoted(found)}"
+                    ) from error
+                self.report.skip_below(prefix, reason)
+        for variable, group, path in self.values:
+            value = self.reader.value(group, path)
+            if float_widths.is_other_width(value.dtype.name, variable.dtype.name):
+                variable.assign(float_widths.cast(value, variable.dtype.name))
+            else:
+                variable.assign(tensor_of(value))
+        float_widths.warn(self.reader.path, self.casts)
+        return self.report
+
+
+def _names(reader: Reader) -> dict[str, str]:
+    """The names of layers that a file has, by path."""
+    names = reader.text(state.NAMES)
+    if names is not None and not (
+        isinstance(names, dict) and all(isinstance(name, str) for name in names.values())
+    ):
+        raise LoadError(f"File {reader.path}: `{state.NAMES}` is no dict of names by path.")
+    return names or {}
+
+
+def _layer_path(prefix: str, layer: Layer) -> str:
+    return prefix.removesuffix("vars/").rstrip("/") or layer.name
+
+
+def tensor_of(value: np.ndarray) -> Any:
+    """A value of a file as a tensor in the same memory, where TensorFlow can share it."""
+    if value.dtype == tf.bfloat16.as_numpy_dtype:
+        return tf.bitcast(tensor_in(value.view(np.uint16)), tf.bfloat16)
+    return tensor_in(value) if value.dtype.kind in "fiu" and value.size else value
+
+
+def read_model(
+    reader: Reader,
+    model: Any,
+    skip_mismatch: bool = False,
+    by_name: bool = False,
+    rename: Rename | None = None,
+    skipped: state.Skipped | None = None,
+) -> Loaded:
+    """What a file has for a model, all checked; arguments as in `load_weights`."""
+    skipped = skipped or state.Skipped(model, None)
+    stored = reader.shapes(state.WEIGHTS)
+    places = {path: path for path in stored}
+    if by_name:
+        places = matching.by_layer_name(
+            stored, _names(reader), state.layer_names(model), reader.path
+        )
+    elif rename:
+        places = matching.renamed(stored, rename, reader.path)
+    everything = state.plain_state(model)
+    variables, own = state.plain_state(model, skipped), state.own_stores(model, skipped)
+    left = dict.fromkeys(path for path in everything if path not in variables)
+    left |= dict.fromkeys(path for path in places if skipped.is_below(path))
+    asked = {path: place for path, place in places.items() if path not in left}
+    beginnings = tuple(prefix for prefix, _ in own)
+    plain = {path: place for path, place in asked.items() if not path.startswith(beginnings)}
+    loaded = Loaded(reader, LoadReport(str(reader.path)))
+    found = loaded.match(state.WEIGHTS, variables, plain)
+    if not skip_mismatch:
+        matching.check(found, reader.path, state.WEIGHTS, partly=by_name)
+    report = loaded.report = found.report(reader.path)
+    placed = set(places.values())
+    reason = "in `objects_to_skip`"
+    report.skipped |= {path: reason for path in left if path in everything}
+    report.unused |= {places[path]: reason for path in left if path in places}
+    report.unused |= {path: "below no layer of that name" for path in stored if path not in placed}
+    loaded.add(state.WEIGHTS, variables, found)
+    for prefix, layer in own:
+        paths = {path: place for path, place in asked.items() if path.startswith(prefix)}
+        if not paths and (by_name or skip_mismatch):
+            report.skipped[prefix.rstrip("/")] = "missing in the file"
+            continue
+        store = {
+            tracking.unescaped(path.removeprefix(prefix)): reader.value(state.WEIGHTS, place)
+            for path, place in paths.items()
+        }
+        loaded.stores.append((prefix, layer, store))
+        report.loaded += paths
+    return loaded

@@ -1,0 +1,1 @@
+"""Tensors without values, and what is attached to tensors."""

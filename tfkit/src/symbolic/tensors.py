@@ -1,0 +1,312 @@
+"""Symbolic tensors: the shape and dtype of a value that does not exist yet, and where it comes from.
+
+A function marked `@symbolic_op` computes when it is given values. Given a `KerasTensor` among its
+arguments it computes nothing: the call is noted down in a `Node`, and the result is again a
+`KerasTensor`. The nodes between inputs and outputs are a functional model.
+
+Shapes and dtypes of results are not written down anywhere: the function runs once on placeholders in
+a scratch graph, and TensorFlow's own shape inference answers.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import tensorflow as tf
+
+from tfkit.src.base import budget, nests
+from tfkit.src.errors import tracebacks
+from tfkit.src.registry.dtypes import standardize_dtype
+from tfkit.src.symbolic import masking
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _immutable(name: str) -> Any:
+    """A property that is set once, when its object is made."""
+
+    def refuse(self: Any, value: Any) -> None:
+        raise AttributeError(
+            f"The `{name}` attribute of KerasTensor is immutable. Make another tensor, such as "
+            f"`ops.reshape`, `ops.cast` or `KerasTensor(...)` gives. Received: {name}={value!r}"
+        )
+
+    return property(lambda self: getattr(self, f"_{name}"), refuse)
+
+
+class KerasTensor:
+    """Stands for a tensor while a functional model is being described.
+
+    Args:
+        shape: tuple of sizes, `None` where a size is not known.
+        dtype: name of the dtype, `"float32"` unless given.
+        sparse: whether it stands for a `tf.SparseTensor`.
+        ragged: whether it stands for a `tf.RaggedTensor`.
+        name: name of the tensor.
+    """
+
+    def __init__(
+        self,
+        shape: Any,
+        dtype: Any = "float32",
+        sparse: bool = False,
+        ragged: bool = False,
+        record_history: bool = True,
+        name: str | None = None,
+    ) -> None:
+        del record_history  # Part of Keras's signature; the node is set by whoever records one.
+        if sparse and ragged:
+            raise ValueError("A KerasTensor cannot have `sparse=True` and `ragged=True` at once.")
+        shape = (shape,) if isinstance(shape, int) else shape
+        self._shape = None if shape is None else tuple(shape)
+        self._dtype = standardize_dtype(dtype)
+        self._sparse = bool(sparse)
+        self._ragged = bool(ragged)
+        self.name = name or "keras_tensor"
+        self.node: Node | None = None
+
+    shape = _immutable("shape")
+    dtype = _immutable("dtype")
+    sparse = _immutable("sparse")
+    ragged = _immutable("ragged")
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return (
+            f"<KerasTensor shape={self.shape}, dtype={self.dtype}, sparse={self.sparse}, "
+            f"ragged={self.ragged}, name={self.name}>"
+        )
+
+    @tracebacks.shortened
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError(
+            f"{self!r} has no values yet and cannot be iterated over. "
+            "Use `ops.unstack(x, axis=0)`, or put the loop into a Layer's `call()`."
+        )
+
+    @tracebacks.shortened
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"{self!r} has no values yet and cannot be used as a boolean, as in an `if` or a `while`. "
+            "Use `ops.where` or `ops.cond`, or put the branch into a Layer's `call()`."
+        )
+
+    @tracebacks.shortened
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise ValueError(
+            f"{self!r} doesn't have any actual numerical value yet and cannot become a NumPy array. "
+            "Use functions of `tfkit.ops` or of TensorFlow on it, or put the code into a Layer's `call()`."
+        )
+
+    @tracebacks.shortened
+    def __float__(self) -> float:
+        raise ValueError(f"{self!r} has no values yet and cannot become a Python number.")
+
+    @tracebacks.shortened
+    def __int__(self) -> int:
+        raise ValueError(f"{self!r} has no values yet and cannot become a Python number.")
+
+    @tracebacks.shortened
+    def __len__(self) -> int:
+        raise TypeError(f"{self!r} has no length. Use `x.shape[0]`.")
+
+    __hash__ = object.__hash__
+
+
+class Node:
+    """One recorded call: `operation(*args, **kwargs)` gave `outputs`.
+
+    Args:
+        operation: the layer or the function that was called.
+        args: its positional arguments, symbolic tensors among them.
+        kwargs: its keyword arguments.
+        outputs: the nest of `KerasTensor`s that it gave; each gets this node as its origin. One that
+            has another origin, such as an input that was handed on, is replaced by a new one.
+    """
+
+    def __init__(
+        self, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: Any
+    ) -> None:
+        self.operation = operation
+        self.args = args
+        self.kwargs = kwargs
+        given = {id(tensor) for tensor in self.input_tensors}
+        self.outputs = tf.nest.map_structure(lambda leaf: _own(leaf, given), outputs)
+        for output in self.output_tensors:
+            output.node = self
+
+    @property
+    def input_tensors(self) -> list[KerasTensor]:
+        """The symbolic tensors among the arguments, in order."""
+        return symbolic_leaves((self.args, self.kwargs))
+
+    @property
+    def inputs(self) -> Any:
+        """The symbolic inputs: the first argument if it is the only one, else a list."""
+        if len(self.args) == 1 and len(symbolic_leaves(self.kwargs)) == 0:
+            return self.args[0]
+        return self.input_tensors
+
+    @property
+    def output_tensors(self) -> list[KerasTensor]:
+        """The symbolic tensors among the outputs, in order."""
+        return symbolic_leaves(self.outputs)
+
+
+def _own(leaf: Any, given: set[int]) -> Any:
+    """An output of a call: a tensor of its own where `leaf` is an input or belongs to another call."""
+    if not isinstance(leaf, KerasTensor) or (leaf.node is None and id(leaf) not in given):
+        return leaf
+    copy = KerasTensor(leaf.shape, leaf.dtype, leaf.sparse, leaf.ragged)
+    masking.set_mask(copy, masking.get_mask(leaf))
+    return copy
+
+
+def is_keras_tensor(x: Any) -> bool:
+    """Returns whether an object is a symbolic tensor, such as `Input` returns.
+
+    Args:
+        x: any object.
+
+    Returns:
+        A Python bool.
+
+    Example:
+        >>> is_keras_tensor(tfkit.Input((3,))), is_keras_tensor(tf.constant(1.0))
+        (True, False)
+    """
+    return isinstance(x, KerasTensor)
+
+
+def symbolic_leaves(structure: Any) -> list[KerasTensor]:
+    """The symbolic tensors in a nest, in order."""
+    return [leaf for leaf in tf.nest.flatten(structure) if isinstance(leaf, KerasTensor)]
+
+
+def any_symbolic(args: Any, kwargs: dict[str, Any]) -> bool:
+    """Whether a symbolic tensor stands among the arguments of a call, at any depth."""
+    return any(map(_holds_symbolic, args)) or any(map(_holds_symbolic, kwargs.values()))
+
+
+def _holds_symbolic(value: Any) -> bool:
+    if isinstance(value, (tf.Tensor, KerasTensor)) or not nests.is_nested(value):
+        return isinstance(value, KerasTensor)
+    return any(map(_holds_symbolic, nests.children(value)))
+
+
+def trace(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """Returns what `function(*args, **kwargs)` would return, as symbolic tensors.
+
+    Runs `function` once in a scratch graph, with a placeholder for each symbolic tensor.
+    """
+    kind = _CountedGraph if budget.is_limited() else tf.__internal__.FuncGraph
+    with kind("symbolic").as_default():
+        args, kwargs = tf.nest.map_structure(_placeholder, (args, kwargs))
+        results = function(*args, **kwargs)
+        return tf.nest.map_structure(_specification, results)
+
+
+class _CountedGraph(tf.__internal__.FuncGraph):
+    """A scratch graph for what a file describes, which may not ask for more than its size accounts for."""
+
+    def _create_op_internal(
+        self, op_type: str, inputs: Any, dtypes: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        # Private, seen in TensorFlow 2.15 to 2.20: every operation of a graph is made here.
+        budget.take_operations()
+        attributes = kwargs.get("attrs") or {}
+        for name in ("num", "num_split"):
+            if name in attributes:
+                budget.check_outputs(attributes[name].i)
+        return super()._create_op_internal(op_type, inputs, dtypes, *args, **kwargs)
+
+
+def _placeholder(leaf: Any) -> Any:
+    if not isinstance(leaf, KerasTensor):
+        return leaf
+    if leaf.sparse:
+        value = tf.compat.v1.sparse_placeholder(leaf.dtype, leaf.shape)
+    elif leaf.ragged:
+        value = _ragged_placeholder(leaf)
+    else:
+        value = tf.compat.v1.placeholder(leaf.dtype, leaf.shape)
+    mask = masking.get_mask(leaf)
+    if mask is not None:
+        masking.set_mask(value, _placeholder(mask))
+    return value
+
+
+def _ragged_placeholder(leaf: KerasTensor) -> tf.RaggedTensor:
+    """A placeholder with as many ragged axes as sizes are unknown, and the size of the batch if it is not."""
+    ragged_rank = sum(size is None for size in leaf.shape[1:]) or 1
+    sizes = leaf.shape[1 + ragged_rank :]
+    value = tf.compat.v1.placeholder(leaf.dtype, (None, *sizes))
+    rows = None if leaf.shape[0] is None else leaf.shape[0] + 1
+    for axis in reversed(range(ragged_rank)):
+        splits = tf.compat.v1.placeholder(tf.int64, (None if axis else rows,))
+        value = tf.RaggedTensor.from_row_splits(value, splits, validate=False)
+    return value
+
+
+def _specification(leaf: Any) -> Any:
+    if not tf.is_tensor(leaf):
+        return leaf
+    shape = None if leaf.shape.rank is None else tuple(leaf.shape)
+    result = KerasTensor(
+        shape,
+        leaf.dtype,
+        sparse=isinstance(leaf, tf.SparseTensor),
+        ragged=isinstance(leaf, tf.RaggedTensor),
+    )
+    mask = masking.get_mask(leaf)
+    if mask is not None:
+        masking.set_mask(result, _specification(mask))
+    return result
+
+
+def record(operation: Any, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """Records a call of `operation` and returns its symbolic results; `function` is what is traced."""
+    return Node(operation, tuple(args), dict(kwargs), trace(function, args, kwargs)).outputs
+
+
+def symbolic_op(function: Function) -> Function:
+    """Lets a function of tensors take symbolic tensors as well."""
+
+    @functools.wraps(function)
+    def op(*args: Any, **kwargs: Any) -> Any:
+        try:
+            if any_symbolic(args, kwargs):
+                return record(op, function, args, kwargs)
+            return function(*args, **kwargs)
+        except BaseException as error:
+            tracebacks.shorten(error)
+            raise
+
+    return op  # type: ignore[return-value]
+
+
+class _TensorFlowFunctions(tf.__internal__.dispatch.GlobalOpDispatcher):
+    """Lets plain `tf.*` functions take symbolic tensors too."""
+
+    def handle(self, op: Any, args: Any, kwargs: Any) -> Any:
+        if any_symbolic(args, kwargs):
+            return record(op, op, args, kwargs)
+        return self.NOT_SUPPORTED
+
+
+_TensorFlowFunctions().register()
+
+
+def define_operators(operators: dict[str, Callable[..., Any]]) -> None:
+    """Gives `KerasTensor` its operators, as the public ops of the same meaning: `{"__add__": add}`.
+
+    The ops stand above this file and are handed down once, when they are imported.
+    """
+    for name, operator in operators.items():
+        setattr(KerasTensor, name, operator)

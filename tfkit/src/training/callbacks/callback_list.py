@@ -1,0 +1,321 @@
+"""`CallbackList`: what the training loop talks to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.base import tree
+from tfkit.src.training.callbacks.backup_and_restore import BackupAndRestore
+from tfkit.src.training.callbacks.callback import Callback, Logs
+from tfkit.src.training.callbacks.history import History
+from tfkit.src.training.callbacks.progbar_logger import ProgbarLogger
+from tfkit.src.training.callbacks.sparse_callback import SparseCallback
+
+
+class _StepsHook(Protocol):
+    def __call__(self, last_batch_index: int, num_steps: int, logs: Logs | None) -> None: ...
+
+
+class CallbackList(Callback):
+    """Several callbacks as one.
+
+    A loop that runs many steps in one program asks `needs_train_batches` first. If a callback needs
+    every batch, the loop calls `on_train_batch_begin` and `on_train_batch_end` around single steps,
+    or around as many as `steps_per_execution` says, with `note_steps` in between.
+    If none does, it runs at most `chunk_limit(next_batch_index)` steps and then calls
+    `on_steps_end`. It must not call both for one step.
+
+    Args:
+        callbacks: a callback, or a nest of callbacks; `None` for none.
+        add_history: whether to add a `History` unless there is one. Default: `False`.
+        add_progbar: whether to add a `ProgbarLogger` unless there is one. Default: `False`.
+        model: the model that the callbacks get; `None` for none.
+        **params: what the callbacks get as `params`.
+
+    Raises:
+        TypeError: if a class is given instead of a callback.
+
+    Example:
+        ```python
+        callbacks = CallbackList([EarlyStopping("loss")], model=model)
+        callbacks.on_train_begin()
+        for epoch in range(10):
+            callbacks.on_epoch_begin(epoch)
+            callbacks.on_epoch_end(epoch, {"loss": train_one_epoch(model)})
+        callbacks.on_train_end()
+        ```
+    """
+
+    def __init__(
+        self,
+        callbacks: Any = None,
+        add_history: bool = False,
+        add_progbar: bool = False,
+        model: Any = None,
+        **params: Any,
+    ) -> None:
+        super().__init__()
+        self.callbacks: list[Any] = tree.flatten(callbacks) if callbacks else []
+        for callback in self.callbacks:
+            if isinstance(callback, type):
+                raise TypeError(
+                    f"Expected callbacks. Received: the class {callback.__name__}. "
+                    f"Call it: `{callback.__name__}(...)`."
+                )
+            if not hasattr(callback, "on_epoch_end"):
+                raise TypeError(
+                    "Expected callbacks: objects with the hooks of `tfkit.callbacks.Callback`. "
+                    f"Received: {callback!r}"
+                )
+        if add_history and not self._has(History):
+            self.callbacks.append(History())
+        if add_progbar and not self._has(ProgbarLogger):
+            self.callbacks.append(ProgbarLogger())
+        # It goes on from, and saves, what the others remember once they are done.
+        self.callbacks.sort(key=lambda callback: isinstance(callback, BackupAndRestore))
+        # Validation runs inside `fit`: the innermost of the running modes is the one that steps.
+        self._modes: list[str] = []
+        for callback in self._sparse():
+            callback.latest_steps = None
+        self.set_model(model)
+        self.set_params(params)
+
+    def _has(self, kind: type) -> bool:
+        return any(isinstance(callback, kind) for callback in self.callbacks)
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        """Hands `params` on, unless it is empty."""
+        self.params = params
+        if params:
+            for callback in self.callbacks:
+                callback.set_params(params)
+
+    def set_model(self, model: Any) -> None:
+        """Hands the model on, unless it is `None`."""
+        if model is None:
+            return
+        self._model = model
+        for callback in self.callbacks:
+            callback.set_model(model)
+
+    # --- What the loop asks ---------------------------------------------------------------------
+
+    @property
+    def needs_train_batches(self) -> bool:
+        """Whether a callback must be called around every training step."""
+        return self._overridden(
+            "on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end"
+        )
+
+    @property
+    def needs_test_batches(self) -> bool:
+        """Whether a callback must be called around every batch of an evaluation."""
+        return self._overridden("on_test_batch_begin", "on_test_batch_end")
+
+    @property
+    def needs_predict_batches(self) -> bool:
+        """Whether a callback must be called around every batch of a prediction."""
+        return self._overridden("on_predict_batch_begin", "on_predict_batch_end")
+
+    def _overridden(self, *hooks: str) -> bool:
+        return any(_overrides(callback, hook) for callback in self.callbacks for hook in hooks)
+
+    def chunk_limit(self, next_batch_index: int) -> int | None:
+        """Returns how many training steps may run before a callback must be told; `None` for any number.
+
+        Args:
+            next_batch_index: index in its epoch of the batch that comes next.
+        """
+        limits = [callback.chunk_limit(next_batch_index) for callback in self._sparse()]
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    def note_steps(self, last_batch_index: int, num_steps: int) -> None:
+        """Says what the call of `on_train_batch_end`, or its like, that comes next stands for.
+
+        Args:
+            last_batch_index: index of the last batch that was run.
+            num_steps: how many steps there were since `on_train_batch_begin`.
+        """
+        for callback in self._sparse():
+            callback.latest_steps = last_batch_index, num_steps
+
+    def _sparse(self) -> list[SparseCallback]:
+        return [callback for callback in self.callbacks if isinstance(callback, SparseCallback)]
+
+    # --- What the loop tells --------------------------------------------------------------------
+
+    def on_steps_end(
+        self,
+        last_batch_index: int,
+        num_steps: int,
+        logs: Logs | Callable[[], Logs] | None = None,
+    ) -> None:
+        """Calls the hooks for the end of a chunk of steps of training, evaluation or prediction.
+
+        Args:
+            last_batch_index: index of the last batch of the chunk.
+            num_steps: how many steps the chunk had.
+            logs: the results up to here, or a function that fetches them: it is called only where
+                a callback needs them.
+        """
+        sparse = self._sparse()
+        wanted = any(callback.wants_logs(num_steps) for callback in sparse)
+        fetched = None
+        if wanted and logs is not None:
+            fetched = _plain_logs(logs() if callable(logs) else logs)
+        mode = self._modes[-1] if self._modes else "train"
+        for callback in sparse:
+            hook: _StepsHook = getattr(callback, f"on_{mode}_steps_end")
+            hook(last_batch_index, num_steps, fetched)
+
+    def on_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Calls the hook of every callback."""
+        self._call("on_batch_begin", batch, logs=logs)
+
+    def on_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Calls the hook of every callback."""
+        self._call("on_batch_end", batch, logs=logs)
+
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        """Calls the hook of every callback."""
+        self._call("on_epoch_begin", epoch, logs=logs)
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Calls the hook of every callback."""
+        self._call("on_epoch_end", epoch, logs=logs)
+
+    def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Calls the hook of every callback."""
+        self._call("on_train_batch_begin", batch, logs=logs)
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Calls the hook of every callback."""
+        self._call("on_train_batch_end", batch, logs=logs)
+
+    def on_test_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Calls the hook of every callback."""
+        self._call("on_test_batch_begin", batch, logs=logs)
+
+    def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Calls the hook of every callback."""
+        self._call("on_test_batch_end", batch, logs=logs)
+
+    def on_predict_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Calls the hook of every callback."""
+        self._call("on_predict_batch_begin", batch, logs=logs)
+
+    def on_predict_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Calls the hook of every callback."""
+        self._call("on_predict_batch_end", batch, logs=logs)
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Calls the hook of every callback."""
+        self._modes.append("train")
+        self._call("on_train_begin", logs=logs)
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        """Calls the hook of every callback."""
+        self._call("on_train_end", logs=logs)
+        self._leave("train")
+
+    def on_test_begin(self, logs: Logs | None = None) -> None:
+        """Calls the hook of every callback."""
+        self._modes.append("test")
+        self._call("on_test_begin", logs=logs)
+
+    def on_test_end(self, logs: Logs | None = None) -> None:
+        """Calls the hook of every callback."""
+        self._call("on_test_end", logs=logs)
+        self._leave("test")
+
+    def on_predict_begin(self, logs: Logs | None = None) -> None:
+        """Calls the hook of every callback."""
+        self._modes.append("predict")
+        self._call("on_predict_begin", logs=logs)
+
+    def on_predict_end(self, logs: Logs | None = None) -> None:
+        """Calls the hook of every callback."""
+        self._call("on_predict_end", logs=logs)
+        self._leave("predict")
+
+    def _call(self, hook: str, *position: int, logs: Logs | None) -> None:
+        # One dict for all, so that a callback sees what those before it added. Tensors are fetched, which
+        # waits for the device, where a callback reads them.
+        fetch = (
+            any(_reads_numbers(callback, hook) for callback in self.callbacks) if logs else False
+        )
+        given = _plain_logs(logs, fetch)
+        for callback in self.callbacks:
+            getattr(callback, hook)(*position, given)
+
+    def _leave(self, mode: str) -> None:
+        if not self._modes or self._modes[-1] != mode:
+            raise ValueError(
+                f"`on_{mode}_end` needs an `on_{mode}_begin` before it. Running: {self._modes}"
+            )
+        self._modes.pop()
+
+
+def make_callback_list(
+    model: Any, callbacks: Any, verbose: int, add_history: bool = True, **params: Any
+) -> CallbackList:
+    """Returns what `fit` and the others make of the `callbacks` that they are given."""
+    if isinstance(callbacks, CallbackList):
+        return callbacks
+    return CallbackList(
+        callbacks,
+        add_history=add_history,
+        add_progbar=verbose != 0,
+        model=model,
+        verbose=verbose,
+        **params,
+    )
+
+
+def _overrides(callback: Any, hook: str) -> bool:
+    """Whether `callback` has a hook of its own (`LambdaCallback` keeps them on the instance)."""
+    if hook in vars(callback):
+        return True
+    function = getattr(type(callback), hook, None)
+    # Callbacks written for Keras mark the hooks that do nothing.
+    do_nothing = (None, getattr(Callback, hook), getattr(SparseCallback, hook))
+    return function not in do_nothing and not getattr(function, "_is_default", False)
+
+
+def _reads_numbers(callback: Any, hook: str) -> bool:
+    """Whether `callback` does something in `hook` for which it needs numbers, not tensors."""
+    if vars(type(callback)).get(
+        "takes_tensors", False
+    ):  # A subclass may read what its base does not.
+        return False
+    if isinstance(callback, SparseCallback) and hook.endswith("_batch_end"):
+        return True
+    return _overrides(callback, hook) or _overrides(
+        callback, hook.replace("_train_batch_", "_batch_")
+    )
+
+
+def _plain_logs(logs: Logs | None, fetch: bool = True) -> Logs:
+    """`logs` by sorted name, nested dicts opened, every scalar as a Python float if they are fetched."""
+    plain: Logs = {}
+    for name, value in sorted((logs or {}).items()):
+        if isinstance(value, dict):
+            plain.update(_plain_logs(value, fetch))
+        else:
+            plain[name] = _plain_value(value) if fetch else value
+    return plain
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, (tf.Tensor, tf.Variable)):
+        value = value.numpy() if hasattr(value, "numpy") else np.asarray(value)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    is_number = isinstance(value, (int, float)) or (
+        isinstance(value, np.generic) and not isinstance(value, np.flexible)  # flexible: text
+    )
+    return float(value) if is_number else value

@@ -1,0 +1,91 @@
+"""`CSVLogger`: the results of every epoch as a line of a file."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tfkit.src.training.callbacks.callback import Callback, Logs
+
+
+class CSVLogger(Callback):
+    """Writes a line of comma-separated values after every epoch.
+
+    The columns are those of the first epoch, with `val_` columns added where it had no validation;
+    a result that is missing later reads `NA`.
+
+    Args:
+        filename: path of the file.
+        separator: string between two values. Default: `","`.
+        append: whether an existing file is continued, and not replaced. Default: `False`.
+
+    Example:
+        ```python
+        model.fit(x, y, callbacks=[CSVLogger("training.csv")])
+        ```
+    """
+
+    def __init__(
+        self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False
+    ) -> None:
+        super().__init__()
+        self.filename = os.fspath(filename)
+        self.sep = separator
+        self.append = append
+        self.keys: list[str] | None = None
+        self._kept: int | None = None  # Bytes of the file that stay, while training goes on.
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Makes the file. What is not kept of an old one is there until the first line is written."""
+        self.keys = None
+        with open(self.filename, "a") as file:
+            self._kept = file.tell() if self.append else 0
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Writes a line, and the header before the first."""
+        if self._kept is None:
+            raise RuntimeError("CSVLogger needs `on_train_begin` before `on_epoch_end`.")
+        logs = logs or {}
+        with open(self.filename, "a", newline="") as file:
+            file.truncate(self._kept)
+            writer = csv.writer(file, delimiter=self.sep)
+            if self.keys is None:
+                self.keys = sorted(logs)
+                if not any(key.startswith("val_") for key in self.keys):
+                    self.keys += [f"val_{key}" for key in self.keys]
+                if self._kept == 0:
+                    writer.writerow(["epoch", *self.keys])
+            writer.writerow([epoch, *(_cell(logs.get(key, "NA")) for key in self.keys)])
+            self._kept = file.tell()
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        """Nothing is written from here on."""
+        self._kept = None
+
+    def get_state(self) -> dict[str, Any]:
+        """Returns the columns, and the length of the file."""
+        return {"keys": self.keys, "size": self._kept}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes on behind the lines that were there; later ones are of epochs that run again.
+
+        Raises:
+            ValueError: where the file is shorter than it was.
+        """
+        size = os.path.getsize(self.filename)
+        if size < state["size"]:
+            raise ValueError(
+                f"CSVLogger cannot go on with {self.filename}: it has {size} bytes, and had {state['size']} "
+                "when the training was saved. Put the file back, or start the training anew."
+            )
+        self.keys, self._kept = state["keys"], state["size"]
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str) or np.ndim(value) == 0 or not isinstance(value, Iterable):
+        return value
+    return f'"[{", ".join(map(str, value))}]"'

@@ -1,0 +1,79 @@
+"""`SparseCallback`: a callback that is content with being told between compiled programs."""
+
+from __future__ import annotations
+
+from tfkit.src.training.callbacks.callback import Callback, Logs
+
+
+class SparseCallback(Callback):
+    """The base of callbacks that follow the steps, though training does not return after each one.
+
+    A compiled program runs a chunk of steps. After it the hooks `on_train_steps_end`,
+    `on_test_steps_end` and `on_predict_steps_end` are called once for the chunk, and once for each
+    batch where another callback makes training return after every step.
+
+    Example:
+        ```python
+        class EveryThousandSteps(SparseCallback):
+            def chunk_limit(self, next_batch_index):
+                return 1000 - next_batch_index % 1000
+
+            def on_train_steps_end(self, last_batch_index, num_steps, logs=None):
+                if (last_batch_index + 1) % 1000 == 0:
+                    print(last_batch_index, logs["loss"])
+        ```
+    """
+
+    latest_steps: tuple[int, int] | None = (
+        None  # The last batch and their number; `None`: one step.
+    )
+
+    def chunk_limit(self, next_batch_index: int) -> int | None:
+        """Returns how many training steps may run before this callback must be told; `None` for any number.
+
+        Args:
+            next_batch_index: index in its epoch of the batch that comes next.
+        """
+        return None
+
+    def wants_logs(self, num_steps: int) -> bool:
+        """Returns whether it needs the results after the next `num_steps` steps.
+
+        The results are fetched from the device only where some callback says yes; where none does,
+        `logs` is `None`.
+        """
+        return True
+
+    def on_train_steps_end(
+        self, last_batch_index: int, num_steps: int, logs: Logs | None = None
+    ) -> None:
+        """Called by `fit` after a chunk of training steps.
+
+        Args:
+            last_batch_index: index in its epoch of the last batch of the chunk.
+            num_steps: how many steps the chunk had.
+            logs: results of the epoch up to here, or `None` where no callback wanted them.
+        """
+
+    def on_test_steps_end(
+        self, last_batch_index: int, num_steps: int, logs: Logs | None = None
+    ) -> None:
+        """Called by `evaluate`, and by the validation of `fit`, after a chunk of steps."""
+
+    def on_predict_steps_end(
+        self, last_batch_index: int, num_steps: int, logs: Logs | None = None
+    ) -> None:
+        """Called by `predict` after a chunk of steps."""
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Takes the batch, or those of a program of `steps_per_execution` steps, as a chunk."""
+        self.on_train_steps_end(*(self.latest_steps or (batch, 1)), logs)
+        self.on_batch_end(batch, logs)
+
+    def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Takes the batch, or those of a program of `steps_per_execution` steps, as a chunk."""
+        self.on_test_steps_end(*(self.latest_steps or (batch, 1)), logs)
+
+    def on_predict_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Takes the batch, or those of a program of `steps_per_execution` steps, as a chunk."""
+        self.on_predict_steps_end(*(self.latest_steps or (batch, 1)), logs)

@@ -1,0 +1,158 @@
+"""The whole state of a training: what is in it, how it is saved, and how a training goes on from it.
+
+It is every variable of the model, its optimizers and its metrics; the epoch, the step, and where in the data
+they stand; the states of the callbacks; and the states of the random generators.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import tensorflow as tf
+
+from tfkit.src import random
+from tfkit.src.core import tracking
+from tfkit.src.optimizers.base import Optimizer
+from tfkit.src.saving import checkpoint
+from tfkit.src.saving.errors import LoadError
+from tfkit.src.saving.state import named_slots
+from tfkit.src.training import random_states
+
+
+class Training(Protocol):
+    """What of a `fit` is saved."""
+
+    model: Any
+    callbacks: Any
+    epoch: int
+
+    def build(self) -> None:
+        """Makes all variables that training needs."""
+
+    def description(self) -> dict[str, Any]:
+        """Returns what a saved state can be continued with."""
+
+    def get_state(self) -> dict[str, Any]:
+        """How far the training has come."""
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes to where another training stood."""
+
+
+def save(path: Path, training: Training) -> None:
+    """Writes the state of a training, whole or not at all."""
+    callbacks = _callbacks(training)
+    document = {
+        "description": training.description(),
+        "training": training.get_state(),
+        "callbacks": {name: callback.get_state() for name, callback in callbacks.items()},
+        "random": random_states.get(),
+        "seeds": random.get_global_seeds(),
+    }
+    checkpoint.write(path, document, _variables(training.model))
+
+
+class SavedTraining:
+    """A state that was read and checked, and does not hold yet.
+
+    Args:
+        path: the file.
+        training: the training that is to go on from it; it gets its variables, and no values yet.
+
+    Raises:
+        LoadError: for a damaged file, and one that another training wrote.
+    """
+
+    def __init__(self, path: Path, training: Training) -> None:
+        self._path = path
+        self._training = training
+        self._document, values = checkpoint.read(path)
+        with self._errors():
+            self.epoch: int = self._document["training"]["epoch"]
+            self.is_inside_epoch: bool = self._document["training"]["steps"]["done"] > 0
+            self._check_description()
+        training.build()
+        self._values = checkpoint.match(path, _variables(training.model), values)
+
+    def _check_description(self) -> None:
+        found = {**self._document["description"], "callbacks": sorted(self._document["callbacks"])}
+        expected = {**self._training.description(), "callbacks": sorted(_callbacks(self._training))}
+        lines = [
+            f"  {name}: the file has {found.get(name)}, this training {expected.get(name)}"
+            for name in expected
+            if found.get(name) != expected.get(name)
+        ]
+        if lines:
+            raise LoadError(
+                f"File {self._path} was saved by another training; nothing was loaded:\n"
+                + "\n".join(lines)
+                + "\nPass the same, or remove the file to start anew."
+            )
+
+    def restore(self) -> None:
+        """Makes it the state of the training: all of it, or nothing."""
+        training, document = self._training, self._document
+        with self._errors(), contextlib.ExitStack() as undo:
+            undo.callback(random_states.set, random_states.get())
+            undo.callback(random.set_global_seeds, random.get_global_seeds())
+            random.set_global_seeds(document["seeds"])
+            random_states.set(document["random"])
+            for name, callback in _callbacks(training).items():
+                undo.callback(callback.set_state, callback.get_state())
+                callback.set_state(document["callbacks"][name])
+            training.set_state(document["training"])
+            undo.pop_all()
+        for variable, value in self._values:
+            variable.assign(value)
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        """An error in what a file says is an error of the file."""
+        try:
+            yield
+        except LoadError:
+            raise
+        except Exception as error:
+            raise LoadError(
+                f"File {self._path} is not as tfkit writes it, or a callback refuses what it saved; nothing "
+                f"was loaded. {type(error).__name__}: {error}"
+            ) from error
+
+
+def _callbacks(training: Training) -> dict[str, Any]:
+    """The callbacks that have a state, by class and number."""
+    found: dict[str, Any] = {}
+    for callback in training.callbacks.callbacks:
+        # Those that were written for Keras may have none.
+        if getattr(callback, "get_state", dict)():
+            name = type(callback).__name__
+            number = sum(other.rpartition("/")[0] == name for other in found)
+            found[f"{name}/{number}"] = callback
+    return found
+
+
+def _variables(model: Any) -> dict[str, tf.Variable]:
+    """Every variable that training changes, by path."""
+    found: dict[str, tf.Variable] = {}
+
+    def add(steps: tuple[str, ...], variables: dict[str, tf.Variable]) -> None:
+        prefix = "/".join(filter(None, steps))
+        found.update({f"{prefix}/{name}": variable for name, variable in variables.items()})
+
+    add(("model",), tracking.named_state(model))
+    seen: set[int] = set()
+    for path, layer in tracking.named_layers(model):
+        states = tf.nest.flatten(getattr(layer, "_tfkit_states", None) or ())
+        add(("states", path), {str(index): state for index, state in enumerate(states)})
+        settings = layer._tfkit_settings
+        compiled = {} if settings is None else {"optimizer": settings.optimizer}
+        for name, value in {**vars(layer), **compiled}.items():
+            if isinstance(value, Optimizer) and id(value) not in seen:
+                seen.add(id(value))
+                add(("optimizers", path, name), named_slots(value, model))
+    for index, metric in enumerate(model.metrics):
+        add(("metrics", str(index)), tracking.metric_variables(metric))
+    return found

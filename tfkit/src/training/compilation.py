@@ -1,0 +1,238 @@
+"""`compile`, and the attributes by which what it was given is read and changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfkit.src.borrowed.private import is_op_determinism_enabled
+from tfkit.src.core.building import check_initialized
+from tfkit.src.errors import forks
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.metrics.reduction import Mean
+from tfkit.src.optimizers import lookup as optimizers
+from tfkit.src.optimizers.base import Optimizer
+from tfkit.src.optimizers.loss_scale import LossScaleOptimizer
+from tfkit.src.training.cache import Programs
+from tfkit.src.training.compile_settings import CompileSettings
+from tfkit.src.training.compiled_loss import CompiledLoss
+from tfkit.src.training.compiled_metrics import CompiledMetrics
+from tfkit.src.training.planner import Plans
+from tfkit.src.training.strategies import check_strategy
+
+
+class Compiled:
+    """What says how a model is trained, mixed into `Model`.
+
+    A setting may be changed by its attribute as well (`model.jit_compile = False`): it is checked as in
+    `compile`, and programs of before are not used any more.
+    """
+
+    # What `compile` makes of its arguments.
+    _compiled_parts = ("_compiled_loss", "_tfkit_metrics", "_tfkit_loss_tracker")
+
+    compiled = False
+    stop_training: bool  # What callbacks set to `True` to end a `fit`,
+    stop_evaluating: bool  # an `evaluate`,
+    stop_predicting: bool  # or a `predict` after the step that is under way.
+    output_names: list[str] | None = None
+    _programs: Programs
+    _tfkit_settings: CompileSettings
+    _compiled_loss: CompiledLoss | None = None
+    _tfkit_metrics: CompiledMetrics | None = None
+    _tfkit_loss_tracker: Mean | None = None
+
+    @shortened
+    def compile(
+        self,
+        optimizer: Any = "rmsprop",
+        loss: Any = None,
+        loss_weights: Any = None,
+        metrics: Any = None,
+        weighted_metrics: Any = None,
+        run_eagerly: bool = False,
+        steps_per_execution: int | None = None,
+        jit_compile: bool | str = "auto",
+        auto_scale_loss: bool = True,
+    ) -> None:
+        """Sets how the model is trained: optimizer, loss and metrics.
+
+        Args:
+            optimizer: name such as `"adam"`, or an `Optimizer`. Default: `"rmsprop"`.
+            loss: name such as `"mse"`, function of targets and predictions, or `Loss`; with several
+                outputs, a list or dict of these. `None` for losses of `add_loss` and regularizers
+                alone.
+            loss_weights: list or dict of a factor for each output's loss; `None` for 1.
+            metrics: list of names, functions or `Metric`s, which are computed without sample
+                weights; with several outputs, a list or dict of lists. `"accuracy"` is the accuracy
+                that fits the shapes. `None` for none.
+            weighted_metrics: the same, for metrics that take sample weights into account.
+            run_eagerly: whether steps and direct calls run as plain Python, to debug them. Default:
+                `False`.
+            steps_per_execution: number of steps that one program runs, and after which callbacks
+                for batches are called; fewer where an epoch ends, or where a callback such as
+                `ModelCheckpoint(save_freq=10)` has to be called. `None` where tfkit chooses.
+            jit_compile: whether XLA compiles programs: `True` for programs that XLA compiles or an
+                error, `False` for none, and `"auto"` for those that it makes faster, or for none
+                after `tf.config.experimental.enable_op_determinism()`; `model.plan` says what was
+                chosen, and why. Default: `"auto"`.
+            auto_scale_loss: whether the optimizer of a model with the policy `"mixed_float16"` is
+                wrapped in a `LossScaleOptimizer`. Default: `True`.
+
+        Raises:
+            ValueError: if a name is unknown; the model stays compiled as it was.
+            RuntimeError: if the constructor of the model's class did not call `super().__init__()`.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.layers.Dense(1)])
+            >>> model.compile(optimizer="adam", loss="mse", metrics=["mae"])
+            >>> model.optimizer.name
+            'adam'
+        """
+        check_initialized(self)
+        self._compile(
+            optimizer,
+            loss,
+            loss_weights,
+            metrics,
+            weighted_metrics,
+            run_eagerly,
+            steps_per_execution,
+            jit_compile,
+            auto_scale_loss,
+        )
+
+    def _compile(
+        self,
+        optimizer: Any,
+        loss: Any,
+        loss_weights: Any,
+        metrics: Any,
+        weighted_metrics: Any,
+        run_eagerly: Any,
+        steps_per_execution: Any,
+        jit_compile: Any,
+        auto_scale_loss: bool,
+    ) -> None:
+        """`compile`, which a user's class may override."""
+        if jit_compile == "auto" and is_op_determinism_enabled():
+            jit_compile = False  # As in Keras: XLA does not promise equal results.
+        settings = self._tfkit_settings.changed(
+            loss=loss,
+            loss_weights=loss_weights,
+            metrics=metrics,
+            weighted_metrics=weighted_metrics,
+            run_eagerly=run_eagerly,
+            steps_per_execution=steps_per_execution,
+            jit_compile=jit_compile,
+            auto_scale_loss=auto_scale_loss,
+        )
+        found = self._optimizer_for(optimizer, auto_scale_loss)
+        compiled_loss = self._loss_for(settings)
+        compiled_metrics = None
+        if metrics is not None or weighted_metrics is not None:
+            compiled_metrics = CompiledMetrics(metrics, weighted_metrics, self.output_names)
+        self._tfkit_settings.take(settings)
+        self.optimizer = found
+        self._compiled_loss = compiled_loss
+        self._tfkit_metrics = compiled_metrics
+        self._tfkit_loss_tracker = Mean(name="loss")
+        self.stop_training = False
+        self.compiled = True
+        self._programs = Programs(self._tfkit_settings)
+
+    def _check_compiled(self, method: str) -> None:
+        forks.check(f"`{method}()`")
+        if not self.compiled:
+            raise ValueError(
+                f"You must call `compile()` before calling `{method}()`, to say with which optimizer "
+                f"and loss: `model.compile(optimizer='adam', loss='mse')`. Model: '{self.name}'"  # type: ignore[attr-defined]
+            )
+        check_strategy(self, method)
+
+    # --- One setting after the other ----------------------------------------------------------------
+
+    def _change(self, **changes: Any) -> None:
+        """Changes settings; programs that were made under the old ones are dropped."""
+        self._tfkit_settings.take(self._tfkit_settings.changed(**changes))
+        self._programs = Programs(self._tfkit_settings)
+
+    @property
+    def run_eagerly(self) -> bool:
+        """Whether steps and direct calls of the model run as plain Python."""
+        return self._tfkit_settings.run_eagerly
+
+    @run_eagerly.setter
+    def run_eagerly(self, value: bool) -> None:
+        self._change(run_eagerly=value)
+
+    @property
+    def jit_compile(self) -> bool | str:
+        """Whether XLA compiles programs: `True`, `False` or `"auto"`."""
+        return self._tfkit_settings.jit_compile
+
+    @jit_compile.setter
+    def jit_compile(self, value: bool | str) -> None:
+        self._change(jit_compile=value)
+
+    @property
+    def steps_per_execution(self) -> int | None:
+        """The most steps that one program runs, from the next `fit` on; `None` where tfkit chooses."""
+        return self._tfkit_settings.steps_per_execution
+
+    @steps_per_execution.setter
+    def steps_per_execution(self, value: int | None) -> None:
+        self._change(steps_per_execution=value)
+
+    @property
+    def loss(self) -> Any:
+        """The loss that `compile` was given. Another one, and its weights, take effect at once."""
+        return self._tfkit_settings.loss
+
+    @loss.setter
+    def loss(self, value: Any) -> None:
+        compiled_loss = self._loss_for(self._tfkit_settings.changed(loss=value))
+        self._change(loss=value)
+        self._compiled_loss = compiled_loss
+
+    @property
+    def optimizer(self) -> Optimizer | None:
+        """The optimizer; another one, which may be given by its name, begins with fresh slots.
+
+        Raises:
+            AttributeError: before `compile`.
+        """
+        if not self.compiled and self._tfkit_settings.optimizer is None:
+            raise AttributeError(
+                f"Model '{self.name}' has no optimizer yet. Call `compile(optimizer=...)` first."  # type: ignore[attr-defined]
+            )
+        return self._tfkit_settings.optimizer
+
+    @optimizer.setter
+    def optimizer(self, value: Any) -> None:
+        found = self._optimizer_for(value, self._tfkit_settings.auto_scale_loss)
+        if found is not value:
+            self.optimizer = found  # By the attribute: checkpoints of TensorFlow then know it.
+            return
+        before = self._tfkit_settings.optimizer
+        if before is not None:
+            before.leaves(self._tfkit_settings)
+        self._change(optimizer=found)
+        if found is not None:
+            found.belongs_to(self._tfkit_settings)
+
+    def _optimizer_for(self, identifier: Any, auto_scale_loss: bool) -> Optimizer | None:
+        found = optimizers.get(identifier)
+        mixed = self.dtype_policy.name == "mixed_float16"  # type: ignore[attr-defined]
+        if auto_scale_loss and mixed and not isinstance(found, LossScaleOptimizer | None):
+            return LossScaleOptimizer(found, name="loss_scale_optimizer")
+        return found
+
+    def _loss_for(self, settings: CompileSettings) -> CompiledLoss | None:
+        if settings.loss is None:
+            return None
+        return CompiledLoss(settings.loss, settings.loss_weights, self.output_names)
+
+    @property
+    def plan(self) -> Plans:
+        """Which kind of program each mode ran last, and why; a dict that prints as lines."""
+        return self._programs.plans

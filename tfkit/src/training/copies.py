@@ -1,0 +1,61 @@
+"""Copies and pickles of models: what `compile` was given and what training has made of it, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfkit.src.core import copies, tracking
+from tfkit.src.training.callbacks.history import History
+
+
+def state_of(model: Any) -> dict[str, Any]:
+    """A model as data, as `core.copies` has it, with what `compile` was given and the results of `fit`.
+
+    Raises:
+        TypeError: for a model whose configuration cannot be made.
+    """
+    return {
+        "layer": copies.state_of(model),
+        "compiled": _compiled(model) if model.compiled else None,
+        "history": _results(getattr(model, "history", None)),
+    }
+
+
+def from_state(state: dict[str, Any]) -> Any:
+    """The model that `state_of` described: it shares nothing with the other one."""
+    model = copies.from_state(state["layer"])
+    if state["compiled"] is not None:
+        _compile(model, **state["compiled"])
+    if state["history"] is not None:
+        history = History()
+        history.set_model(model)
+        vars(history).update(state["history"])
+    return model
+
+
+def _compiled(model: Any) -> dict[str, Any]:
+    """What `compile` was given, the objects themselves: who copies the model copies them."""
+    optimizer = model.optimizer
+    paths = {id(weight): path for path, weight in tracking.named_weights(model).items()}
+    trained = optimizer._untracked.variables if optimizer is not None and optimizer.built else []
+    return {
+        "arguments": model._tfkit_settings.arguments(),
+        "trained": [paths.get(id(weight)) for weight in trained],
+        "parts": {name: getattr(model, name) for name in model._compiled_parts},
+    }
+
+
+def _compile(model: Any, arguments: dict[str, Any], trained: Any, parts: dict[str, Any]) -> None:
+    """Compiles a copy, past a `compile` of the user's own, whose work came with the attributes."""
+    model._compile(**arguments)
+    for name, part in parts.items():
+        setattr(model, name, part)
+    if trained and None not in trained:
+        weights = tracking.named_weights(model)
+        model.optimizer.build([weights[path] for path in trained])
+
+
+def _results(history: Any) -> dict[str, Any] | None:
+    if not isinstance(history, History):
+        return None
+    return {"history": history.history, "epoch": history.epoch, "params": history.params}

@@ -1,0 +1,333 @@
+"""What `fit` is fed, brought to one of two forms: arrays in memory, or a `tf.data.Dataset` of batches."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.base.brief import brief
+from tfkit.src.base.generators import generators_in_force
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.runtime.arrays import as_tensor
+from tfkit.src.training import random_states
+from tfkit.src.training.absent import without_none
+
+
+@shortened
+def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
+    """Returns inputs, targets and sample weights of a batch as it is given to a step.
+
+    Args:
+        data: inputs alone, or a tuple or list of one to three: `(x,)`, `(x, y)` or
+            `(x, y, sample_weight)`.
+
+    Returns:
+        A tuple `(x, y, sample_weight)`, with `None` for what is missing.
+
+    Raises:
+        ValueError: for a tuple of another length.
+
+    Example:
+        >>> unpack_x_y_sample_weight((1, 2))
+        (1, 2, None)
+    """
+    if isinstance(data, list):
+        data = tuple(data)
+    if not isinstance(data, tuple):
+        return data, None, None
+    if not 1 <= len(data) <= 3:
+        raise ValueError(
+            "Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`. "
+            f"Received: {brief(data)}"
+        )
+    return (*data, None, None)[:3]
+
+
+def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    """Returns a batch of inputs, targets and sample weights as a step takes it.
+
+    It is the inverse of `unpack_x_y_sample_weight`.
+
+    Args:
+        x: inputs, a tensor or a nest of tensors.
+        y: targets, or `None`.
+        sample_weight: weights of the samples, or `None`.
+
+    Returns:
+        A tuple without what is `None` at the end; a single `x` that is no list or tuple stands
+        alone.
+
+    Example:
+        >>> pack_x_y_sample_weight(1, 2), pack_x_y_sample_weight(1)
+        ((1, 2), 1)
+    """
+    if y is None:
+        return (x,) if isinstance(x, (list, tuple)) else x
+    return (x, y) if sample_weight is None else (x, y, sample_weight)
+
+
+def batch_size_of(data: Any) -> tf.Tensor:
+    """Number of rows of the first tensor in a nest."""
+    first = next(leaf for leaf in tf.nest.flatten(data) if leaf is not None)
+    if isinstance(first, tf.RaggedTensor):
+        return first.nrows()
+    shape = first.dense_shape if isinstance(first, tf.SparseTensor) else tf.shape(first)
+    return shape[0] if first.shape.rank != 0 else tf.constant(1)
+
+
+class ArrayData:
+    """Arrays of equal length, which stay in memory whole; a program takes its rows out of them.
+
+    Args:
+        data: `(x,)`, `(x, y)` or `(x, y, sample_weight)`, nests of arrays.
+        batch_size: rows a step, 32 unless given.
+        shuffle: whether each epoch takes the rows in a new order; `"batch"` shuffles whole batches.
+
+    Attributes:
+        known_size: rows of every batch, where a trace may rely on it; `None` where it may not.
+    """
+
+    known_size: int | None = None
+
+    def __init__(self, data: Any, batch_size: int | None, shuffle: bool | str) -> None:
+        self.batch_size = 32 if batch_size is None else int(batch_size)
+        if self.batch_size < 1:
+            raise ValueError(f"`batch_size` must be a positive integer. Received: {batch_size}")
+        self.shuffle = shuffle
+        # An autoencoder's `fit(x, x)` has one array, and keeps one tensor.
+        once = {id(leaf): as_tensor(leaf) for leaf in tf.nest.flatten(data)}
+        self.tensors = tf.nest.map_structure(lambda leaf: once[id(leaf)], data)
+        self.num_rows = int(tf.nest.flatten(self.tensors)[0].shape[0])
+
+    @property
+    def num_batches(self) -> int:
+        """How many batches there are, with a smaller one at the end."""
+        return -(-self.num_rows // self.batch_size)
+
+    def order(self) -> tf.Tensor | None:
+        """A new order of the rows, from NumPy's generator; `None` for the order they are in."""
+        if not self.shuffle:
+            return None
+        generator = generators_in_force().numpy
+        if self.shuffle == "batch":
+            starts = generator.permutation(self.num_rows // self.batch_size) * self.batch_size
+            rows = (starts[:, None] + np.arange(self.batch_size)).reshape(-1)
+            return tf.constant(np.concatenate([rows, np.arange(len(rows), self.num_rows)]))
+        return tf.constant(generator.permutation(self.num_rows))
+
+    def batch(self, index: int, order: tf.Tensor | None = None) -> Any:
+        """One batch, of the rows as they are or in an order."""
+        start = index * self.batch_size
+        stop = min(start + self.batch_size, self.num_rows)
+        return tf.nest.map_structure(lambda t: take_rows(t, order, start, stop), self.tensors)
+
+    def batches(self) -> Iterator[Any]:
+        """The batches of a new pass one by one."""
+        order = self.order()
+        return (self.batch(index, order) for index in range(self.num_batches))
+
+
+def take_rows(tensor: tf.Tensor, order: tf.Tensor | None, start: Any, stop: Any) -> tf.Tensor:
+    """Rows `start` to `stop` of a tensor, or the rows that stand there in `order`."""
+    return tensor[start:stop] if order is None else tf.gather(tensor, order[start:stop])
+
+
+class DatasetData:
+    """A `tf.data.Dataset` of batches.
+
+    Args:
+        dataset: the batches.
+        num_batches: how many there are, `None` where that is not known.
+        source: where the batches come from if that is Python; its `error` is what the user's code raised.
+
+    Attributes:
+        is_one_shot: whether the batches come from something that can be passed over only once.
+    """
+
+    def __init__(
+        self, dataset: tf.data.Dataset, num_batches: int | None, source: Any = None
+    ) -> None:
+        self.dataset = dataset
+        self.num_batches = num_batches
+        self._source = source
+        self.is_one_shot = getattr(source, "is_one_shot", False)
+
+    @property
+    def known_size(self) -> int | None:
+        """Rows of every batch, where the dataset says so, as after `batch(4, drop_remainder=True)`."""
+        sizes = set()
+        for spec in tf.nest.flatten(self.dataset.element_spec):
+            sized = isinstance(spec, tf.TensorSpec) and bool(spec.shape.rank)
+            sizes.add(spec.shape[0] if sized else None)
+        return sizes.pop() if len(sizes) == 1 else None
+
+    @property
+    def drawn_from(self) -> Any:
+        """The random states that the latest pass over Python's batches began with; `None` for others."""
+        return getattr(self._source, "drawn_from", None)
+
+    def restart(self, drawn_from: Any) -> None:
+        """Lets the next pass over Python's batches be a new one, from random states if they are given."""
+        if self._source is not None:
+            self._source.restart()
+            if drawn_from is not None:
+                random_states.set(drawn_from)
+
+    def end(self) -> None:
+        """Calls the source of batches from Python at the end of a pass."""
+        if self._source is not None:
+            self._source.end()
+
+    @contextlib.contextmanager
+    def errors_of_user(self) -> Iterator[None]:
+        """Shows an error in the user's generator or loader as it is, and not as TensorFlow wraps it."""
+        raised = None
+        try:
+            yield
+        except tf.errors.OpError:
+            raised = getattr(self._source, "error", None)
+            if raised is None:
+                raise
+        if raised is not None:
+            raise raised  # Out of the handler, for its cause to stay the user's.
+
+    def batches(self) -> Iterator[Any]:
+        """The batches one by one."""
+        with self.errors_of_user():
+            yield from self.dataset
+        self.end()
+
+
+def make_arrays(
+    x: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    batch_size: int | None = None,
+    shuffle: bool | str = False,
+    class_weight: dict[int, float] | None = None,
+) -> ArrayData:
+    """`make_data` for arrays and tensors.
+
+    Raises:
+        ValueError: where lengths differ, and for empty data.
+    """
+    if y is None and sample_weight is not None:
+        raise ValueError("`sample_weight` was passed without `y`: it weighs the loss of targets.")
+    packed = tuple(without_none(part) for part in (x, y, sample_weight) if part is not None)
+    if class_weight is not None:
+        if y is None:
+            raise ValueError("`class_weight` was passed without `y`: it weighs classes of targets.")
+        packed = tuple(with_class_weight(packed, class_weight))
+    check_lengths(packed)
+    return ArrayData(packed, batch_size, shuffle)
+
+
+def check_lengths(data: Any) -> None:
+    """Refuses arrays whose numbers of rows differ.
+
+    Raises:
+        ValueError: that names the number of rows of `x`, `y` and `sample_weight`; for Python numbers.
+    """
+    names = ("x", "y", "sample_weight")
+    for name, part in zip(names, data, strict=False):
+        for leaf in tf.nest.flatten(part):
+            if hasattr(leaf, "shape"):
+                continue
+            if not hasattr(leaf, "__len__") or isinstance(leaf, (str, bytes, set, frozenset)):
+                where = "" if leaf is part else f" in a {type(part).__name__}"
+                made = "sorted(" if isinstance(leaf, (set, frozenset)) else ""
+                raise ValueError(
+                    f"Expected `{name}` to be an array or a tensor, or a nest of these. Received: a Python "
+                    f"{type(leaf).__name__}{where}. Make an array of it, with a row for each sample: "
+                    f"`np.array({made}{name}{')' if made else ''})`."
+                )
+    lengths = [
+        (
+            name,
+            len(leaf)
+            if not hasattr(leaf, "shape")
+            else (leaf.shape[0] if len(leaf.shape) else None),
+        )
+        for name, part in zip(names, data, strict=False)
+        for leaf in tf.nest.flatten(part)
+    ]
+    if len({length for _, length in lengths}) > 1 or any(length is None for _, length in lengths):
+        listed = ", ".join(f"{name}: {length}" for name, length in lengths)
+        raise ValueError(
+            "Data cardinality is ambiguous. Make sure all arrays contain the same number of samples. "
+            f"Received numbers of samples: {listed}"
+        )
+    if not lengths or lengths[0][1] == 0:
+        raise ValueError("The data has no samples. Expected arrays with at least one row.")
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """Refuses what is no dict from class indices to numbers.
+
+    Raises:
+        ValueError: that shows an entry that is wrong.
+    """
+    expected = "Expected a dict from class indices (0, 1, ...) to numbers, as {0: 1.0, 1: 5.0}."
+    if not isinstance(class_weight, dict) or not class_weight:
+        raise ValueError(f"Unknown `class_weight`. {expected} Received: {class_weight!r}")
+    for index, weight in class_weight.items():
+        is_index = isinstance(index, (int, np.integer)) and index >= 0
+        if not is_index or not isinstance(weight, (int, float, np.number)):
+            raise ValueError(
+                f"Unknown entry in `class_weight`. {expected} Received: {index!r}: {weight!r}"
+            )
+
+
+def with_class_weight(batch: Any, class_weight: dict[int, float]) -> Any:
+    """Adds sample weights that are the weights of the classes of the targets."""
+    x, y, sample_weight = unpack_x_y_sample_weight(batch)
+    if tf.nest.is_nested(y):
+        raise ValueError("`class_weight` is only supported for Models with a single output.")
+    y = tf.convert_to_tensor(y)
+    rank = y.shape.rank
+    if rank is not None and rank >= 2 and y.shape[-1] != 1:
+        classes = tf.argmax(y, axis=-1)
+    else:
+        column = rank is not None and rank >= 2
+        classes = tf.cast(tf.squeeze(y, -1) if column else tf.round(y), "int64")
+    last = max(class_weight)
+    table = tf.constant([float(class_weight.get(index, 1.0)) for index in range(last + 1)])
+    known = classes <= last
+    weights = tf.where(known, tf.gather(table, tf.where(known, classes, 0)), 1.0)
+    if sample_weight is not None:
+        weights = weights * tf.cast(sample_weight, weights.dtype)
+    return x, y, weights
+
+
+def split_validation(
+    data: tuple[Any, ...], fraction: float
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The first rows for training and the last ones, `fraction` of all, for validation."""
+    if not 0.0 < fraction < 1.0:
+        raise ValueError(f"`validation_split` must be between 0 and 1. Received: {fraction}")
+    data = tuple(part if part is None else without_none(part) for part in data)
+    check_lengths([part for part in data if part is not None])
+    leaves = [leaf for leaf in tf.nest.flatten(data) if leaf is not None]
+    if not all(hasattr(leaf, "shape") and hasattr(leaf, "__getitem__") for leaf in leaves):
+        raise ValueError(
+            "Argument `validation_split` is only supported for tensors or NumPy arrays. "
+            f"Received: {[type(leaf).__name__ for leaf in leaves]}"
+        )
+    rows = int(leaves[0].shape[0])
+    kept = int(np.floor(rows * (1.0 - fraction)))
+    if not 0 < kept < rows:
+        raise ValueError(
+            f"`validation_split={fraction}` of {rows} samples leaves none to train on or to validate with."
+        )
+
+    def cut(start: int, stop: int) -> tuple[Any, ...]:
+        return tuple(
+            part if part is None else tf.nest.map_structure(lambda leaf: leaf[start:stop], part)
+            for part in data
+        )
+
+    return cut(0, kept), cut(kept, rows)

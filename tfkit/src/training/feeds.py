@@ -1,0 +1,303 @@
+"""Feeds: where in its data a run of steps stands, and the programs that run them from there."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.training import random_states
+from tfkit.src.training.data import ArrayData, DatasetData
+from tfkit.src.training.programs import ArrayProgram, EagerProgram, IteratorProgram
+from tfkit.src.training.slices import SlicesData, is_shuffled
+
+
+def run_arrays(
+    model: Any, mode: str, data: ArrayData, order: tf.Tensor | None, first_step: int, num_steps: int
+) -> dict[str, Any]:
+    """Runs steps over arrays and returns the logs of the last one."""
+    step, finish = model._step_for(mode)
+    if model._runs_eagerly():
+        program = model._programs.eager(mode, EagerProgram(step, finish))
+        return program.run(data, order, first_step, num_steps)
+    trace = model._programs.trace(mode, data.tensors, step, data.known_size)
+    shuffled = order is not None
+    program = model._programs.get(
+        mode,
+        ("arrays", shuffled),
+        trace,
+        lambda: ArrayProgram(trace, finish, model.jit_compile, shuffled),
+    )
+    return program.run(data, order, first_step, num_steps)
+
+
+class ArrayFeed:
+    """Rows of arrays, each pass in a new order if they are shuffled.
+
+    Args:
+        data: the arrays.
+        goes_on: whether an epoch goes on where the one before ended, until the rows are used up.
+
+    Attributes:
+        is_spent: whether there is no other pass once the data is used up.
+    """
+
+    is_spent = False
+
+    def __init__(self, data: ArrayData, goes_on: bool = False) -> None:
+        self.data = data
+        self.goes_on = goes_on
+        self._order: tf.Tensor | None = None
+        self._drawn_from: Any = None
+        self._taken = 0
+        self._is_open = False
+
+    @property
+    def left(self) -> int:
+        """How many batches the pass has left."""
+        return self.data.num_batches - self._taken
+
+    def begin(self) -> None:
+        """Starts an epoch."""
+        if self._is_open:
+            return
+        self._draw()
+        self._taken = 0
+        self._is_open = True
+
+    def _draw(self) -> None:
+        self._drawn_from = random_states.get() if self.data.shuffle else None
+        self._order = self.data.order()
+
+    def run(self, model: Any, mode: str, num_steps: int) -> tuple[int, dict[str, Any]]:
+        """Runs a program of at most `num_steps` steps; how many it did, and its logs."""
+        first, num_steps = self._taken, min(num_steps, self.left)
+        self._taken += num_steps
+        return num_steps, run_arrays(model, mode, self.data, self._order, first, num_steps)
+
+    def end(self) -> None:
+        """Ends an epoch."""
+        self._is_open = self.goes_on and self.left != 0
+
+    def build(self, model: Any, mode: str) -> None:
+        """Makes all variables that a step needs, as the first step would."""
+        _build(model, mode, self.data, self.data.tensors, lambda: self.data.batch(0))
+
+    def description(self) -> dict[str, Any]:
+        """Returns what a saved state can be continued with."""
+        data = self.data
+        return {"rows": data.num_rows, "batch_size": data.batch_size, "shuffle": data.shuffle}
+
+    def get_state(self) -> dict[str, Any]:
+        """Where the feed stands, as data."""
+        return {
+            "is_open": self._is_open,
+            "taken": self._taken,
+            "drawn_from": self._drawn_from if self._is_open else None,
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes to where another feed stood: draws the order that it had.
+
+        Args:
+            state: what `get_state()` gave.
+        """
+        if not state["is_open"]:
+            return
+        if state["drawn_from"] is not None:
+            with random_states.replayed(state["drawn_from"]):
+                self.begin()
+        self.begin()  # Nothing, where it was done.
+        self._taken = state["taken"]
+
+
+class SlicesFeed(ArrayFeed):
+    """Rows of tensors in the order of a dataset.
+
+    Args:
+        data: the tensors.
+    """
+
+    data: SlicesData
+    _passes = 0
+
+    def _draw(self) -> None:
+        super()._draw()
+        self._passes += 1
+
+    def get_state(self) -> dict[str, Any]:
+        """Where the feed stands, as data."""
+        return {"is_open": self._is_open, "taken": self._taken, "passes": self._passes}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes to where another feed stood.
+
+        Args:
+            state: what `get_state()` gave.
+        """
+        self._passes = state["passes"] - state["is_open"]
+        self.data.skip_passes(self._passes)
+        if state["is_open"]:
+            self.begin()
+            self._taken = state["taken"]
+
+
+class DatasetFeed:
+    """Batches of a dataset.
+
+    Args:
+        data: the dataset.
+        goes_on: whether an epoch goes on where the one before ended, until the batches are used up.
+    """
+
+    def __init__(self, data: DatasetData, goes_on: bool = False) -> None:
+        self.data = data
+        self.goes_on = goes_on
+        self._iterator: Any = None
+        self._passes = 0  # How many iterators there have been,
+        self._taken = 0  # and how many batches of the open one were taken.
+        self._to_skip = 0
+        self._ran_out = False
+        self._program: IteratorProgram | None = None
+        self._size = -1
+
+    @property
+    def left(self) -> int | None:
+        """How many batches the pass has left, where that is known."""
+        num_batches = self.data.num_batches
+        return None if num_batches is None else num_batches - self._taken
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether there is no other pass once the data is used up."""
+        return self.goes_on and self.data.is_one_shot
+
+    def begin(self) -> None:
+        """Starts an epoch."""
+        if self._iterator is not None:
+            return
+        dataset = self.data.dataset.skip(self._to_skip) if self._to_skip else self.data.dataset
+        self._iterator = iter(dataset)
+        self._to_skip = 0
+        self._passes += 1
+        self._ran_out = False
+        if not self.data.is_one_shot:
+            self._taken = 0
+
+    def run(self, model: Any, mode: str, num_steps: int) -> tuple[int, dict[str, Any]]:
+        """Runs a program of at most `num_steps` steps; how many it did, and its logs."""
+        with self.data.errors_of_user():
+            done, logs = self._run(model, mode, num_steps)
+        self._taken += done
+        self._ran_out = done < num_steps or self.left == 0
+        return done, logs
+
+    def _run(self, model: Any, mode: str, num_steps: int) -> tuple[int, dict[str, Any]]:
+        step, finish = model._step_for(mode)
+        if model._runs_eagerly():
+            eager = model._programs.eager(mode, EagerProgram(step, finish))
+            return eager.run_batches(itertools.islice(self._iterator, num_steps))
+        spec = self._iterator.element_spec
+        trace = model._programs.trace(mode, spec, step, self.data.known_size)
+        program = model._programs.get(
+            mode, "iterator", trace, lambda: IteratorProgram(trace, finish, model.jit_compile)
+        )
+        if program is not self._program:
+            self._program = program
+            if self._size >= 0:
+                program.size = self._size
+        return program.run(self._iterator, num_steps)
+
+    def end(self) -> None:
+        """Ends an epoch: gives up the iterator, in another thread, unless it has more for the next epoch.
+
+        It waits for the thread that tunes the pipeline, which sleeps up to half as long as the pass took:
+        0.43 s after one of 0.84 s.
+        """
+        if (self.goes_on and not self._ran_out) or self._iterator is None:
+            return
+        held, self._iterator = [self._iterator], None
+        threading.Thread(target=held.clear).start()
+        self.data.end()
+
+    def build(self, model: Any, mode: str) -> None:
+        """Makes all variables that a step needs, as the first step would."""
+        spec = self.data.dataset.element_spec
+        _build(model, mode, self.data, spec, lambda: tf.nest.map_structure(_zeros, spec))
+
+    def description(self) -> dict[str, Any]:
+        """Returns what a saved state can be continued with."""
+        return {"batches": int(self.data.dataset.cardinality())}
+
+    def get_state(self) -> dict[str, Any]:
+        """Where the feed stands, as data."""
+        return {
+            "passes": self._passes,
+            "is_open": self._iterator is not None,
+            "taken": self._taken,
+            "drawn_from": self.data.drawn_from,
+            # XLA compiles for the size of the first batch; another program would round in another way.
+            "size": -1 if self._program is None else self._program.size,
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes to where another feed stood: what it has read is read again, or known not to matter.
+
+        Args:
+            state: what `get_state()` gave.
+        """
+        is_open, is_one_shot = state["is_open"], self.data.is_one_shot
+        self._passes = state["passes"] - is_open
+        self._size, self._program = state["size"], None
+        if not is_one_shot:
+            replay(self.data.dataset, self._passes)
+            self.data.restart(state["drawn_from"] if is_open else None)
+        if is_open or is_one_shot:
+            self._to_skip = state["taken"]
+        if is_open:
+            self.begin()
+        self._taken = state["taken"]
+
+
+def make_feed(data: ArrayData | DatasetData, goes_on: bool = False) -> ArrayFeed | DatasetFeed:
+    """The feed for data of either form."""
+    if isinstance(data, SlicesData):
+        return SlicesFeed(data, goes_on)
+    return ArrayFeed(data, goes_on) if isinstance(data, ArrayData) else DatasetFeed(data, goes_on)
+
+
+def replay(dataset: tf.data.Dataset, num_passes: int) -> None:
+    """Brings a dataset to its state after `num_passes` passes.
+
+    A shuffle takes another order for each iterator. A cache, or a repetition, of what is shuffled makes
+    iterators of its own while it is read, so nothing less than reading brings it there.
+    """
+    for _ in range(num_passes):
+        if _keeps_order(dataset):
+            dataset.reduce(np.int64(0), lambda count, _: count)
+        else:
+            iter(dataset)
+
+
+def _keeps_order(dataset: Any) -> bool:
+    """Whether something shuffled is kept, or passed over, inside a dataset."""
+    inner = dataset._inputs()
+    if any(kind in type(dataset).__name__ for kind in ("Cache", "Repeat", "Concatenate")):
+        return any(map(is_shuffled, inner))
+    return any(map(_keeps_order, inner))
+
+
+def _build(model: Any, mode: str, data: Any, structure: Any, batch: Callable[[], Any]) -> None:
+    step, _ = model._step_for(mode)
+    if model._runs_eagerly():
+        step(batch())
+    else:
+        model._programs.trace(mode, structure, step, data.known_size)
+
+
+def _zeros(spec: Any) -> tf.Tensor:
+    return tf.zeros([size or 1 for size in spec.shape], spec.dtype)

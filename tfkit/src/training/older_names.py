@@ -1,0 +1,120 @@
+"""What models had before Keras 3 and still have in it, for programs that call it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.errors.frames import warn
+
+StepFunction = Callable[[Iterator[Any]], Any]
+
+
+class OlderNames:
+    """`compiled_loss`, `make_train_function` and the like, mixed into `Model`.
+
+    Attributes:
+        train_function: what `make_train_function` made; `fit` does not use it.
+        test_function: what `make_test_function` made.
+        predict_function: what `make_predict_function` made.
+    """
+
+    train_function: StepFunction | None = None
+    test_function: StepFunction | None = None
+    predict_function: StepFunction | None = None
+
+    def compiled_loss(
+        self, y: Any, y_pred: Any, sample_weight: Any = None, regularization_losses: Any = None
+    ) -> tf.Tensor:
+        """The loss of `compile`, with a warning: `compute_loss` is the method to use.
+
+        Args:
+            y: targets.
+            y_pred: outputs of the model.
+            sample_weight: weights of the rows; default 1.
+            regularization_losses: not used, as in Keras 3: `model.losses` are added in any case.
+        """
+        del regularization_losses
+        warn(
+            "`model.compiled_loss()` is deprecated. Use "
+            "`model.compute_loss(x, y, y_pred, sample_weight, training)`.",
+        )
+        return self.compute_loss(None, y, y_pred, sample_weight)  # type: ignore[attr-defined]
+
+    @property
+    def compiled_metrics(self) -> Any:
+        """The metrics of `compile` by their older interface; `None` before `compile`."""
+        return OlderMetrics(self) if self.compiled else None  # type: ignore[attr-defined]
+
+    @property
+    def distribute_strategy(self) -> tf.distribute.Strategy:
+        """The distribution strategy in force."""
+        return tf.distribute.get_strategy()
+
+    def make_train_function(self, force: bool = False) -> StepFunction:
+        """A function that takes a batch from an iterator, trains on it, and returns the results so far.
+
+        Args:
+            force: whether it is made anew if there is one already.
+        """
+        if self.train_function is None or force:
+            self.train_function = self._function_of("train")
+        return self.train_function
+
+    def make_test_function(self, force: bool = False) -> StepFunction:
+        """A function that takes a batch from an iterator, and returns loss and metrics so far."""
+        if self.test_function is None or force:
+            self.test_function = self._function_of("test")
+        return self.test_function
+
+    def make_predict_function(self, force: bool = False) -> StepFunction:
+        """A function that takes a batch from an iterator, and returns the outputs for it."""
+        if self.predict_function is None or force:
+            self.predict_function = self._function_of("predict")
+        return self.predict_function
+
+    def _function_of(self, mode: str) -> StepFunction:
+        def run(iterator: Iterator[Any]) -> Any:
+            batch = tf.nest.map_structure(tf.convert_to_tensor, next(iterator))
+            step, finish = self._step_for(mode)  # type: ignore[attr-defined]
+            if self._runs_eagerly():  # type: ignore[attr-defined]
+                results = step(batch)
+            else:
+                trace = self._programs.trace(mode, batch, step)  # type: ignore[attr-defined]
+                results = trace.function(*tf.nest.flatten(batch))
+            return results if mode == "predict" else {**results, **finish()}
+
+        return run
+
+
+class OlderMetrics:
+    """`model.compiled_metrics`.
+
+    Args:
+        model: the model.
+    """
+
+    name = "compile_metrics"
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def update_state(self, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
+        """Adds a batch to the metrics, with a warning: `model.compute_metrics` is the method to use."""
+        warn(
+            "`model.compiled_metrics` is deprecated. Use "
+            "`model.compute_metrics(x, y, y_pred, sample_weight)`.",
+        )
+        result: dict[str, Any] = self._model.compute_metrics(None, y, y_pred, sample_weight)
+        return result
+
+    def result(self) -> dict[str, Any]:
+        """The results of the metrics by name."""
+        result: dict[str, Any] = self._model.get_metrics_result()
+        return result
+
+    def reset_state(self) -> None:
+        """Sets the metrics back to where they began."""
+        self._model.reset_metrics()

@@ -1,0 +1,116 @@
+"""The loop of `predict`: all batches, with the callbacks in between."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list
+from tfkit.src.training.data import ArrayData, DatasetData
+from tfkit.src.training.pace import Pace
+from tfkit.src.training.prediction import EagerPrediction, Gathered, PredictProgram, to_numpy
+
+
+def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: Any) -> Any:
+    """What `Model.predict` does."""
+    program = predict_program(model, data)
+    in_order = isinstance(data, ArrayData) and not data.shuffle
+    if data.num_batches == 1 and not verbose and callbacks is None:
+        batch = data.tensors if in_order else next(data.batches())
+        outputs = program.run_batch(tf.nest.flatten(batch))
+        return tf.nest.map_structure(to_numpy, outputs)
+    num_steps = steps if steps is not None else data.num_batches
+    callbacks = make_callback_list(
+        model, callbacks, verbose, add_history=False, epochs=1, steps=num_steps
+    )
+    model.stop_predicting = False
+    callbacks.on_predict_begin()
+    if in_order:
+        result = _predict_arrays(model, program, data, num_steps, callbacks)
+    else:
+        result = _predict_batches(model, program, data, num_steps, callbacks)
+    callbacks.on_predict_end()
+    return result
+
+
+def stream(model: Any, data: Any, steps: int | None) -> Iterator[Any]:
+    """What `Model.predict(stream=True)` does: the outputs batch by batch."""
+    program = predict_program(model, data)
+    for batch in itertools.islice(data.batches(), steps):
+        yield tf.nest.map_structure(to_numpy, program.run_batch(tf.nest.flatten(batch)))
+
+
+def _predict_arrays(
+    model: Any, program: Any, data: ArrayData, num_steps: int, callbacks: CallbackList
+) -> Any:
+    """Predicts for rows of arrays, a program at a time."""
+    num_steps = min(num_steps, -(-data.num_rows // data.batch_size))
+    num_rows = min(num_steps * data.batch_size, data.num_rows)
+    gathered, pace, done = Gathered(num_rows), Pace(model.steps_per_execution), 0
+    dense, size = callbacks.needs_predict_batches, model.steps_per_execution or 1
+    while done < num_steps and not model.stop_predicting:
+        steps = pace.steps(num_steps - done, size if dense else None)
+        if dense:
+            callbacks.on_predict_batch_begin(done)
+        started = time.perf_counter()
+        outputs = program.run(data, done, steps)
+        rows = min((done + steps) * data.batch_size, num_rows) - done * data.batch_size
+        gathered.add(outputs, rows)
+        pace.learn(steps, time.perf_counter() - started)
+        done += steps
+        if dense:
+            if size > 1:
+                callbacks.note_steps(done - 1, steps)
+            callbacks.on_predict_batch_end(done - steps + size - 1, {"outputs": outputs})
+        else:
+            callbacks.on_steps_end(done - 1, steps, dict)
+    return gathered.result()
+
+
+def _predict_batches(
+    model: Any,
+    program: Any,
+    data: ArrayData | DatasetData,
+    num_steps: int | None,
+    callbacks: CallbackList,
+) -> Any:
+    """Predicts for batches one by one."""
+    gathered = Gathered(None)
+    dense, size = callbacks.needs_predict_batches, model.steps_per_execution or 1
+    batches, done = itertools.islice(data.batches(), num_steps), 0
+    while group := list(itertools.islice(batches, size if dense else 1)):
+        if dense:
+            callbacks.on_predict_batch_begin(done)
+        together = Gathered(None)
+        for batch in group:
+            outputs = program.run_batch(tf.nest.flatten(batch))
+            gathered.add(outputs, 0)
+            if dense:
+                together.add(outputs, 0)
+        done += len(group)
+        if not dense:
+            callbacks.on_steps_end(done - 1, 1, dict)
+            continue
+        if size > 1:
+            callbacks.note_steps(done - 1, len(group))
+            outputs = together.result()
+        callbacks.on_predict_batch_end(done - len(group) + size - 1, {"outputs": outputs})
+        if model.stop_predicting:
+            break
+    return gathered.result()
+
+
+def predict_program(model: Any, data: Any) -> Any:
+    """The program that predicts for data of this form."""
+    structure = data.tensors if isinstance(data, ArrayData) else data.dataset.element_spec
+    step, _ = model._step_for("predict")
+    if model._runs_eagerly():
+        return model._programs.eager("predict", EagerPrediction(step, structure))
+    trace = model._programs.trace("predict", structure, step, data.known_size)
+    return model._programs.get(
+        "predict", trace, trace, lambda: PredictProgram(trace, model.jit_compile)
+    )

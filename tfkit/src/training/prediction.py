@@ -1,0 +1,191 @@
+"""Prediction: `predict_step` over all batches, its outputs gathered into one result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.errors import kernel_errors
+from tfkit.src.runtime.shared_programs import SharedProgram
+from tfkit.src.training.data import ArrayData, take_rows
+from tfkit.src.training.planner import EAGER, GRAPH_LOOP, XLA_STEP, Plan
+from tfkit.src.training.step import StepTrace, traced
+
+
+class PredictProgram:
+    """Runs a traced `predict_step` over the rows of arrays.
+
+    XLA takes part under `jit_compile=True` only: it would compile anew for each number of rows.
+
+    Args:
+        trace: the step.
+        jit_compile: what `compile` was given.
+    """
+
+    def __init__(self, trace: StepTrace, jit_compile: bool | str) -> None:
+        self.trace = trace
+        self._step = trace.compiled if jit_compile is True else trace
+        self._run_batch = self._step
+        if jit_compile is not True and self._can_be_joined():
+            self._run_batch = SharedProgram(trace.function)
+        self._loop: Any = None
+        if jit_compile is True:
+            self.plan = Plan(XLA_STEP, "`jit_compile=True`")
+        else:
+            self.plan = Plan(GRAPH_LOOP, "XLA would compile anew for each number of rows")
+
+    def run_batch(self, tensors: list[Any]) -> Any:
+        """The outputs for one batch, given by its flat tensors."""
+        return self._located(lambda: self._run_batch(*tensors))
+
+    def _located(self, run: Callable[[], Any]) -> Any:
+        """Runs; an error of a kernel says in which layer."""
+        try:
+            return run()
+        except tf.errors.OpError as error:
+            raise kernel_errors.in_layer(
+                error, self.trace.watch.path_of, self.trace.function.graph
+            ) from None
+
+    def run(self, data: ArrayData, first_step: int, num_steps: int) -> Any:
+        """The outputs of steps `first_step` to `first_step + num_steps`, joined."""
+        arrays = tf.nest.flatten(data.tensors)
+        start = first_step * data.batch_size
+        stop = min(start + num_steps * data.batch_size, data.num_rows)
+        if stop - start == data.num_rows <= data.batch_size:
+            return self.run_batch(arrays)
+        if not self._can_be_joined():
+            return self.run_batch([array[start:stop] for array in arrays])
+        # Single steps run in the loop too: TensorFlow may round another way outside of it.
+        if self._loop is None:
+            number = tf.TensorSpec([], "int64")
+            self._loop = traced(self._steps, [self.trace.specs, number, number, number])
+        numbers = (tf.constant(n, "int64") for n in (data.batch_size, start, num_steps))
+        leaves = self._located(lambda: self._loop(arrays, *numbers))
+        return tf.nest.pack_sequence_as(self.trace.outputs, leaves)
+
+    def _can_be_joined(self) -> bool:
+        return all(isinstance(spec, tf.TensorSpec) for spec in tf.nest.flatten(self.trace.outputs))
+
+    def _steps(
+        self, arrays: list[tf.Tensor], size: tf.Tensor, start: tf.Tensor, num_steps: tf.Tensor
+    ) -> list[tf.Tensor]:
+        count = tf.cast(num_steps, "int32")
+        outputs = [
+            tf.TensorArray(spec.dtype, count, infer_shape=False)
+            for spec in tf.nest.flatten(self.trace.outputs)
+        ]
+
+        def body(index: tf.Tensor, outputs: list[tf.TensorArray]) -> tuple[Any, ...]:
+            first = start + tf.cast(index, "int64") * size
+            last = tf.minimum(first + size, tf.shape(arrays[0], "int64")[0])
+            results = self._step(*(take_rows(array, None, first, last) for array in arrays))
+            leaves = tf.nest.flatten(results)
+            return index + 1, [
+                output.write(index, leaf) for output, leaf in zip(outputs, leaves, strict=True)
+            ]
+
+        _, outputs = tf.while_loop(
+            lambda index, outputs: index < count, body, (0, outputs), parallel_iterations=1
+        )
+        return [output.concat() for output in outputs]
+
+
+class EagerPrediction:
+    """`predict_step` as plain Python; the same interface as `PredictProgram`.
+
+    Args:
+        step: function of a batch.
+        structure: a batch, or anything of its form.
+    """
+
+    plan = Plan(EAGER, "`run_eagerly=True`")
+
+    def __init__(self, step: Callable[[Any], Any], structure: Any) -> None:
+        self._step = step
+        self._structure = structure
+
+    def run_batch(self, tensors: list[Any]) -> Any:
+        """The outputs for one batch."""
+        return self._step(tf.nest.pack_sequence_as(self._structure, tensors))
+
+    def run(self, data: ArrayData, first_step: int, num_steps: int) -> Any:
+        """The outputs of steps `first_step` to `first_step + num_steps`, joined."""
+        steps = range(first_step, first_step + num_steps)
+        outputs = [self._step(data.batch(index)) for index in steps]
+        joined = [
+            _join([to_numpy(leaf) for leaf in leaves])
+            for leaves in zip(*map(tf.nest.flatten, outputs), strict=True)
+        ]
+        return tf.nest.pack_sequence_as(outputs[0], joined)
+
+
+class Gathered:
+    """One result out of the outputs of programs: an array that is filled as they come.
+
+    Args:
+        num_rows: rows of the whole, `None` where that is not known.
+    """
+
+    def __init__(self, num_rows: int | None) -> None:
+        self._num_rows = num_rows
+        self._structure: Any = None
+        self._arrays: list[np.ndarray] | None = None
+        self._parts: list[list[Any]] = []
+        self._filled = 0
+
+    def add(self, outputs: Any, num_rows: int) -> None:
+        """Takes the outputs of a program that read `num_rows` rows."""
+        self._structure = outputs
+        leaves = [_viewed(leaf) for leaf in tf.nest.flatten(outputs)]
+        if self._arrays is None and not self._parts and self._can_be_filled(leaves, num_rows):
+            assert self._num_rows is not None
+            self._arrays = [np.empty((self._num_rows, *x.shape[1:]), x.dtype) for x in leaves]
+        if self._arrays is None:
+            self._parts.append(leaves)
+            return
+        for array, leaf in zip(self._arrays, leaves, strict=True):
+            array[self._filled : self._filled + num_rows] = leaf
+        self._filled += num_rows
+
+    def _can_be_filled(self, leaves: list[Any], num_rows: int) -> bool:
+        return (
+            self._num_rows is not None
+            and num_rows < self._num_rows
+            and all(isinstance(x, np.ndarray) and x.shape[:1] == (num_rows,) for x in leaves)
+        )
+
+    def result(self) -> Any:
+        """The whole, in the form of the outputs."""
+        if self._arrays is not None:
+            leaves: list[Any] = [array[: self._filled] for array in self._arrays]
+        else:
+            leaves = [_join(parts) for parts in zip(*self._parts, strict=True)]
+        return tf.nest.pack_sequence_as(self._structure, leaves)
+
+
+def _join(parts: Sequence[Any]) -> Any:
+    if len(parts) == 1:
+        return to_numpy(parts[0])
+    if isinstance(parts[0], tf.RaggedTensor):
+        return tf.concat(parts, axis=0)
+    if isinstance(parts[0], tf.SparseTensor):
+        return tf.sparse.concat(0, list(parts))  # Of a tuple TensorFlow 2.21 makes a generator.
+    return np.concatenate(parts)
+
+
+def to_numpy(leaf: Any) -> Any:
+    """An output as an array of its own, which may be written to; a ragged or sparse one as it is.
+
+    The memory of a tensor is not given away: it may be that of the input, or of a weight.
+    """
+    value = _viewed(leaf)
+    return value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value
+
+
+def _viewed(leaf: Any) -> Any:
+    """An output as an array in the memory of the tensor, for reading."""
+    return leaf if isinstance(leaf, (tf.RaggedTensor, tf.SparseTensor)) else np.asarray(leaf)

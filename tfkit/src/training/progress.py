@@ -1,0 +1,235 @@
+"""The progress bar: a live line in a terminal or notebook, a plain line an epoch elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from absl import logging
+
+from tfkit.src.base import settings
+
+_DONE, _LEFT = "━", "─"  # Other characters, since not every place shows colours.
+_BOLD, _GREEN, _GREY, _RESET = "\x1b[1m", "\x1b[32m", "\x1b[37m", "\x1b[0m"
+
+
+# --- Where messages go ---------------------------------------------------------------------------
+
+
+def print_message(message: str, line_break: bool = True) -> None:
+    """Writes `message` to standard output, or to `absl.logging` where that was chosen.
+
+    Args:
+        message: the text.
+        line_break: whether a line break follows it on standard output.
+    """
+    if not settings.is_interactive_logging_enabled():
+        logging.info("%s", message)
+        return
+    text = message + "\n" if line_break else message
+    try:
+        sys.stdout.write(text)
+    except UnicodeEncodeError:
+        # A console that cannot show the bar's characters gets the nearest ones that it can.
+        encoding = sys.stdout.encoding or "utf-8"
+        plain = text.replace(_DONE, "=").replace(_LEFT, "-").encode(encoding, errors="ignore")
+        sys.stdout.write(plain.decode(encoding))
+    sys.stdout.flush()
+
+
+# --- The bar -------------------------------------------------------------------------------------
+
+
+class Progbar:
+    """A line that shows how far a loop has come, how long it takes, and the values that it reports.
+
+    In a terminal or a notebook the line is redrawn in place. In a log file or a pipe only the
+    final line is written, without control characters.
+
+    Args:
+        target: number of steps to come; `None` where it is not known.
+        width: characters of the bar. Default: `20`.
+        verbose: `0` writes nothing, `1` the bar, `2` only a line at the end. Default: `1`.
+        interval: shortest time between two redraws, in seconds. Default: `0.05`.
+        stateful_metrics: names of values to show as they are; of the others the mean is shown.
+        stateless_metrics: the other way round: names of values to show the mean of. At most one
+            of the two may be given.
+        unit_name: name of a step. Default: `"step"`.
+
+    Raises:
+        ValueError: where both `stateful_metrics` and `stateless_metrics` are given.
+
+    Example:
+        >>> bar = Progbar(target=2, verbose=0)
+        >>> for step in range(2):
+        ...     bar.update(step + 1, [("loss", 0.5)])
+    """
+
+    def __init__(
+        self,
+        target: int | None,
+        width: int = 20,
+        verbose: int = 1,
+        interval: float = 0.05,
+        stateful_metrics: Iterable[str] | None = None,
+        stateless_metrics: Iterable[str] | None = None,
+        unit_name: str = "step",
+    ) -> None:
+        if stateful_metrics is not None and stateless_metrics is not None:
+            raise ValueError(
+                "Pass at most one of `stateful_metrics` and `stateless_metrics`. Received: "
+                f"stateful_metrics={stateful_metrics}, stateless_metrics={stateless_metrics}"
+            )
+        self.target = target
+        self.width = width
+        self.verbose = verbose
+        self.interval = interval
+        self.unit_name = unit_name
+        self.stateful_metrics = None if stateful_metrics is None else set(stateful_metrics)
+        self.stateless_metrics = None if stateless_metrics is None else set(stateless_metrics)
+
+        in_terminal = bool(getattr(sys.stdout, "isatty", lambda: False)())
+        in_notebook = "ipykernel" in type(sys.stdout).__module__
+        self._live = settings.is_interactive_logging_enabled() and (
+            in_terminal or in_notebook or "PYCHARM_HOSTED" in os.environ
+        )
+        self._in_terminal = in_terminal
+        self._colored = in_terminal and os.environ.get("TERM") != "dumb"
+        self._seen = 0
+        self._values: dict[str, tuple[float, int]] = {}  # name -> (sum, count)
+        self._start = time.time()
+        self._first_update: tuple[int, float] | None = None  # (steps, time)
+        self._last_drawn = float("-inf")
+        self._last_width = 0
+
+    def due(self) -> bool:
+        """Whether an `update` now would redraw the line, so that fetching values is worth while."""
+        return self.verbose == 1 and self._live and time.time() - self._last_drawn >= self.interval
+
+    def update(
+        self,
+        current: int,
+        values: Iterable[tuple[str, Any]] | None = None,
+        finalize: bool | None = None,
+    ) -> None:
+        """Shows that `current` steps are done.
+
+        Args:
+            current: number of steps done.
+            values: pairs of a name and the value of the steps since the last update.
+            finalize: whether this is the last update; unless given, whether the target is reached.
+        """
+        if finalize is None:
+            finalize = self.target is not None and current >= self.target
+        for name, value in values or ():
+            self._record(name, float(np.mean(value)), current - self._seen, finalize)
+        self._seen = current
+
+        now = time.time()
+        seconds_per_step = self._seconds_per_step(current, now)
+        if self.verbose == 1 and (finalize or self.due()):
+            self._draw(current, now, seconds_per_step, finalize)
+        elif self.verbose == 2 and finalize and self.target:
+            print_message(
+                f"{self._count(current)} - {now - self._start:.0f}s - "
+                f"{self._step_time(seconds_per_step)}{self._shown_values()}"
+            )
+
+    def add(self, n: int, values: Iterable[tuple[str, Any]] | None = None) -> None:
+        """Shows that `n` more steps are done."""
+        self.update(self._seen + n, values)
+
+    def _record(self, name: str, value: float, steps: int, finalize: bool) -> None:
+        if self.stateless_metrics is not None:
+            averaged = name in self.stateless_metrics
+        else:
+            averaged = name not in (self.stateful_metrics or ())
+        if not averaged or finalize:
+            self._values[name] = (value, 1)
+        else:
+            steps = max(steps, 1)
+            total, count = self._values.get(name, (0.0, 0))
+            self._values[name] = (total + value * steps, count + steps)
+
+    def _seconds_per_step(self, current: int, now: float) -> float:
+        """Mean time of a step after the first update, which paid for compilation."""
+        if not current:
+            return 0.0
+        if self._first_update is None:
+            self._first_update = (current, now)
+        first, first_time = self._first_update
+        if current > first:
+            return (now - first_time) / (current - first)
+        return (now - self._start) / current
+
+    def _draw(self, current: int, now: float, seconds_per_step: float, finalize: bool) -> None:
+        pieces = self._bar(current)
+        if self.target and not finalize:
+            pieces.append((_clock(seconds_per_step * (self.target - current)), _BOLD))
+        else:
+            pieces.append((f"{now - self._start:.0f}s", _BOLD))
+        pieces.append((f" {self._step_time(seconds_per_step)}{self._shown_values()}", ""))
+
+        # A redrawn line that wraps could not be taken back; the last one is written in full.
+        room = (
+            shutil.get_terminal_size().columns - 1 if self._in_terminal and not finalize else None
+        )
+        line, width = self._compose(pieces, room)
+        if self._live:
+            line = "\r" + line + " " * (self._last_width - width)
+        print_message(line, line_break=finalize)
+        self._last_width = width
+        self._last_drawn = now
+
+    def _bar(self, current: int) -> list[tuple[str, str]]:
+        if not self.target:
+            return [(f"{current:7d}/Unknown ", "")]
+        done = int(self.width * min(current / self.target, 1.0))
+        return [
+            (self._count(current), _BOLD),
+            (" ", ""),
+            (_DONE * done, _GREEN),
+            (_LEFT * (self.width - done), _GREY),
+            (" ", ""),
+        ]
+
+    def _compose(self, pieces: list[tuple[str, str]], room: int | None) -> tuple[str, int]:
+        """The line of text, cut to `room` visible characters, and how many it has."""
+        line, width = "", 0
+        for text, style in pieces:
+            text = text if room is None else text[: max(room - width, 0)]
+            width += len(text)
+            line += f"{style}{text}{_RESET}" if text and style and self._colored else text
+        return line, width
+
+    def _count(self, current: int) -> str:
+        return f"{current:{len(str(self.target))}d}/{self.target}"
+
+    def _step_time(self, seconds: float) -> str:
+        if seconds >= 1 or seconds == 0:
+            return f"{seconds:.0f}s/{self.unit_name}"
+        if seconds >= 1e-3:
+            return f"{seconds * 1e3:.0f}ms/{self.unit_name}"
+        return f"{seconds * 1e6:.0f}us/{self.unit_name}"
+
+    def _shown_values(self) -> str:
+        shown = ""
+        for name, (total, count) in self._values.items():
+            mean = total / count
+            shown += f" - {name}: {mean:.4f}" if abs(mean) > 1e-3 else f" - {name}: {mean:.4e}"
+        return shown
+
+
+def _clock(seconds: float) -> str:
+    """`42s`, `3:07` or `1:02:09`."""
+    whole = int(seconds)
+    if whole > 3600:
+        return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d}"
+    if whole > 60:
+        return f"{whole // 60}:{whole % 60:02d}"
+    return f"{whole}s"

@@ -1,0 +1,144 @@
+"""`PyDataset`: batches by index, made by the user's Python code, in several threads or processes if asked."""
+
+from __future__ import annotations
+
+import collections
+import concurrent.futures
+import contextlib
+import multiprocessing
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from tfkit.src.base.generators import generators_in_force
+
+_dataset_of_worker: Any = None
+
+
+class PyDataset:
+    """A data set of batches that can be asked for by index; subclass it.
+
+    A subclass defines `__getitem__(index)`, which returns a batch `(x, y)` or
+    `(x, y, sample_weight)`, and `__len__`, the number of batches. Batches are made ahead of time
+    while the model trains.
+
+    Args:
+        workers: number of threads or processes that make batches. Default: `1`.
+        use_multiprocessing: whether these are processes, for code that holds Python's lock. The
+            data set is copied into each; none of them should use TensorFlow. Default: `False`.
+        max_queue_size: greatest number of batches that are made ahead. Default: `10`.
+
+    Example:
+        >>> class Squares(PyDataset):
+        ...     def __len__(self):
+        ...         return 3
+        ...
+        ...     def __getitem__(self, index):
+        ...         return np.full((2, 1), index), np.full((2, 1), index**2)
+        >>> Squares(workers=2).num_batches
+        3
+    """
+
+    # A subclass may forget `super().__init__()`.
+    workers = 1
+    use_multiprocessing = False
+    max_queue_size = 10
+
+    def __init__(
+        self, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10
+    ) -> None:
+        self.workers = workers
+        self.use_multiprocessing = use_multiprocessing
+        self.max_queue_size = max_queue_size
+
+    def __getitem__(self, index: int) -> Any:
+        """The batch at `index`."""
+        raise NotImplementedError(
+            f"{type(self).__name__} defines no `__getitem__(self, index)`, which gives a batch."
+        )
+
+    @property
+    def num_batches(self) -> int | None:
+        """How many batches there are; `None` for endless data, in an override."""
+        if hasattr(self, "__len__"):
+            return len(self)
+        raise NotImplementedError(
+            f"{type(self).__name__} defines neither `__len__(self)` nor the property `num_batches`."
+        )
+
+    def on_epoch_begin(self) -> None:
+        """Called before each pass."""
+
+    def on_epoch_end(self) -> None:
+        """Called after each pass."""
+
+
+class PyDatasetPasses:
+    """The passes over a `PyDataset`: iterate over it once for each.
+
+    Args:
+        dataset: the data set.
+        shuffle: whether batches come in a new order each time.
+    """
+
+    def __init__(self, dataset: PyDataset, shuffle: bool) -> None:
+        self.dataset = dataset
+        self.shuffle = shuffle
+
+    def __iter__(self) -> Iterator[Any]:
+        dataset = self.dataset
+        dataset.on_epoch_begin()
+        with _executor(dataset) as (submit, num_ahead):
+            pending: collections.deque[Any] = collections.deque()
+            for index in self._indices():
+                pending.append(submit(index))
+                if len(pending) >= num_ahead:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+
+    def end(self) -> None:
+        """Ends a pass of the data set: its batches have been used, not only read ahead."""
+        self.dataset.on_epoch_end()
+
+    def _indices(self) -> Iterator[int]:
+        count = self.dataset.num_batches
+        if count is None:
+            index = 0
+            while True:
+                yield index
+                index += 1
+        yield from map(int, self._order(count) if self.shuffle else range(count))
+
+    def _order(self, count: int) -> Any:
+        return generators_in_force().numpy.permutation(count)
+
+
+@contextlib.contextmanager
+def _executor(dataset: PyDataset) -> Iterator[tuple[Any, int]]:
+    """A function that orders a batch, and how many batches to have on order."""
+    workers = max(1, dataset.workers)
+    num_ahead = max(1, dataset.max_queue_size)
+    if not dataset.use_multiprocessing:
+        with concurrent.futures.ThreadPoolExecutor(workers) as threads:
+            yield lambda index: threads.submit(dataset.__getitem__, index), num_ahead
+            threads.shutdown(wait=False, cancel_futures=True)
+        return
+    # Forked processes need no guard in the user's script and no pickled data set, as in Keras.
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+    # For good: `catch_warnings` would put back, for all threads, the filters that there were before.
+    warnings.filterwarnings("ignore", ".*fork", DeprecationWarning, r"multiprocessing\.popen_fork")
+    with concurrent.futures.ProcessPoolExecutor(
+        workers, multiprocessing.get_context(method), _set_dataset, (dataset,)
+    ) as processes:
+        yield lambda index: processes.submit(_batch_of_worker, index), num_ahead
+        processes.shutdown(wait=False, cancel_futures=True)
+
+
+def _set_dataset(dataset: PyDataset) -> None:
+    global _dataset_of_worker
+    _dataset_of_worker = dataset
+
+
+def _batch_of_worker(index: int) -> Any:
+    return _dataset_of_worker[index]

@@ -1,0 +1,137 @@
+"""Datasets that are slices of tensors in memory: `from_tensor_slices(...).shuffle(...).batch(...)`.
+
+Such a pipeline takes 89 microseconds for a batch that a small model trains on in 27. Its tensors are in
+memory, so they are trained on as arrays are, in the order that the dataset would have given them in.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.training.data import ArrayData
+from tfkit.src.training.shuffling import Shuffle, agrees_with_tensorflow
+
+Stage = Callable[[np.ndarray], np.ndarray]
+
+_AROUND_BATCHES = ("_PrefetchDataset", "_OptionsDataset")
+_BATCHES = ("_BatchDataset", "_ParallelBatchDataset")
+
+# Each pass over a shuffle has another order, whichever dataset it is part of: they share it.
+_shuffles: weakref.WeakKeyDictionary[Any, Shuffle] = weakref.WeakKeyDictionary()
+_shuffles_lock = threading.Lock()
+
+
+class SlicesData(ArrayData):
+    """Tensors whose rows a dataset yields in an order that is new in each pass.
+
+    Args:
+        data: the tensors.
+        batch_size: rows a step.
+        num_rows: number of rows of a pass.
+        stages: what is done to the numbers of all rows in turn: shuffled, or some taken.
+    """
+
+    def __init__(self, data: Any, batch_size: int, num_rows: int, stages: list[Stage]) -> None:
+        super().__init__(data, batch_size, shuffle=True)
+        self._num_all, self._stages = self.num_rows, stages
+        self.num_rows = num_rows
+
+    def order(self) -> tf.Tensor:
+        """The order of a new pass."""
+        return tf.constant(_row_numbers(self._num_all, self._stages)[: self.num_rows])
+
+    def skip_passes(self, count: int) -> None:
+        """Continues as if there had been `count` passes more."""
+        for stage in self._stages:
+            if isinstance(stage, Shuffle):
+                stage.passes += count
+
+
+def as_slices(dataset: tf.data.Dataset) -> ArrayData | None:
+    """The tensors of whose rows a dataset makes batches; `None` for other datasets."""
+    try:
+        return _as_slices(dataset)
+    except AttributeError:  # A TensorFlow that names its parts in another way.
+        return None
+
+
+def _as_slices(dataset: Any) -> ArrayData | None:
+    while type(dataset).__name__ in _AROUND_BATCHES:
+        (dataset,) = dataset._inputs()
+    if type(dataset).__name__ not in _BATCHES:
+        return None
+    (given,) = dataset._inputs()
+    stages: list[Stage] = []
+    source = _source(given, stages)
+    if source is None:
+        return None
+    size = int(dataset._batch_size)
+    num_rows = int(given.cardinality())
+    keeps_size = bool(dataset._drop_remainder)
+    num_rows -= num_rows % size if keeps_size else 0
+    if num_rows < 1:
+        return None
+    size = min(size, num_rows)  # A single batch is a full one.
+    tensors = tf.nest.pack_sequence_as(source.element_spec, source._tensors)
+    if is_shuffled(given):
+        return _sized(SlicesData(tensors, size, num_rows, stages), keeps_size)
+    num_all = int(source.cardinality())
+    if num_rows < num_all:
+        first = int(_row_numbers(num_all, stages)[0])
+        tensors = tf.nest.map_structure(lambda leaf: leaf[first : first + num_rows], tensors)
+    return _sized(ArrayData(tensors, size, shuffle=False), keeps_size)
+
+
+def _sized(data: ArrayData, keeps_size: bool) -> ArrayData:
+    if keeps_size:
+        data.known_size = data.batch_size
+    return data
+
+
+def _source(dataset: Any, stages: list[Stage]) -> Any:
+    """The slices at the beginning of a pipeline of single rows, whose stages are added; `None` for others."""
+    kind = type(dataset).__name__
+    if kind == "_TensorSliceDataset":
+        specs = tf.nest.flatten(dataset.element_spec)
+        dense = all(isinstance(spec, tf.TensorSpec) for spec in specs)  # Not ragged, not sparse.
+        return dataset if dense else None
+    if kind not in ("_ShuffleDataset", "_TakeDataset", "_SkipDataset"):
+        return None
+    (given,) = dataset._inputs()
+    source = _source(given, stages)
+    if source is None or (kind == "_ShuffleDataset" and not agrees_with_tensorflow()):
+        return None
+    stages.append(_stage(kind, dataset))
+    return source
+
+
+def _stage(kind: str, dataset: Any) -> Stage:
+    if kind == "_ShuffleDataset":
+        with _shuffles_lock:
+            if dataset not in _shuffles:
+                seeds = int(dataset._seed), int(dataset._seed2)
+                window = int(dataset._buffer_size)
+                _shuffles[dataset] = Shuffle(window, seeds, dataset._reshuffle_each_iteration)
+            return _shuffles[dataset]
+    count = int(dataset._count)
+    if kind == "_TakeDataset":
+        return lambda rows: rows if count < 0 else rows[:count]
+    return lambda rows: rows[len(rows) if count < 0 else count :]
+
+
+def _row_numbers(count: int, stages: list[Stage]) -> np.ndarray:
+    rows = np.arange(count)
+    for stage in stages:
+        rows = stage(rows)
+    return rows
+
+
+def is_shuffled(dataset: Any) -> bool:
+    """Whether a dataset, or one that it is made of, shuffles."""
+    return "Shuffle" in type(dataset).__name__ or any(map(is_shuffled, dataset._inputs()))

@@ -1,0 +1,301 @@
+"""What the user passed as data, recognized: arrays, datasets, generators, loaders."""
+
+from __future__ import annotations
+
+import contextvars
+import inspect
+import itertools
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.base import nests
+from tfkit.src.base.brief import brief
+from tfkit.src.base.generators import generators_in_force
+from tfkit.src.errors.frames import warn
+from tfkit.src.runtime.arrays import as_tensor
+from tfkit.src.training import random_states
+from tfkit.src.training.absent import without_none
+from tfkit.src.training.data import (
+    ArrayData,
+    DatasetData,
+    check_class_weight,
+    check_lengths,
+    make_arrays,
+    pack_x_y_sample_weight,
+    with_class_weight,
+)
+from tfkit.src.training.py_dataset import PyDataset, PyDatasetPasses
+from tfkit.src.training.slices import as_slices
+from tfkit.src.training.step import free_batch
+
+
+def make_data(
+    x: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    batch_size: int | None = None,
+    shuffle: bool | str = False,
+    class_weight: dict[int, float] | None = None,
+) -> ArrayData | DatasetData:
+    """Brings what the user passed into one of the two forms.
+
+    Args:
+        x: arrays or tensors, a `tf.data.Dataset`, or an iterable of batches.
+        y: targets, for arrays only.
+        sample_weight: a weight for each row, for arrays only.
+        batch_size: rows a step, for arrays only.
+        shuffle: for arrays only.
+        class_weight: a weight for each class of the targets, by index.
+    """
+    if x is None:
+        raise ValueError("`x` is None. Expected arrays, a dataset or a generator of batches.")
+    for name, value in (("x", x), ("y", y), ("sample_weight", sample_weight)):
+        if isinstance(value, (str, bytes, os.PathLike)) or inspect.isroutine(value):
+            batches = ", a `tf.data.Dataset`, a `PyDataset` or a generator of batches"
+            raise ValueError(
+                f"Unrecognized data type: {name}={brief(value)} (of type {type(value).__name__}). Expected "
+                f"arrays or tensors{batches if name == 'x' else ''}.{_advice(value)}"
+            )
+    if class_weight is not None:
+        check_class_weight(class_weight)
+    if is_batches(x):
+        if batch_size is not None:
+            warn(
+                "Argument `batch_size` is for arrays and has no effect: a dataset or generator already gives "
+                f"batches. Received: x={type(x).__name__}, batch_size={batch_size}"
+            )
+        for name, value in (("y", y), ("sample_weight", sample_weight)):
+            if value is not None:
+                raise ValueError(
+                    f"Argument `{name}` is for arrays: a dataset or generator already gives batches of "
+                    f"`(x, y, sample_weight)`. Received: x={type(x).__name__}, {name}={brief(value)}"
+                )
+        if isinstance(x, tf.data.Dataset):
+            slices = as_slices(x) if class_weight is None else None
+            if slices is not None:
+                return slices
+            count = int(x.cardinality())
+            data = DatasetData(x, count if count >= 0 else None)
+        else:
+            data = _from_iterable(
+                PyDatasetPasses(x, bool(shuffle)) if isinstance(x, PyDataset) else x
+            )
+        if class_weight is not None:
+            data.dataset = data.dataset.map(lambda *batch: with_class_weight(batch, class_weight))
+        return data
+    packed = tuple(without_none(part) for part in (x, y, sample_weight) if part is not None)
+    if class_weight is None and any(map(_is_composite, tf.nest.flatten(packed))):
+        check_lengths(packed)
+        return _rows_dataset(pack_x_y_sample_weight(*packed), batch_size, shuffle)
+    arrays = make_arrays(x, y, sample_weight, batch_size, shuffle, class_weight)
+    arrays.tensors = pack_x_y_sample_weight(*arrays.tensors)
+    arrays.batch_size = min(arrays.batch_size, arrays.num_rows)  # A single batch is a full one.
+    return arrays
+
+
+def is_batches(x: Any) -> bool:
+    """Whether `x` yields batches when it is iterated over, as datasets, generators and loaders do."""
+    if hasattr(x, "__array__") or nests.is_nested(x) or _is_composite(x):
+        return False
+    return isinstance(x, (Iterable, PyDataset)) or (
+        hasattr(x, "__getitem__") and hasattr(x, "__len__")
+    )
+
+
+def _advice(x: Any) -> str:
+    if inspect.isgeneratorfunction(x):
+        return f" Call the generator function: `{x.__name__}()`."
+    if isinstance(x, str):
+        return " A single text is an array of one row: `tf.constant([text])`."
+    return ""
+
+
+def is_arrays(x: Any) -> bool:
+    """Whether `x` is an array, a tensor or a nest of these."""
+    leaves = tf.nest.flatten(x)
+    plain = isinstance(x, (list, tuple))  # Of numbers, perhaps.
+    return bool(leaves) and (
+        plain or all(hasattr(leaf, "shape") or _is_composite(leaf) for leaf in leaves)
+    )
+
+
+class _Source:
+    """Batches from Python: an iterable, or an object with `__getitem__` and `__len__`.
+
+    It is asked for a new iterator for each pass; one that can be passed over only once goes on.
+
+    Args:
+        batches: what the user passed.
+
+    Attributes:
+        error: what the user's code raised, if it did.
+        is_one_shot: whether it can be passed over only once.
+        drawn_from: the random states that the latest pass began with.
+    """
+
+    error: Exception | None = None
+
+    def __init__(self, batches: Any) -> None:
+        self._batches = batches
+        # TensorFlow asks for batches in threads of its own: the settings are those of the thread that trains.
+        self._context = contextvars.copy_context()
+        self.is_one_shot = hasattr(batches, "__next__")
+        self._current = self._new_pass()
+        self._head = list(itertools.islice(self._current, 2))
+        self._fresh = True
+        if not self._head:
+            raise ValueError("The generator or loader that was passed gave no batch.")
+
+    def _new_pass(self) -> Iterator[Any]:
+        context = self._context.copy()
+        return _inside(context, context.run(self._begin_pass))
+
+    def _begin_pass(self) -> Iterator[Any]:
+        self.drawn_from = random_states.get()
+        if hasattr(self._batches, "__iter__"):
+            given = iter(self._batches)
+        else:
+            given = (self._batches[index] for index in range(len(self._batches)))
+        return map(_as_batch, given)
+
+    def end(self) -> None:
+        """Ends a pass."""
+        if isinstance(self._batches, PyDatasetPasses):
+            self._batches.end()
+
+    def restart(self) -> None:
+        """Forgets the pass that has begun."""
+        self._fresh, self._head = False, []
+
+    def element_spec(self) -> Any:
+        """The specs of the batches: sizes in which the first two differ are free, and so is the batch."""
+        first = self._head[0]
+        for batch in self._head[1:]:
+            _check_structure(first, batch)
+        self._spec = tf.nest.map_structure(lambda *leaves: _batch_spec(leaves), *self._head)
+        return self._spec
+
+    def __call__(self) -> Iterator[Any]:
+        """The batches of one pass."""
+        if self._fresh or self.is_one_shot:
+            self._fresh = False
+        else:
+            self._current = self._new_pass()
+        while self._head:
+            yield self._head.pop(0)
+        try:
+            for batch in self._current:
+                _check_fits(batch, self._spec)
+                yield batch
+        except Exception as error:
+            self.error = error
+            raise
+
+
+def _inside(context: contextvars.Context, items: Iterator[Any]) -> Iterator[Any]:
+    """Items that are made with the settings of a context, whichever thread reads them."""
+    end = object()
+    while (item := context.run(next, items, end)) is not end:
+        yield item
+
+
+def _from_iterable(batches: Any) -> DatasetData:
+    source = _Source(batches)
+    spec = source.element_spec()
+    dataset = tf.data.Dataset.from_generator(source, output_signature=spec)
+    return DatasetData(dataset, _length(batches), source)
+
+
+def _length(batches: Any) -> int | None:
+    """How many batches there are, where that is known."""
+    if isinstance(batches, PyDatasetPasses):
+        return batches.dataset.num_batches
+    try:
+        return len(batches)
+    except TypeError:  # Loaders of streams define `__len__` and refuse to answer.
+        return None
+
+
+def _as_batch(batch: Any) -> Any:
+    if isinstance(batch, list):
+        batch = tuple(batch)
+    return tf.nest.map_structure(as_tensor, without_none(batch))
+
+
+def _check_structure(first: Any, batch: Any) -> None:
+    try:
+        tf.nest.assert_same_structure(first, batch)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "All batches must have one structure. Received first: "
+            f"{tf.nest.map_structure(_batch_spec_of, first)}, then: "
+            f"{tf.nest.map_structure(_batch_spec_of, batch)}"
+        ) from None
+
+
+def _check_fits(batch: Any, spec: Any) -> None:
+    """Refuses a batch of another form than the first ones, which programs are made for."""
+    try:
+        tf.nest.assert_same_structure(spec, batch)
+        fits = all(
+            not isinstance(each, tf.TensorSpec) or each.shape.is_compatible_with(leaf.shape)
+            for each, leaf in zip(tf.nest.flatten(spec), tf.nest.flatten(batch), strict=True)
+        )
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise tf.errors.InvalidArgumentError(
+            None,
+            None,
+            "All batches must have one structure, and the same sizes beside the batch where the first two "
+            "have. "
+            f"Received first: {spec}, then: {tf.nest.map_structure(_batch_spec_of, batch)}",
+        )
+
+
+def _batch_spec_of(leaf: Any) -> Any:
+    return _batch_spec((leaf,))
+
+
+def _batch_spec(leaves: tuple[Any, ...]) -> tf.TypeSpec:
+    """A spec for the same leaf of several batches."""
+    first, *others = (free_batch(leaf) for leaf in leaves)
+    return first.most_specific_common_supertype(others) or first
+
+
+# --- Ragged and sparse tensors ------------------------------------------------------------------------
+
+
+def _is_composite(leaf: Any) -> bool:
+    return isinstance(leaf, (tf.RaggedTensor, tf.SparseTensor)) or hasattr(leaf, "tocoo")
+
+
+def _rows_dataset(data: Any, batch_size: int | None, shuffle: bool | str) -> DatasetData:
+    """Arrays with ragged or sparse ones among them, as a dataset: these cannot be sliced in programs."""
+    tensors = tf.nest.map_structure(as_tensor, data)
+    num_rows = int(tf.nest.flatten(tensors)[0].shape[0])
+    size = 32 if batch_size is None else batch_size
+    rows = tf.data.Dataset.range(num_rows)
+    if shuffle:
+        rows = rows.shuffle(num_rows, seed=int(generators_in_force().numpy.randint(2**31)))
+    batches = rows.batch(size).map(
+        lambda picked: tf.nest.map_structure(lambda leaf: _gather(leaf, picked), tensors)
+    )
+    return DatasetData(batches.prefetch(tf.data.AUTOTUNE), -(-num_rows // size))
+
+
+def _gather(tensor: Any, rows: tf.Tensor) -> Any:
+    if not isinstance(tensor, tf.SparseTensor):
+        return tf.gather(tensor, rows)
+    row_ids = tensor.indices[:, 0]
+    entries = tf.RaggedTensor.from_value_rowids(
+        tf.range(tf.size(row_ids)), row_ids, nrows=tensor.dense_shape[0]
+    )
+    picked = tf.gather(entries, rows)
+    inner = tf.gather(tensor.indices[:, 1:], picked.flat_values)
+    shape = tf.concat([tf.shape(rows, "int64"), tensor.dense_shape[1:]], axis=0)
+    indices = tf.concat([picked.value_rowids()[:, None], inner], axis=1)
+    return tf.SparseTensor(indices, tf.gather(tensor.values, picked.flat_values), shape)

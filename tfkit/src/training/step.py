@@ -1,0 +1,149 @@
+"""A step, traced once for batches of any size: what every kind of program runs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.borrowed.private import default_variable_creator_v2
+from tfkit.src.core.state import StateWatch
+from tfkit.src.guards.guarded_function import GuardedFunction
+from tfkit.src.runtime import xla
+from tfkit.src.runtime.shared_programs import SharedProgram
+
+Step = Callable[[Any], Any]
+
+
+class StepTrace:
+    """A step as a function of a batch's tensors.
+
+    Args:
+        step: function of a batch that returns a nest of tensors.
+        structure: a batch, or anything of its form with a spec in the place of each tensor.
+        known_size: rows of every batch, which the step then sees in shapes; `None` for any number of rows.
+
+    Attributes:
+        specs: a spec for each tensor of a batch.
+        function: the step as a `ConcreteFunction` of a batch's flat tensors.
+        outputs: the nest that the step returns, of specs.
+        watch: the layers that took part.
+    """
+
+    def __init__(self, step: Step, structure: Any, known_size: int | None = None) -> None:
+        batch = tf.nest.map_structure(free_batch, structure)  # Not the data, which may be large.
+        self.specs = tf.nest.flatten(batch)
+        self.watch = StateWatch()
+
+        def flat_step(*tensors: Any) -> Any:
+            if known_size is not None:
+                tensors = tuple(_with_size(tensor, known_size) for tensor in tensors)
+            with self.watch:
+                results = step(tf.nest.pack_sequence_as(batch, tensors))
+            return tf.nest.map_structure(_as_tensor, results)
+
+        self._flat_step = flat_step
+        self.function = trace_once(flat_step, self.specs)
+        outputs = self.function.structured_outputs
+        self.outputs = tf.nest.map_structure(tf.type_spec_from_value, outputs)
+        self._compiled = tf.function(self._run_in_xla, autograph=False, jit_compile=True)
+
+    def __call__(self, *tensors: Any) -> Any:
+        """Makes the step, as TensorFlow's kernels run it, a part of what is being traced."""
+        return self.guarded.run_plain(list(tensors))
+
+    @functools.cached_property
+    def guarded(self) -> GuardedFunction:
+        """The step in the forms that programs run it in."""
+        return GuardedFunction(self.function, self._definition)
+
+    @functools.cached_property
+    def _definition(self) -> Any:
+        return self.function.graph.as_graph_def()
+
+    def _run_in_xla(self, *tensors: Any) -> tuple[tf.Tensor, Any]:
+        guarded = self.guarded
+        if self.loop_gradient:
+            # XLA compiles the gradient of a loop only where the trace knows the number of rows.
+            specs = [tf.TensorSpec.from_tensor(tensor) for tensor in tensors]
+            guarded = GuardedFunction(trace_once(self._flat_step, specs))
+        if self.guarded.asks_ahead:
+            return tf.constant(True), guarded.run_accepted(list(tensors))
+        return guarded.run_guarded(list(tensors))
+
+    def compiled(self, *tensors: Any) -> Any:
+        """Runs the step as one XLA program, which is compiled for each size of batch.
+
+        Where TensorFlow's kernels might refuse a value, they run the step themselves.
+        """
+        if self.guarded.asks_ahead:
+            accepted = self.guarded.ahead(list(tensors))
+            return tf.cond(accepted, lambda: self._compiled(*tensors)[1], lambda: self(*tensors))
+        accepted, outputs = self._compiled(*tensors)
+        if not self.guarded.is_needed:
+            return outputs
+        return tf.cond(accepted, lambda: outputs, lambda: self(*tensors))
+
+    @functools.cached_property
+    def operations(self) -> list[tuple[str, str]]:
+        """Type and name of each operation."""
+        return list(xla.operations(self._definition))
+
+    @functools.cached_property
+    def loop_gradient(self) -> tuple[str, str] | None:
+        """Type and name of a loop that is the gradient of another, made by TensorFlow."""
+        return xla.gradient_loop(self._definition)
+
+    def no_outputs(self) -> Any:
+        """Zeros in the form of the outputs, for a loop to begin with."""
+        return tf.nest.map_structure(
+            lambda spec: tf.zeros([size or 0 for size in spec.shape], spec.dtype), self.outputs
+        )
+
+
+def traced(function: Callable[..., Any], specs: Any, jit_compile: bool = False) -> Any:
+    """A function of tensors as a program, traced for `specs` and never again."""
+    return SharedProgram(trace_once(function, specs, jit_compile))
+
+
+def trace_once(function: Callable[..., Any], specs: Any, jit_compile: bool = False) -> Any:
+    """A `ConcreteFunction` of a function of tensors."""
+
+    def build(*arguments: Any) -> Any:
+        # `tf.function` traces a second time where the first time made variables.
+        with tf.variable_creator_scope(_make_variable):
+            return function(*arguments)
+
+    compiled = tf.function(build, autograph=False, jit_compile=jit_compile or None)
+    return compiled.get_concrete_function(*specs)
+
+
+def _make_variable(next_creator: Callable[..., tf.Variable], **options: Any) -> tf.Variable:
+    """A variable whose value is known is made at once, out of sight of the trace under way."""
+    if tf.executing_eagerly() and not tf.distribute.has_strategy():
+        return default_variable_creator_v2(None, **options)
+    return next_creator(**options)
+
+
+def free_batch(tensor: Any) -> Any:
+    """The spec of a tensor, or of a spec, with any number of rows."""
+    spec = tensor if isinstance(tensor, tf.TypeSpec) else tf.type_spec_from_value(tensor)
+    if isinstance(spec, tf.TensorSpec) and spec.shape.rank:
+        return tf.TensorSpec([None, *spec.shape[1:]], spec.dtype)
+    if isinstance(spec, tf.SparseTensorSpec) and spec.shape.rank:
+        return tf.SparseTensorSpec([None, *spec.shape[1:]], spec.dtype)
+    return spec
+
+
+def _as_tensor(value: Any) -> Any:
+    """A result of a step as a tensor; ragged and sparse outputs of a model stay what they are."""
+    if isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
+        return value
+    return tf.convert_to_tensor(value)
+
+
+def _with_size(tensor: Any, size: int) -> Any:
+    """A batch of any number of rows as one of `size` rows, which is checked when the program runs."""
+    return tf.ensure_shape(tensor, [size, *tensor.shape[1:]])

@@ -1,0 +1,356 @@
+"""`fit`, `evaluate`, `predict`: what a model adds to a layer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, Literal, overload
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.base.per_thread import Lock
+from tfkit.src.errors import forks
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.training import copies, loop, predict_loop
+from tfkit.src.training.callbacks.history import History
+from tfkit.src.training.counts import check_counts, check_validation
+from tfkit.src.training.data import make_arrays, pack_x_y_sample_weight
+from tfkit.src.training.feeds import run_arrays
+from tfkit.src.training.model_steps import ModelSteps
+from tfkit.src.training.older_names import OlderNames
+from tfkit.src.training.prediction import to_numpy
+from tfkit.src.training.sources import make_data
+from tfkit.src.training.strategies import strategy_of
+
+
+class Trainer(ModelSteps, OlderNames):
+    """Training, evaluation and prediction, mixed into `Model`."""
+
+    _not_read_in_calls = frozenset(
+        ("stop_training", "stop_evaluating", "stop_predicting", "history")
+        + ("train_function", "test_function", "predict_function")
+    )
+    _in_turn: Lock  # What uses the metrics: threads that train or evaluate one model take turns.
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle of a model: configuration, values of variables, and what it is trained with."""
+        return copies.from_state, (copies.state_of(self),)
+
+    @property
+    def distribute_strategy(self) -> Any:
+        """The `tf.distribute` strategy that has placed the variables, else the one in scope."""
+        return strategy_of(self) or tf.distribute.get_strategy()
+
+    # --- Loops --------------------------------------------------------------------------------------
+
+    @shortened
+    def fit(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        epochs: int = 1,
+        verbose: int | str = "auto",
+        callbacks: Any = None,
+        validation_split: float = 0.0,
+        validation_data: Any = None,
+        shuffle: bool | str = True,
+        class_weight: dict[int, float] | None = None,
+        sample_weight: Any = None,
+        initial_epoch: int = 0,
+        steps_per_epoch: int | None = None,
+        validation_steps: int | None = None,
+        validation_batch_size: int | None = None,
+        validation_freq: int | list[int] = 1,
+        resume: str | os.PathLike[str] | None = None,
+    ) -> History:
+        """Trains the model.
+
+        Args:
+            x: inputs: an array or tensor of shape `(rows, ...)`, or a nest of these; or a
+                `tf.data.Dataset`, a generator or a loader of batches `(x, y)` or
+                `(x, y, sample_weight)`.
+            y: targets, for inputs that are arrays; `None` for no targets, or with a dataset.
+            batch_size: rows per step, for arrays; `None` for 32.
+            epochs: index of the epoch, counted from 1, after which training ends. Default: `1`.
+            verbose: 0 for no output, 1 for a progress bar, 2 for a line per epoch; `"auto"` is 1.
+                Default: `"auto"`.
+            callbacks: list of `Callback`s, or a `CallbackList`; `None` for none.
+            validation_split: share of the rows, taken from the end of arrays, that is used for
+                validation and not for training. Default: `0.0`.
+            validation_data: data to validate with after each epoch: `(x, y)`,
+                `(x, y, sample_weight)` or a dataset; `None` for none.
+            shuffle: whether the rows of arrays are taken in a new order in each epoch; `"batch"`
+                shuffles whole batches. Default: `True`.
+            class_weight: dict from a class id to the factor of the loss of its rows; `None` for 1.
+            sample_weight: factors of the losses of rows, `(rows,)` or `(rows, steps)`; `None` for
+                1.
+            initial_epoch: index of the first epoch, counted from 0. Default: `0`.
+            steps_per_epoch: number of steps of an epoch; `None` for all of the data.
+            validation_steps: number of steps of a validation; `None` for all of its data.
+            validation_batch_size: rows per step of validation; `None` for `batch_size`.
+            validation_freq: number of epochs from one validation to the next, or a list of the
+                epochs, counted from 1, after which to validate. Default: `1`.
+            resume: a folder, or a file whose name ends in `.h5`. Training continues from the state
+                that is saved there, if there is one, and saves its own state there after each
+                epoch: a short form of a `BackupAndRestore` that keeps its file at the end. `None`
+                for neither.
+
+        Returns:
+            A `History`; its `history` is a dict from the name of a result to the list of its
+            values, one for each epoch.
+
+        Raises:
+            ValueError: if the model is not compiled, if the data do not fit, or if the saved state
+                is that of another model or other data. Nothing has changed then.
+        """
+        self._check_compiled("fit")
+        check_counts(
+            batch_size=batch_size,
+            epochs=epochs,
+            initial_epoch=initial_epoch,
+            steps_per_epoch=steps_per_epoch,
+            validation_steps=validation_steps,
+            validation_batch_size=validation_batch_size,
+        )
+        check_validation(validation_split, validation_freq)
+        with self._in_turn:
+            return loop.fit(
+                self,
+                x,
+                y,
+                batch_size,
+                epochs,
+                _verbosity(verbose),
+                callbacks,
+                validation_split,
+                validation_data,
+                shuffle,
+                class_weight,
+                sample_weight,
+                initial_epoch,
+                steps_per_epoch,
+                validation_steps,
+                validation_batch_size,
+                validation_freq,
+                resume,
+            )
+
+    @overload
+    def evaluate(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        verbose: int | str = "auto",
+        sample_weight: Any = None,
+        steps: int | None = None,
+        callbacks: Any = None,
+        *,
+        return_dict: Literal[True],
+    ) -> dict[str, Any]: ...
+
+    @overload
+    def evaluate(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        verbose: int | str = "auto",
+        sample_weight: Any = None,
+        steps: int | None = None,
+        callbacks: Any = None,
+        return_dict: bool = False,
+    ) -> Any: ...
+
+    @shortened
+    def evaluate(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        verbose: int | str = "auto",
+        sample_weight: Any = None,
+        steps: int | None = None,
+        callbacks: Any = None,
+        return_dict: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """Computes the loss and the metrics on data, without training.
+
+        Args:
+            x: inputs, as in `fit`.
+            y: targets, as in `fit`.
+            batch_size: rows per step, for arrays; `None` for 32.
+            verbose: 0 for no output, 1 for a progress bar, 2 for one line; `"auto"` is 1. Default:
+                `"auto"`.
+            sample_weight: factors of the losses of rows; `None` for 1.
+            steps: number of steps; `None` for all of the data.
+            callbacks: list of `Callback`s; `None` for none.
+            return_dict: whether to return a dict. Default: `False`.
+
+        Returns:
+            The loss, or a list of loss and metrics in the order of `metrics_names`; with
+            `return_dict`, a dict from name to value.
+
+        Raises:
+            ValueError: if the model is not compiled, or if the data do not fit.
+        """
+        if kwargs:
+            raise ValueError(f"Arguments not recognized: {kwargs}")
+        self._check_compiled("evaluate")
+        check_counts(batch_size=batch_size, steps=steps)
+        data = make_data(x, y, sample_weight, batch_size)
+        verbose = _verbosity(verbose)
+        with self._in_turn:
+            logs = loop.evaluate(self, data, verbose, steps, callbacks)
+        if return_dict:
+            return logs
+        values = self._in_order(logs)
+        return values[0] if len(values) == 1 else values
+
+    @overload
+    def predict(
+        self,
+        x: Any,
+        batch_size: int | None = None,
+        verbose: int | str = "auto",
+        steps: int | None = None,
+        callbacks: Any = None,
+        stream: Literal[False] = False,
+    ) -> np.ndarray: ...
+
+    @overload
+    def predict(
+        self,
+        x: Any,
+        batch_size: int | None = None,
+        verbose: int | str = "auto",
+        steps: int | None = None,
+        callbacks: Any = None,
+        *,
+        stream: Literal[True],
+    ) -> Iterator[np.ndarray]: ...
+
+    @shortened
+    def predict(
+        self,
+        x: Any,
+        batch_size: int | None = None,
+        verbose: int | str = "auto",
+        steps: int | None = None,
+        callbacks: Any = None,
+        stream: bool = False,
+    ) -> Any:
+        """Computes the outputs for inputs, batch by batch.
+
+        Args:
+            x: inputs, as in `fit`.
+            batch_size: rows per step, for arrays; `None` for 32.
+            verbose: 0 for no output, 1 for a progress bar, 2 for one line; `"auto"` is 1. Default:
+                `"auto"`.
+            steps: number of steps; `None` for all of the data.
+            callbacks: list of `Callback`s; `None` for none.
+            stream: whether to return an iterator over the outputs batch by batch, for outputs
+                larger than memory; there are no bar and no callbacks then. Default: `False`.
+
+        Returns:
+            The outputs as NumPy arrays, `(rows, ...)`, in the form in which the model returns them;
+            with `stream`, an iterator over those of each batch.
+
+        Raises:
+            ValueError: if the data do not fit, or if callbacks are given together with `stream`.
+        """
+        forks.check("`predict()`")
+        check_counts(batch_size=batch_size, steps=steps)
+        data = make_data(x, None, None, batch_size)
+        if stream:
+            if callbacks is not None:
+                raise ValueError(
+                    "`predict(stream=True)` calls no callbacks: the caller sees each batch. "
+                    f"Received: callbacks={callbacks}"
+                )
+            return predict_loop.stream(self, data, steps)
+        verbose = _verbosity(verbose)
+        return predict_loop.predict(self, data, verbose, steps, callbacks)
+
+    @shortened
+    def train_on_batch(
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        class_weight: dict[int, float] | None = None,
+        return_dict: bool = False,
+    ) -> Any:
+        """Makes one update from one batch.
+
+        Args:
+            x: inputs of the batch, as a tensor, an array or a nest of these.
+            y: targets of the batch; `None` for none.
+            sample_weight: factors of the losses of rows; `None` for 1.
+            class_weight: dict from a class id to the factor of the loss of its rows; `None` for 1.
+            return_dict: whether to return a dict. Default: `False`.
+
+        Returns:
+            The loss, or a list of loss and metrics, as `evaluate` returns them; with `return_dict`,
+            a dict from name to value.
+        """
+        self._check_compiled("train_on_batch")
+        return self._on_batch("train", x, y, sample_weight, class_weight, return_dict)
+
+    @shortened
+    def test_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False
+    ) -> Any:
+        """Computes the loss and the metrics of one batch, without an update.
+
+        Args:
+            x: inputs of the batch, as a tensor, an array or a nest of these.
+            y: targets of the batch; `None` for none.
+            sample_weight: factors of the losses of rows; `None` for 1.
+            return_dict: whether to return a dict. Default: `False`.
+
+        Returns:
+            The loss, or a list of loss and metrics, as `evaluate` returns them; with `return_dict`,
+            a dict from name to value.
+        """
+        self._check_compiled("test_on_batch")
+        return self._on_batch("test", x, y, sample_weight, None, return_dict)
+
+    def _on_batch(
+        self, mode: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, return_dict: bool
+    ) -> Any:
+        data = make_arrays(x, y, sample_weight, 2**31 - 1, class_weight=class_weight)
+        with self._in_turn:
+            self.reset_metrics()
+            logs = loop.to_floats(run_arrays(self, mode, data, None, 0, 1))
+        if return_dict:
+            return logs
+        values = self._in_order(logs)
+        return values[0] if len(values) == 1 else values
+
+    @shortened
+    def predict_on_batch(self, x: Any) -> np.ndarray:
+        """Returns the outputs for one batch, as NumPy arrays.
+
+        Args:
+            x: inputs of the batch, as a tensor, an array or a nest of these.
+
+        Returns:
+            The outputs, in the form in which the model returns them.
+        """
+        forks.check("`predict_on_batch()`")
+        data = make_arrays(x, None, None, 2**31 - 1)
+        data.tensors = pack_x_y_sample_weight(*data.tensors)  # As in `predict`, for one trace.
+        outputs = predict_loop.predict_program(self, data).run_batch(tf.nest.flatten(data.tensors))
+        return tf.nest.map_structure(to_numpy, outputs)
+
+
+def _verbosity(verbose: int | str) -> int:
+    if verbose == "auto":
+        return 1
+    if verbose not in (0, 1, 2):
+        raise ValueError(f"`verbose` must be 0, 1, 2 or 'auto'. Received: {verbose!r}")
+    return int(verbose)

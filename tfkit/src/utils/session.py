@@ -1,0 +1,33 @@
+"""Clearing of what the process keeps between models."""
+
+from __future__ import annotations
+
+import gc
+
+from tfkit.src.base import settings
+from tfkit.src.base.names import reset_names
+from tfkit.src.random import reset_global_seed_generator
+from tfkit.src.registry.dtype_policies import reset_dtype_policy
+
+
+def clear_session(free_memory: bool = True) -> None:
+    """Forgets default names, the global seed generator, the global dtype policy and log switches.
+
+    Models need no such call to be freed: they go, with their compiled programs, after their last
+    use.
+
+    Args:
+        free_memory: whether to collect garbage at once, which takes a moment. Default: `True`.
+
+    Example:
+        >>> first = tfkit.layers.Dense(1)
+        >>> clear_session()
+        >>> tfkit.layers.Dense(1).name
+        'dense'
+    """
+    reset_names()
+    reset_global_seed_generator()
+    reset_dtype_policy()
+    settings.enable_interactive_logging()
+    if free_memory:
+        gc.collect()

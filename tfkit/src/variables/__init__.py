@@ -1,0 +1,1 @@
+"""Variables, and copies of what holds them."""

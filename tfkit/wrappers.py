@@ -1,0 +1,13 @@
+"""Models as estimators of scikit-learn, which is imported when one of the names is used."""
+
+from typing import TYPE_CHECKING
+
+from tfkit.src.wrappers.lazy import __dir__ as __dir__
+from tfkit.src.wrappers.lazy import __getattr__ as __getattr__
+
+if TYPE_CHECKING:
+    from tfkit.src.wrappers.estimators import SKLearnClassifier as SKLearnClassifier
+    from tfkit.src.wrappers.estimators import SKLearnRegressor as SKLearnRegressor
+    from tfkit.src.wrappers.estimators import SKLearnTransformer as SKLearnTransformer
+
+__all__ = ["SKLearnClassifier", "SKLearnRegressor", "SKLearnTransformer"]
