@@ -1,1 +1,1 @@
-"""Programs: the command line and the server."""
+"""Programs: the command line, and the server."""

@@ -1,1 +1,3 @@
-"""What everything stands on, and what knows nothing of tensors."""
+"""What knows nothing of tensors: names, settings, nests of Python objects, limits, what belongs to one
+thread.
+"""

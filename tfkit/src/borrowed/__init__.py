@@ -1,1 +1,1 @@
-"""What is borrowed from TensorFlow's private modules."""
+"""How TensorFlow is imported: without the Keras that it would load."""

@@ -1,1 +1,1 @@
-
+"""`Layer`, and what happens when one is called."""

@@ -1,1 +1,1 @@
-"""Datasets."""
+"""Data sets for examples and tests."""

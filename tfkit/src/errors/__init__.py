@@ -1,1 +1,1 @@
-"""Errors and warnings as users see them."""
+"""Errors and warnings as users see them: which frames, which line, which words."""

@@ -1,1 +1,1 @@
-"""Export."""
+"""SavedModels and other formats for inference."""

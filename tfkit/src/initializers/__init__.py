@@ -1,1 +1,1 @@
-"""Initializers."""
+"""First values of weights."""

@@ -1,1 +1,1 @@
-"""Interop."""
+"""Keras's files, and which format a file has."""

@@ -1,1 +1,1 @@
-"""Layers."""
+"""The layers."""

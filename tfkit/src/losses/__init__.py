@@ -1,1 +1,1 @@
-"""Losses."""
+"""Losses: functions and classes."""

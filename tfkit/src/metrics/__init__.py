@@ -1,1 +1,1 @@
-"""Metrics."""
+"""Metrics, and which one a name means for given shapes."""

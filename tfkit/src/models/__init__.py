@@ -1,1 +1,1 @@
-"""Models."""
+"""Model, functional and sequential: a layer with training and files."""

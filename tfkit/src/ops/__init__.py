@@ -1,1 +1,1 @@
-"""Ops."""
+"""`keras.ops`: functions of tensors."""

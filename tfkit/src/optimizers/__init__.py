@@ -1,1 +1,1 @@
-"""Optimizers."""
+"""Optimizers and schedules of learning rates."""

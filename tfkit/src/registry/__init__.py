@@ -1,1 +1,3 @@
-"""Which classes, functions and dtypes configurations may name."""
+"""Dtypes and dtype policies; which classes and functions a configuration may name; objects as data and
+back.
+"""

@@ -1,1 +1,3 @@
-"""TensorFlow's programs: what compiles and runs them, and where its kernels are wrong."""
+"""TensorFlow's programs: XLA, programs that are shared, random numbers, arrays as tensors, the kernels
+that are wrong and the ways around them.
+"""

@@ -1,1 +1,1 @@
-"""Tensors without values, and what is attached to tensors."""
+"""Tensors without values, the record of calls on them, and masks."""

@@ -1,1 +1,1 @@
-
+"""`fit`, `evaluate`, `predict`: data, steps, programs, loops, callbacks."""

@@ -1,1 +1,1 @@
-"""Utils."""
+"""Small helpers for users."""

@@ -1,1 +1,1 @@
-"""Variables, and copies of what holds them."""
+"""Variables: making, lending and copying them, and their operators."""

@@ -1,1 +1,1 @@
-"""Wrappers."""
+"""Models as estimators of scikit-learn."""
