@@ -26,7 +26,12 @@ from tfkit.src.core.context import CallFrame, current_frame
 from tfkit.src.core.copies import Copied
 from tfkit.src.core.input_spec import check_inputs
 from tfkit.src.core.masks import attach_mask
-from tfkit.src.core.recording import ConstructorArguments, layer_config, made_from
+from tfkit.src.core.recording import (
+    ConstructorArguments,
+    ConstructorSignature,
+    layer_config,
+    made_from,
+)
 from tfkit.src.core.state import LayerState
 from tfkit.src.core.stateful import Stateful
 from tfkit.src.core.stateless import stateless_call
@@ -81,6 +86,7 @@ class Layer(Copied, Stateful):
     """
 
     _allow_non_tensor_positional_args = False
+    __signature__ = ConstructorSignature()
 
     # --- Making a layer -----------------------------------------------------------------------------
 

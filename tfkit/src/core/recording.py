@@ -9,6 +9,19 @@ from tfkit.src.registry import serialization
 from tfkit.src.registry import tables as registry
 
 
+class ConstructorSignature:
+    """The `__signature__` of classes that define `__new__`: that of their `__init__`.
+
+    In Python 3.11.2 an inherited `__new__` comes before an inherited `__init__`, in later versions after it.
+    """
+
+    def __get__(self, instance: Any, cls: type) -> inspect.Signature:
+        if instance is not None:
+            raise AttributeError("__signature__")
+        parameters = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
+        return inspect.Signature(list(parameters)[1:])
+
+
 class ConstructorArguments:
     """The arguments that an object was made with.
 
