@@ -257,6 +257,7 @@ def test_no_warning_counts_frames_by_number():
 
 INTERRUPTED = """
 import signal, numpy as np, tfkit
+signal.signal(signal.SIGINT, signal.default_int_handler)  # A job in the background ignores it.
 class Stop(tfkit.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         if batch == 2:

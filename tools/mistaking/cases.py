@@ -375,7 +375,9 @@ MISTAKES: dict[str, str] = {
     # The user stops it
     "Ctrl-C in fit": (
         "class Stop(keras.callbacks.Callback):\n    def on_epoch_end(self, epoch, logs=None):\n"
-        "        import signal\n        signal.raise_signal(signal.SIGINT)\n"
+        "        import signal\n"
+        "        signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "        signal.raise_signal(signal.SIGINT)\n"
         "mlp().fit(x, y, epochs=3, callbacks=[Stop()], verbose=0)  # here"
     ),
     **EVERYDAY,
