@@ -6,9 +6,9 @@ import importlib
 import inspect
 import operator
 import random
-import tempfile
 import re
 import statistics
+import tempfile
 from pathlib import Path
 
 import keras

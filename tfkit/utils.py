@@ -36,6 +36,8 @@ from tfkit.src.utils.images import load_img as load_img
 from tfkit.src.utils.images import save_img as save_img
 from tfkit.src.utils.numerical import normalize as normalize
 from tfkit.src.utils.numerical import to_categorical as to_categorical
+from tfkit.src.utils.plotting.plot_model import model_to_dot as model_to_dot
+from tfkit.src.utils.plotting.plot_model import plot_model as plot_model
 from tfkit.src.utils.sequences import pad_sequences as pad_sequences
 from tfkit.src.utils.session import clear_session as clear_session
 from tfkit.src.utils.splitting import split_dataset as split_dataset

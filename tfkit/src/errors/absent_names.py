@@ -94,7 +94,6 @@ ABSENT: dict[str, dict[str, str]] = {
     "saving": {"KerasFileEditor": "Use `tfkit inspect` and `tfkit diff` on the command line."},
     "utils": {
         "Config FeatureSpace bounding_boxes get_source_inputs legacy": "",
-        "model_to_dot plot_model": "Use `model.summary()`.",
     },
 }
 _FROM_IMPORT = dis.opmap["IMPORT_FROM"]
