@@ -30,6 +30,7 @@ from tfkit.src.training.data import pack_x_y_sample_weight as pack_x_y_sample_we
 from tfkit.src.training.data import unpack_x_y_sample_weight as unpack_x_y_sample_weight
 from tfkit.src.training.progress import Progbar as Progbar
 from tfkit.src.training.py_dataset import PyDataset as PyDataset
+from tfkit.src.utils.config import Config as Config
 from tfkit.src.utils.images import array_to_img as array_to_img
 from tfkit.src.utils.images import img_to_array as img_to_array
 from tfkit.src.utils.images import load_img as load_img
@@ -40,6 +41,7 @@ from tfkit.src.utils.plotting.plot_model import model_to_dot as model_to_dot
 from tfkit.src.utils.plotting.plot_model import plot_model as plot_model
 from tfkit.src.utils.sequences import pad_sequences as pad_sequences
 from tfkit.src.utils.session import clear_session as clear_session
+from tfkit.src.utils.source_inputs import get_source_inputs as get_source_inputs
 from tfkit.src.utils.splitting import split_dataset as split_dataset
 
 CustomObjectScope = custom_object_scope

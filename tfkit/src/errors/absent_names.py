@@ -31,7 +31,6 @@ ABSENT: dict[str, dict[str, str]] = {
     },
     "callbacks": {
         "OrbaxCheckpoint": "Use `callbacks.ModelCheckpoint` or `callbacks.BackupAndRestore`.",
-        "RemoteMonitor": "Use `callbacks.LambdaCallback(on_epoch_end=...)` and send the logs in it.",
         "SwapEMAWeights": "Use `use_ema=True` of an optimizer: the averages are the weights after `fit()`.",
     },
     "config": {
@@ -93,7 +92,7 @@ ABSENT: dict[str, dict[str, str]] = {
     },
     "saving": {"KerasFileEditor": "Use `tfkit inspect` and `tfkit diff` on the command line."},
     "utils": {
-        "Config FeatureSpace bounding_boxes get_source_inputs legacy": "",
+        "FeatureSpace bounding_boxes legacy": "",
     },
 }
 _FROM_IMPORT = dis.opmap["IMPORT_FROM"]

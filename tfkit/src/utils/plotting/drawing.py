@@ -116,9 +116,9 @@ def svg(picture: Picture, curved: bool = True) -> str:
         'orient="auto"><path d="M0 0 L8 4 L0 8 z"/></marker></defs>',
         '<rect width="100%" height="100%" fill="white"/>',
     ]
-    for left, top, width, height, name in picture.frames:
+    for left, top, across, down, name in picture.frames:
         parts.append(
-            f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" fill="none" '
+            f'<rect x="{left:.1f}" y="{top:.1f}" width="{across:.1f}" height="{down:.1f}" fill="none" '
             f'stroke="black" stroke-dasharray="5 3"/>'
             f'<text x="{left:.1f}" y="{top - 3:.1f}" font-size="{_SMALL:.0f}">{escape(name)}</text>'
         )
