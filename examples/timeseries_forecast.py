@@ -1,0 +1,79 @@
+"""Forecasts the next hours of a series with daily and weekly waves, from the two days before.
+
+    python timeseries_forecast.py --epochs 5
+
+Prints the mean absolute error beside that of "as it was 24 hours ago".
+"""
+
+import argparse
+
+import numpy as np
+
+import tfkit as keras
+from tfkit import layers
+
+HOURS, AHEAD = 48, 6
+
+
+def make_series(hours, seed=0):
+    """Temperatures of a place that does not exist: two waves, a drift and noise."""
+    rng = np.random.default_rng(seed)
+    time = np.arange(hours)
+    day = 5 * np.sin(2 * np.pi * time / 24)
+    week = 3 * np.sin(2 * np.pi * time / (24 * 7) + 1)
+    drift = np.cumsum(rng.normal(scale=0.05, size=hours))
+    return (day + week + drift + rng.normal(scale=0.3, size=hours)).astype("float32")
+
+
+def windows(series, shuffle):
+    """Pairs of 48 hours and the value 6 hours after them."""
+    return keras.utils.timeseries_dataset_from_array(
+        series[:-AHEAD, None],
+        series[HOURS + AHEAD - 1 :],
+        sequence_length=HOURS,
+        batch_size=64,
+        shuffle=shuffle,
+        seed=1,
+    )
+
+
+def build_model():
+    return keras.Sequential(
+        [
+            keras.Input((HOURS, 1)),
+            layers.GRU(24),
+            layers.Dense(16, activation="relu"),
+            layers.Dense(1),
+        ]
+    )
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--hours", type=int, default=8000)
+    options = parser.parse_args(argv)
+
+    keras.utils.set_random_seed(0)
+    series = make_series(options.hours)
+    split = int(0.8 * len(series))
+    mean, deviation = series[:split].mean(), series[:split].std()
+    scaled = (series - mean) / deviation
+    model = build_model()
+    model.compile("adam", loss="mse", metrics=["mae"])
+    model.fit(
+        windows(scaled[:split], shuffle=True),
+        validation_data=windows(scaled[split:], shuffle=False),
+        epochs=options.epochs,
+        verbose=2,
+    )
+    _, error = model.evaluate(windows(scaled[split:], shuffle=False), verbose=0)
+    error *= deviation
+    test = series[split:]
+    naive = np.abs(test[HOURS + AHEAD - 1 :] - test[HOURS + AHEAD - 25 : -24]).mean()
+    print(f"Error {AHEAD} hours ahead: {error:.2f} degrees; as it was a day ago: {naive:.2f}")
+    return error, naive
+
+
+if __name__ == "__main__":
+    main()
