@@ -48,6 +48,13 @@ def dynamic_update_slice():
 
 
 @contract
+def HloModuleProto():
+    module = private.HloModuleProto(name="tfkit_0")
+    assert private.HloModuleProto.FromString(module.SerializeToString()).name == "tfkit_0"
+    assert module.ByteSize() == 9
+
+
+@contract
 def attr_value_pb2():
     value = private.attr_value_pb2.AttrValue(b=True)
     assert value.WhichOneof("value") == "b"

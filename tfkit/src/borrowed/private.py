@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from tensorflow.compiler.tf2xla.python.xla import dynamic_update_slice as dynamic_update_slice
 
+# What XLA has compiled, as TensorFlow writes it to a file.
+from tensorflow.compiler.xla.service.hlo_pb2 import HloModuleProto as HloModuleProto
+
 # Messages that TensorFlow's files and graphs are made of.
 from tensorflow.core.framework import attr_value_pb2 as attr_value_pb2
 from tensorflow.core.framework import function_pb2 as function_pb2

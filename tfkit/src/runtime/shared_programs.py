@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from tfkit.src.borrowed.private import context, function_pb2
 from tfkit.src.errors import kernel_errors
-from tfkit.src.runtime import xla
+from tfkit.src.runtime import program_cache, xla
 from tfkit.src.runtime.function_defs import functions_in, make_known
 from tfkit.src.runtime.xla_equals import equal_of
 
@@ -49,7 +49,9 @@ class SharedProgram:
         self._captures = list(function.captured_inputs)
         self._num_outputs = len(function.outputs)
         self._number = next(_numbers)
-        self._name = self._renaming()[0].encode()
+        name, renaming = self._renaming()
+        self._name = name.encode()
+        self._to_compile = renaming.compiled
 
     def __call__(self, *arguments: Any) -> Any:
         """The results for arguments in the form that the function was traced for."""
@@ -59,6 +61,20 @@ class SharedProgram:
     def run_flat(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """The flat results for flat arguments."""
         inputs = tensors + self._captures
+        if self._to_compile:
+            return self._run_first(inputs)
+        return self._run(inputs)
+
+    def _run_first(self, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
+        """The first run, in which XLA compiles what no earlier process has."""
+        program_cache.provide(self._to_compile)
+        self._to_compile = []
+        try:
+            return self._run(inputs)
+        finally:
+            program_cache.keep()
+
+    def _run(self, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
         try:
             return context.context().call_function(self._name, inputs, self._num_outputs) or []
         except tf.errors.OpError as error:
@@ -114,6 +130,7 @@ class _Renaming:
         number: of the program, which stands in the content of what programs must not share.
 
     Attributes:
+        compiled: the new names of functions that XLA compiles as programs of their own.
         operations: by its function's new name and its own, the type of each operation and the name that it
             had, then the names of the calls that its function is in.
     """
@@ -121,6 +138,7 @@ class _Renaming:
     def __init__(self, number: int) -> None:
         self._number = number
         self._renamed: dict[tuple[str, bool], str] = {}
+        self.compiled: list[str] = []
         self.operations: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def rename(
@@ -138,9 +156,8 @@ class _Renaming:
             in_xla: whether XLA compiles what calls it.
             callers: the names of the operations that call it, the innermost first.
         """
-        in_xla = in_xla or (
-            "_XlaMustCompile" in definition.attr and definition.attr["_XlaMustCompile"].b
-        )
+        compiles = "_XlaMustCompile" in definition.attr and definition.attr["_XlaMustCompile"].b
+        in_xla = in_xla or compiles
         copy = function_pb2.FunctionDef()
         copy.CopyFrom(definition)
         _strip(copy.attr)
@@ -166,6 +183,8 @@ class _Renaming:
         for index, node in enumerate(definition.node_def):
             self.operations[name, f"n{index}"] = node.op, node.name, *callers
         make_known(copy)
+        if compiles:
+            self.compiled.append(name)
         return name
 
     def _inner(

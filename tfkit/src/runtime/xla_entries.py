@@ -1,0 +1,100 @@
+"""What TensorFlow writes of a program that XLA has compiled, in a form that it reads again in silence.
+
+TensorFlow has a cache of compiled programs: a message with a key, the program before it was compiled, and the
+machine code. It reads a text first and complains about a binary message on standard error, so the message is
+given as text. On CPUs with AVX-512 it complains once more, about two preferences that are no features of a
+CPU (https://github.com/openxla/xla/issues/44565). Which CPU an entry is for is known otherwise, so these are
+taken out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from google.protobuf import text_encoding, text_format
+
+from tfkit.src.borrowed.private import HloModuleProto
+
+_KEY = {
+    1: "signature_fingerprint",
+    2: "cluster_fingerprint",
+    3: "device_type",
+    4: "prefix",
+    5: "compiled_using_pjrt",
+}
+_PROGRAM = re.compile(r"tfkit_[0-9a-f]{32}")
+# The features of the CPU: a list of names with signs.
+_FEATURES = re.compile(rb"(?:[+-][\w.-]+,){8,}[+-][\w.-]+")
+
+
+def program_of(entry: bytes) -> str | None:
+    """The name of tfkit's program that an entry was compiled from; `None` for any other."""
+    found = _PROGRAM.match(HloModuleProto.FromString(_Entry(entry).module).name)
+    return found[0] if found else None
+
+
+def as_text(entry: bytes) -> bytes | None:
+    """An entry as a text; `None` where it has something that the text would not have."""
+    parts = _Entry(entry)
+    module = HloModuleProto.FromString(parts.module)
+    size = module.ByteSize()
+    module.DiscardUnknownFields()
+    if not parts.key.keys() <= _KEY.keys() or module.ByteSize() != size:
+        return None
+    key = " ".join(f"{_KEY[number]}: {_scalar(value)}" for number, value in parts.key.items())
+    code = text_encoding.CEscape(_FEATURES.sub(_without_preferences, parts.code), False)
+    program = text_format.MessageToString(module, as_one_line=True)
+    return f'key {{ {key} }} hlo_module {{ {program} }} executable: "{code}"'.encode()
+
+
+class _Entry:
+    """The fields of an entry: its key by number of field, the program, the machine code."""
+
+    def __init__(self, entry: bytes) -> None:
+        fields: dict[int, Any] = dict(_fields(entry))
+        key, self.module, self.code = fields.pop(1), fields.pop(2), fields.pop(3)
+        self.key = dict(_fields(key))
+        if fields:
+            raise ValueError(f"unknown fields {list(fields)}")
+
+
+def _without_preferences(features: re.Match[bytes]) -> bytes:
+    """The list, as long as before; XLA derives the preferences from AVX-512, so that goes, too."""
+    return features[0].replace(b"+avx512", b"-avx512").replace(b"+prefer-no-", b"-prefer-no-")
+
+
+def _scalar(value: int | bytes) -> str:
+    return str(value) if isinstance(value, int) else f'"{text_encoding.CEscape(value, False)}"'
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Number and value of the fields of a message: numbers and bytes.
+
+    Raises:
+        ValueError: for another kind of field.
+    """
+    place = 0
+
+    def number() -> int:
+        nonlocal place
+        value = shift = 0
+        while True:
+            byte = message[place]
+            place += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while place < len(message):
+        tag = number()
+        value = number()
+        if tag & 7 == 2:
+            yield tag >> 3, message[place : place + value]
+            place += value
+        elif tag & 7 == 0:
+            yield tag >> 3, value
+        else:
+            raise ValueError(f"a field of kind {tag & 7}")
