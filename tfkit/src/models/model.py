@@ -43,7 +43,7 @@ from tfkit.src.training.trainer import Trainer
 _LARGE = 200
 
 
-class Model(Trainer, Layer):
+class Model(Trainer):
     """A layer with training, evaluation, prediction, saving and export.
 
     There are three ways to make one. A subclass makes layers in `__init__` and uses them in `call`.
