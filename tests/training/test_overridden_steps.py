@@ -176,7 +176,12 @@ def loss_anything(net):
     return lambda self, *args, **kwargs: 2 * net.compute_loss(self, *args, **kwargs)
 
 
+def loss_training_required(net):
+    return lambda self, x, y, y_pred, sample_weight, training: (3 - training) * squares(y, y_pred)
+
+
 LOSSES = [loss_before_3_5, loss_other_names, loss_allow_empty, loss_training, loss_anything]
+LOSSES += [loss_training_required]
 
 
 @pytest.mark.parametrize("make", LOSSES)

@@ -292,7 +292,13 @@ class Model(Trainer):
             ValueError: if `positions` or `layer_range` does not fit the model.
         """
         print_summary(
-            self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range
+            self,
+            line_length=line_length,
+            positions=positions,
+            print_fn=print_fn,
+            expand_nested=expand_nested,
+            show_trainable=show_trainable,
+            layer_range=layer_range,
         )
 
     def _repr_html_(self) -> str:
