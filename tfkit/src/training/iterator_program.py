@@ -29,6 +29,7 @@ class IteratorProgram(LoopProgram):
         self.size = -1
         self._block = _block_size(self.trace.specs)
         self._xla_steps = tf.function(self._steps, autograph=False, jit_compile=True)
+        # How each kind goes on from the batch that was read last.
         self._advances = {
             GRAPH_LOOP: self._run_batch,
             XLA_STEP: self._run_either,
@@ -52,7 +53,8 @@ class IteratorProgram(LoopProgram):
             number = tf.TensorSpec([], "int64")
             specs = [tf.type_spec_from_value(iterator), number, number]
             self._loops[kind] = traced(functools.partial(self._read, self._advances[kind]), specs)
-        # XLA compiles for the size of the first batch; others run outside of it.
+        # XLA compiles for the size of the first batch; others run outside of it. The size is kept from one
+        # program to the next: the first batch of a program may be the small one that ends a pass.
         numbers = [tf.constant(number, "int64") for number in (num_steps, self.size)]
         done, size, logs = self._loops[kind](iterator, *numbers)
         self.size = int(size)
@@ -61,7 +63,12 @@ class IteratorProgram(LoopProgram):
     def _read(
         self, advance: Callable[..., Any], iterator: Any, num_steps: tf.Tensor, size: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor, Logs]:
-        """Runs the iterator's batches; each time round, `advance` runs one batch or more, and reads on."""
+        """Runs the iterator's batches; each time round, `advance` runs one batch or more, and reads on.
+
+        Batches are read as `Optional`s: the end of the data is a value then, and no error, which would end
+        the program without the results of its last steps. One batch is read ahead, as the loop must know
+        whether there is another; but none beyond `num_steps`, which belongs to the next program.
+        """
 
         def body(index: tf.Tensor, size: tf.Tensor, batch: Any, logs: Any) -> tuple[Any, ...]:
             size = tf.where(size < 0, _num_rows(batch.get_value()), size)
@@ -113,7 +120,10 @@ class IteratorProgram(LoopProgram):
     def _read_block(
         self, iterator: Any, num_steps: tf.Tensor, index: tf.Tensor, size: tf.Tensor, batch: Any
     ) -> tuple[Any, ...]:
-        """Reads on while batches have the same size, and runs them."""
+        """Reads on while batches have the same size, and runs them.
+
+        XLA cannot read from an iterator: batches are stacked first, so that one XLA program runs them all.
+        """
         blocks = tuple(
             tf.TensorArray(spec.dtype, self._block, element_shape=spec.shape)
             for spec in self.trace.specs
@@ -121,6 +131,7 @@ class IteratorProgram(LoopProgram):
 
         def fits(count: tf.Tensor, batch: Any, blocks: Any) -> tf.Tensor:
             room = tf.logical_and(count < self._block, batch.has_value())
+            # Not `room & ...`: the value of an empty `Optional` must not be asked for.
             return tf.cond(room, lambda: _num_rows(batch.get_value()) == size, lambda: False)
 
         def read(count: tf.Tensor, batch: Any, blocks: Any) -> tuple[Any, ...]:

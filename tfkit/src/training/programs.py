@@ -82,6 +82,7 @@ class LoopProgram:
         if refused is not None:
             result = self._without_xla(run, step, refused)
         if not self._proven:
+            # It is compiled: what looks like a refusal from now on is an error of the user's data.
             self._proven = True
             if self.plan.kind != GRAPH_LOOP:
                 xla.give_back_memory()
@@ -136,6 +137,7 @@ class LoopProgram:
         return lambda *batch: (tf.constant(True), step(*batch))
 
     def _loop(self, cond: Any, body: Any, variables: tuple[Any, ...]) -> Any:
+        # One step after the other: by default TensorFlow may begin up to 10 of them at once.
         return tf.while_loop(cond, body, variables, parallel_iterations=1)
 
     def _with_finish(self, logs: Logs) -> Logs:
