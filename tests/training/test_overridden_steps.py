@@ -273,6 +273,22 @@ def test_make_predict_function_gives_outputs():
     np.testing.assert_allclose(outputs, model(X), rtol=1e-6)
 
 
+def test_predict_step_may_branch_on_values():
+    def predict_step(net):
+        def predict_step(self, data):
+            outputs = self(data, training=False)
+            if tf.reduce_sum(outputs) > 0:
+                outputs = outputs * 2
+            return outputs
+
+        return predict_step
+
+    model = build(tfkit, predict_step=predict_step)
+    ones = np.ones((4, 3), "float32")
+    for x, expected in ((ones, 6.0), (-ones, -3.0)):
+        np.testing.assert_allclose(model.predict(x, verbose=0), np.full((4, 1), expected))
+
+
 def test_outputs_of_predict_may_be_written_to():
     model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Identity()])
     whole = X.copy()

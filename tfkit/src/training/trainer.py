@@ -76,6 +76,7 @@ class Trainer(OlderNames):
         validation_steps: int | None = None,
         validation_batch_size: int | None = None,
         validation_freq: int | list[int] = 1,
+        *,
         resume: str | os.PathLike[str] | None = None,
     ) -> History:
         """Trains the model.
