@@ -16,6 +16,7 @@ from tfkit.src.core import tracking
 from tfkit.src.core.context import CallFrame, current_frame
 from tfkit.src.core.input_spec import InputSpec
 from tfkit.src.core.layer import Layer
+from tfkit.src.core.recording import is_ours, owner_of
 from tfkit.src.core.typing import open_signature
 from tfkit.src.errors import frames
 from tfkit.src.errors.tracebacks import shortened
@@ -150,7 +151,7 @@ class Model(Trainer):
         A trace of models that call models twice would double its time at each level.
         """
         graph = self._graph
-        is_plain = type(self).call.__module__.startswith("tfkit.models.")
+        is_plain = is_ours(owner_of(type(self), "call"))
         if graph is None or graph.num_calls < _LARGE or not is_plain or len(args) != 1:
             return None
         if self.activity_regularizer is not None or any(v is not None for v in kwargs.values()):
@@ -562,8 +563,8 @@ def _fit(value: Any, expected: Any, inputs: Any, keep_floats: bool) -> Any:
 
     Args:
         value: the value.
-        expected: the symbolic input,
-        inputs: and the nest that it is in.
+        expected: the symbolic input.
+        inputs: the nest of inputs that `expected` is in.
         keep_floats: whether floats have the right dtype already, the compute dtype of the model.
     """
     if not isinstance(value, tf.Tensor):
