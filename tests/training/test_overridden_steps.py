@@ -176,7 +176,12 @@ def loss_anything(net):
     return lambda self, *args, **kwargs: 2 * net.compute_loss(self, *args, **kwargs)
 
 
+def loss_training_required(net):
+    return lambda self, x, y, y_pred, sample_weight, training: (3 - training) * squares(y, y_pred)
+
+
 LOSSES = [loss_before_3_5, loss_other_names, loss_allow_empty, loss_training, loss_anything]
+LOSSES += [loss_training_required]
 
 
 @pytest.mark.parametrize("make", LOSSES)
@@ -266,6 +271,22 @@ def test_make_predict_function_gives_outputs():
     model = build(tfkit)
     outputs = model.make_predict_function()(iter(slices(X).batch(6)))
     np.testing.assert_allclose(outputs, model(X), rtol=1e-6)
+
+
+def test_predict_step_may_branch_on_values():
+    def predict_step(net):
+        def predict_step(self, data):
+            outputs = self(data, training=False)
+            if tf.reduce_sum(outputs) > 0:
+                outputs = outputs * 2
+            return outputs
+
+        return predict_step
+
+    model = build(tfkit, predict_step=predict_step)
+    ones = np.ones((4, 3), "float32")
+    for x, expected in ((ones, 6.0), (-ones, -3.0)):
+        np.testing.assert_allclose(model.predict(x, verbose=0), np.full((4, 1), expected))
 
 
 def test_outputs_of_predict_may_be_written_to():

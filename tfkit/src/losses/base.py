@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfkit.src.base import tree, watching
 from tfkit.src.base.names import auto_name
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.errors.tracebacks import shorten
 from tfkit.src.losses.reduction import reduce_weighted_values, standardize_reduction
 from tfkit.src.losses.tensors import as_tensor
 from tfkit.src.registry.dtypes import standardize_dtype
@@ -67,7 +67,6 @@ class Loss(watching.Watched):
         """The float type that the loss computes in."""
         return self._dtype
 
-    @shortened
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> tf.Tensor:
         """The loss.
 
@@ -77,21 +76,26 @@ class Loss(watching.Watched):
                 not count.
             sample_weight: weights, one for each sample or for each loss.
         """
-        self._changes.note()
-        in_mask = get_mask(y_pred)
-        y_true, y_pred = self._convert(y_true), self._convert(y_pred)
-        losses = self.call(y_true, y_pred)
-        if losses is None:
-            raise ValueError(
-                f"Loss '{self.name}' returned None. Expected a tensor, one loss per sample: end the function "
-                "with `return`."
-            )
-        out_mask = get_mask(losses)
-        if in_mask is not None and out_mask is not None:
-            mask = in_mask & out_mask
-        else:
-            mask = out_mask if in_mask is None else in_mask
-        return reduce_weighted_values(losses, sample_weight, mask, self.reduction, self.dtype)
+        try:
+            self._changes.note()
+            in_mask = get_mask(y_pred)
+            y_true, y_pred = self._convert(y_true), self._convert(y_pred)
+            losses = self.call(y_true, y_pred)
+            if losses is None:
+                raise ValueError(
+                    f"Loss '{self.name}' returned None. Expected a tensor, one loss per sample: end the "
+                    "function with `return`."
+                )
+            out_mask = get_mask(losses)
+            if in_mask is not None and out_mask is not None:
+                mask = in_mask & out_mask
+            else:
+                mask = out_mask if in_mask is None else in_mask
+            return reduce_weighted_values(losses, sample_weight, mask, self.reduction, self.dtype)
+        except BaseException as error:
+            # As `@shortened` does, which would put a frame between a step and its loss.
+            shorten(error)
+            raise
 
     def _convert(self, values: Any) -> Any:
         if all(isinstance(leaf, (bool, int, float)) for leaf in tree.flatten(values)):

@@ -44,7 +44,7 @@ from tfkit.src.training.trainer import Trainer
 _LARGE = 200
 
 
-class Model(Trainer, Layer):
+class Model(Trainer):
     """A layer with training, evaluation, prediction, saving and export.
 
     There are three ways to make one. A subclass makes layers in `__init__` and uses them in `call`.
@@ -293,7 +293,13 @@ class Model(Trainer, Layer):
             ValueError: if `positions` or `layer_range` does not fit the model.
         """
         print_summary(
-            self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range
+            self,
+            line_length=line_length,
+            positions=positions,
+            print_fn=print_fn,
+            expand_nested=expand_nested,
+            show_trainable=show_trainable,
+            layer_range=layer_range,
         )
 
     def _repr_html_(self) -> str:

@@ -24,6 +24,7 @@ _JUSTIFY: dict[str, JustifyMethod] = {"Param #": "right", "Trainable": "center"}
 
 def print_summary(
     model: Any,
+    *,
     line_length: int | None,
     positions: Any,
     print_fn: Callable[[str], Any] | None,

@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import tensorflow as tf
 
 from tfkit.src.base import nests
 from tfkit.src.base.per_thread import Lock
+from tfkit.src.base.settings import functions_run_eagerly
 from tfkit.src.training.compile_settings import CompileSettings
 from tfkit.src.training.planner import Plans
+from tfkit.src.training.programs import Program, TracedProgram
 from tfkit.src.training.step import Step, StepTrace, free_batch
 
 _log = logging.getLogger("tfkit")
 
 
+class _Model(Protocol):
+    def _step_for(self, mode: str) -> Step: ...
+
+
+class _Data(Protocol):
+    @property
+    def structure(self) -> Any: ...
+
+    @property
+    def known_size(self) -> int | None: ...
+
+
 class Programs:
-    """The traced steps and the programs of one model, by mode and form of data.
+    """The traced steps of one model, by mode and form of data, each with the programs that run it.
 
     Args:
         settings: what the model's `compile` was given.
@@ -27,10 +41,45 @@ class Programs:
     def __init__(self, settings: CompileSettings) -> None:
         self._settings = settings
         self._traces: dict[Any, StepTrace] = {}
-        self._versions: dict[Any, int] = {}
-        self._programs: dict[Any, Any] = {}
-        self._latest: dict[str, Any] = {}
+        self._latest: dict[str, Program] = {}
         self._lock = Lock()  # Threads that want the same program do not make it twice.
+
+    def find(
+        self,
+        model: _Model,
+        mode: str,
+        kind: type[TracedProgram],
+        data: _Data,
+        before: Program | None = None,
+    ) -> Any:
+        """The program of a kind that runs the steps of a mode on data.
+
+        Args:
+            model: the model.
+            mode: `"train"`, `"test"` or `"predict"`.
+            kind: the class of the program.
+            data: what it is to run on, of which only the form is looked at.
+            before: what was found for the same arguments, to be used again unless an attribute was set that
+                it has read. As this is asked between any two programs, nothing else is.
+        """
+        trace = before.trace if before is not None and self._latest.get(mode) is before else None
+        if trace is not None and self._is_fresh(mode, trace):
+            return before
+        step = model._step_for(mode)
+        if self.runs_eagerly:
+            program: Program = kind.eagerly(step)
+        else:
+            with self._lock:
+                trace = self.trace(mode, data.structure, step, data.known_size)
+                program = trace.programs.get(kind) or kind(trace, self._settings.jit_compile)
+                trace.programs[kind] = program
+        self._latest[mode] = program
+        return program
+
+    @property
+    def runs_eagerly(self) -> bool:
+        """Whether steps run as plain Python."""
+        return self._settings.run_eagerly or functions_run_eagerly()
 
     def trace(
         self, mode: str, structure: Any, step: Step, known_size: int | None = None
@@ -46,29 +95,17 @@ class Programs:
         key = (mode, (structure_key(structure), known_size))
         with self._lock:
             trace = self._traces.get(key)
-            # Only training reads the optimizer.
-            outdated = mode == "train" and self._versions.get(key) != self._settings.version
-            if trace is None or outdated or not trace.watch.unchanged():
+            if trace is None or not self._is_fresh(mode, trace):
                 self._log_retrace(key, trace)
                 trace = self._traces[key] = StepTrace(step, structure, known_size)
                 # After the trace: an optimizer sets attributes when it is built.
-                self._versions[key] = self._settings.version
+                trace.version = self._settings.version
         return trace
 
-    def get(self, mode: str, form: Any, trace: StepTrace, make: Callable[[], Any]) -> Any:
-        """The program of a mode for data of a form that runs `trace`."""
-        key = (mode, form)
-        with self._lock:
-            program = self._programs.get(key)
-            if program is None or program.trace is not trace:
-                program = self._programs[key] = make()
-        self._latest[mode] = program
-        return program
-
-    def eager(self, mode: str, program: Any) -> Any:
-        """Stores a program that runs steps as plain Python, and returns it."""
-        self._latest[mode] = program
-        return program
+    def _is_fresh(self, mode: str, trace: StepTrace) -> bool:
+        """Whether nothing was set since that a trace has read. Only training reads the optimizer."""
+        version = trace.version if mode == "train" else self._settings.version
+        return version == self._settings.version and trace.watch.unchanged()
 
     @property
     def plans(self) -> Plans:

@@ -6,6 +6,7 @@ from typing import Any
 
 from tfkit.src.borrowed.private import is_op_determinism_enabled
 from tfkit.src.core.building import check_initialized
+from tfkit.src.core.layer import Layer
 from tfkit.src.errors import forks
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.metrics.reduction import Mean
@@ -20,8 +21,8 @@ from tfkit.src.training.planner import Plans
 from tfkit.src.training.strategies import check_strategy
 
 
-class Compiled:
-    """What says how a model is trained, mixed into `Model`.
+class Compiled(Layer):
+    """A layer with what says how it is trained.
 
     A setting may be changed by its attribute as well (`model.jit_compile = False`): it is checked as in
     `compile`, and programs of before are not used any more.
@@ -91,32 +92,7 @@ class Compiled:
         check_initialized(self)
         self._compile(
             optimizer,
-            loss,
-            loss_weights,
-            metrics,
-            weighted_metrics,
-            run_eagerly,
-            steps_per_execution,
-            jit_compile,
             auto_scale_loss,
-        )
-
-    def _compile(
-        self,
-        optimizer: Any,
-        loss: Any,
-        loss_weights: Any,
-        metrics: Any,
-        weighted_metrics: Any,
-        run_eagerly: Any,
-        steps_per_execution: Any,
-        jit_compile: Any,
-        auto_scale_loss: bool,
-    ) -> None:
-        """`compile`, which a user's class may override."""
-        if jit_compile == "auto" and is_op_determinism_enabled():
-            jit_compile = False  # As in Keras: XLA does not promise equal results.
-        settings = self._tfkit_settings.changed(
             loss=loss,
             loss_weights=loss_weights,
             metrics=metrics,
@@ -124,14 +100,21 @@ class Compiled:
             run_eagerly=run_eagerly,
             steps_per_execution=steps_per_execution,
             jit_compile=jit_compile,
-            auto_scale_loss=auto_scale_loss,
         )
+
+    def _compile(self, optimizer: Any, auto_scale_loss: bool, **settings: Any) -> None:
+        """`compile`, which a user's class may override. Nothing has changed where it refuses something."""
+        checked = self._tfkit_settings.changed(auto_scale_loss=auto_scale_loss, **settings)
+        if checked.jit_compile == "auto" and is_op_determinism_enabled():
+            checked.jit_compile = False  # As in Keras: XLA does not promise equal results.
         found = self._optimizer_for(optimizer, auto_scale_loss)
-        compiled_loss = self._loss_for(settings)
+        compiled_loss = self._loss_for(checked)
         compiled_metrics = None
-        if metrics is not None or weighted_metrics is not None:
-            compiled_metrics = CompiledMetrics(metrics, weighted_metrics, self.output_names)
-        self._tfkit_settings.take(settings)
+        if checked.metrics is not None or checked.weighted_metrics is not None:
+            compiled_metrics = CompiledMetrics(
+                checked.metrics, checked.weighted_metrics, self.output_names
+            )
+        self._tfkit_settings.take(checked)
         self.optimizer = found
         self._compiled_loss = compiled_loss
         self._tfkit_metrics = compiled_metrics
@@ -145,7 +128,7 @@ class Compiled:
         if not self.compiled:
             raise ValueError(
                 f"You must call `compile()` before calling `{method}()`, to say with which optimizer "
-                f"and loss: `model.compile(optimizer='adam', loss='mse')`. Model: '{self.name}'"  # type: ignore[attr-defined]
+                f"and loss: `model.compile(optimizer='adam', loss='mse')`. Model: '{self.name}'"
             )
         check_strategy(self, method)
 
@@ -203,7 +186,7 @@ class Compiled:
         """
         if not self.compiled and self._tfkit_settings.optimizer is None:
             raise AttributeError(
-                f"Model '{self.name}' has no optimizer yet. Call `compile(optimizer=...)` first."  # type: ignore[attr-defined]
+                f"Model '{self.name}' has no optimizer yet. Call `compile(optimizer=...)` first."
             )
         return self._tfkit_settings.optimizer
 
@@ -222,7 +205,7 @@ class Compiled:
 
     def _optimizer_for(self, identifier: Any, auto_scale_loss: bool) -> Optimizer | None:
         found = optimizers.get(identifier)
-        mixed = self.dtype_policy.name == "mixed_float16"  # type: ignore[attr-defined]
+        mixed = self.dtype_policy.name == "mixed_float16"
         if auto_scale_loss and mixed and not isinstance(found, LossScaleOptimizer | None):
             return LossScaleOptimizer(found, name="loss_scale_optimizer")
         return found

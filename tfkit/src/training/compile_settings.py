@@ -7,7 +7,7 @@ import operator
 from typing import Any
 
 
-@dataclasses.dataclass(eq=False)
+@dataclasses.dataclass(eq=False, kw_only=True)
 class CompileSettings:
     """The arguments of `compile`, checked; as they are at first where it was not called yet.
 

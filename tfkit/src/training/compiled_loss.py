@@ -34,8 +34,25 @@ class LossEntry(NamedTuple):
     mean: Mean | None
 
 
+class LossTerm(NamedTuple):
+    """One loss of a batch, before it is computed: `loss(y, y_pred, sample_weight=sample_weight)`."""
+
+    loss: Loss
+    y: Any
+    y_pred: Any
+    sample_weight: Any
+    entry: LossEntry
+
+    def weighted(self, value: tf.Tensor) -> tf.Tensor:
+        """Its part in the sum of all losses; adds its value to its mean over the epoch, if it has one."""
+        _, _, weight, mean = self.entry
+        if mean is not None:
+            mean.update_state(tf.stop_gradient(value), sample_weight=batch_size_of(self.y_pred))
+        return value if _is_one(weight) else value * tf.cast(weight, value.dtype)
+
+
 class CompiledLoss:
-    """The losses of `compile`, summed with their weights.
+    """The losses of `compile`, matched to outputs.
 
     Args:
         loss: a name, function or `Loss` for all outputs, or a nest of these like the outputs; an output
@@ -120,28 +137,24 @@ class CompiledLoss:
             entries.append(LossEntry(one.structure, loss, weight, mean))
         return entries
 
-    def __call__(self, y: Any, y_pred: Any, sample_weight: Any = None) -> tf.Tensor | None:
-        """The weighted sum of the losses, `None` where no output has one."""
+    def terms(self, y: Any, y_pred: Any, sample_weight: Any = None) -> list[LossTerm]:
+        """The losses with what they are to be called on; none for outputs without targets."""
         if self._entries is None:
             self.build(y, y_pred)
-        assert self._outputs is not None
-        assert self._entries is not None
         outputs = self._outputs
+        assert outputs is not None
+        assert self._entries is not None
         targets = outputs.split_tensors(y, "y", self._wanted)
         predictions = outputs.split_tensors(y_pred, "y_pred")
-        sample_weights = outputs.split(sample_weight, "sample_weight")
-        total = None
-        for place, loss, weight, mean in self._entries:
-            target, prediction = _packed(place, targets), _packed(place, predictions)
-            if any(leaf is None for leaf in tf.nest.flatten(target)):
-                continue
-            sample_weight = _common(place, sample_weights)
-            value = loss(target, prediction, sample_weight=sample_weight)
-            if mean is not None:
-                mean.update_state(tf.stop_gradient(value), sample_weight=batch_size_of(prediction))
-            value = value if _is_one(weight) else value * tf.cast(weight, value.dtype)
-            total = value if total is None else total + value
-        return total
+        weights = outputs.split(sample_weight, "sample_weight")
+        terms = []
+        for entry in self._entries:
+            target = _packed(entry.output, targets)
+            if all(leaf is not None for leaf in tf.nest.flatten(target)):
+                prediction = _packed(entry.output, predictions)
+                weight = _common(entry.output, weights)
+                terms.append(LossTerm(entry.loss, target, prediction, weight, entry))
+        return terms
 
 
 def _packed(place: Any, values: list[Any]) -> Any:

@@ -30,6 +30,20 @@ def check_counts(**counts: Any) -> None:
             ) from None
 
 
+def check_positive(**counts: int | None) -> None:
+    """Refuses a number of steps below 1.
+
+    Args:
+        **counts: arguments by name; `None` for one that is not given.
+
+    Raises:
+        ValueError: that names the argument.
+    """
+    for name, value in counts.items():
+        if value is not None and value < 1:
+            raise ValueError(f"`{name}` must be a positive integer. Received: {value}")
+
+
 def check_validation(split: Any, freq: Any) -> None:
     """Refuses a share that is no number, and a frequency that is neither a number nor a collection of epochs.
 

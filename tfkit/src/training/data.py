@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -104,6 +104,11 @@ class ArrayData:
         self.num_rows = int(tf.nest.flatten(self.tensors)[0].shape[0])
 
     @property
+    def structure(self) -> Any:
+        """The form of a batch, with tensors of more rows in the place of its own."""
+        return self.tensors
+
+    @property
     def num_batches(self) -> int:
         """How many batches there are, with a smaller one at the end."""
         return -(-self.num_rows // self.batch_size)
@@ -119,16 +124,23 @@ class ArrayData:
             return tf.constant(np.concatenate([rows, np.arange(len(rows), self.num_rows)]))
         return tf.constant(generator.permutation(self.num_rows))
 
-    def batch(self, index: int, order: tf.Tensor | None = None) -> Any:
-        """One batch, of the rows as they are or in an order."""
-        start = index * self.batch_size
-        stop = min(start + self.batch_size, self.num_rows)
-        return tf.nest.map_structure(lambda t: take_rows(t, order, start, stop), self.tensors)
-
     def batches(self) -> Iterator[Any]:
         """The batches of a new pass one by one."""
-        order = self.order()
-        return (self.batch(index, order) for index in range(self.num_batches))
+        return map(Pass(self, self.order()).batch, range(self.num_batches))
+
+
+class Pass(NamedTuple):
+    """Arrays, and the order of their rows in one pass over them; `None` for that in which they stand."""
+
+    data: ArrayData
+    order: tf.Tensor | None = None
+
+    def batch(self, index: int) -> Any:
+        """One batch."""
+        data, order = self
+        start = index * data.batch_size
+        stop = min(start + data.batch_size, data.num_rows)
+        return tf.nest.map_structure(lambda t: take_rows(t, order, start, stop), data.tensors)
 
 
 def take_rows(tensor: tf.Tensor, order: tf.Tensor | None, start: Any, stop: Any) -> tf.Tensor:
@@ -155,6 +167,11 @@ class DatasetData:
         self.num_batches = num_batches
         self._source = source
         self.is_one_shot = getattr(source, "is_one_shot", False)
+
+    @property
+    def structure(self) -> Any:
+        """The form of a batch, with a spec in the place of each tensor."""
+        return self.dataset.element_spec
 
     @property
     def known_size(self) -> int | None:

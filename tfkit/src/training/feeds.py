@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -11,28 +10,10 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.training import random_states
-from tfkit.src.training.data import ArrayData, DatasetData
-from tfkit.src.training.programs import ArrayProgram, EagerProgram, IteratorProgram
+from tfkit.src.training.array_program import ArrayProgram
+from tfkit.src.training.data import ArrayData, DatasetData, Pass
+from tfkit.src.training.iterator_program import IteratorProgram
 from tfkit.src.training.slices import SlicesData, is_shuffled
-
-
-def run_arrays(
-    model: Any, mode: str, data: ArrayData, order: tf.Tensor | None, first_step: int, num_steps: int
-) -> dict[str, Any]:
-    """Runs steps over arrays and returns the logs of the last one."""
-    step, finish = model._step_for(mode)
-    if model._runs_eagerly():
-        program = model._programs.eager(mode, EagerProgram(step, finish))
-        return program.run(data, order, first_step, num_steps)
-    trace = model._programs.trace(mode, data.tensors, step, data.known_size)
-    shuffled = order is not None
-    program = model._programs.get(
-        mode,
-        ("arrays", shuffled),
-        trace,
-        lambda: ArrayProgram(trace, finish, model.jit_compile, shuffled),
-    )
-    return program.run(data, order, first_step, num_steps)
 
 
 class ArrayFeed:
@@ -51,7 +32,8 @@ class ArrayFeed:
     def __init__(self, data: ArrayData, goes_on: bool = False) -> None:
         self.data = data
         self.goes_on = goes_on
-        self._order: tf.Tensor | None = None
+        self._program: Any = None
+        self._rows = Pass(data)
         self._drawn_from: Any = None
         self._taken = 0
         self._is_open = False
@@ -71,13 +53,15 @@ class ArrayFeed:
 
     def _draw(self) -> None:
         self._drawn_from = random_states.get() if self.data.shuffle else None
-        self._order = self.data.order()
+        self._rows = Pass(self.data, self.data.order())
 
     def run(self, model: Any, mode: str, num_steps: int) -> tuple[int, dict[str, Any]]:
         """Runs a program of at most `num_steps` steps; how many it did, and its logs."""
         first, num_steps = self._taken, min(num_steps, self.left)
         self._taken += num_steps
-        return num_steps, run_arrays(model, mode, self.data, self._order, first, num_steps)
+        programs, before = model._programs, self._program
+        self._program = programs.find(model, mode, ArrayProgram, self.data, before)
+        return num_steps, self._program.run(self._rows, first, num_steps)
 
     def end(self) -> None:
         """Ends an epoch."""
@@ -85,7 +69,7 @@ class ArrayFeed:
 
     def build(self, model: Any, mode: str) -> None:
         """Makes all variables that a step needs, as the first step would."""
-        _build(model, mode, self.data, self.data.tensors, lambda: self.data.batch(0))
+        _build(model, mode, self.data, lambda: Pass(self.data).batch(0))
 
     def description(self) -> dict[str, Any]:
         """Returns what a saved state can be continued with."""
@@ -162,8 +146,8 @@ class DatasetFeed:
         self._taken = 0  # and how many batches of the open one were taken.
         self._to_skip = 0
         self._ran_out = False
-        self._program: IteratorProgram | None = None
-        self._size = -1
+        self._program: Any = None
+        self._size = -1  # Rows that XLA is to compile for, where a saved state says so.
 
     @property
     def left(self) -> int | None:
@@ -190,27 +174,15 @@ class DatasetFeed:
 
     def run(self, model: Any, mode: str, num_steps: int) -> tuple[int, dict[str, Any]]:
         """Runs a program of at most `num_steps` steps; how many it did, and its logs."""
+        programs, before = model._programs, self._program
         with self.data.errors_of_user():
-            done, logs = self._run(model, mode, num_steps)
+            self._program = program = programs.find(model, mode, IteratorProgram, self.data, before)
+            if program is not before and self._size >= 0:
+                program.size = self._size
+            done, logs = program.run(self._iterator, num_steps)
         self._taken += done
         self._ran_out = done < num_steps or self.left == 0
         return done, logs
-
-    def _run(self, model: Any, mode: str, num_steps: int) -> tuple[int, dict[str, Any]]:
-        step, finish = model._step_for(mode)
-        if model._runs_eagerly():
-            eager = model._programs.eager(mode, EagerProgram(step, finish))
-            return eager.run_batches(itertools.islice(self._iterator, num_steps))
-        spec = self._iterator.element_spec
-        trace = model._programs.trace(mode, spec, step, self.data.known_size)
-        program = model._programs.get(
-            mode, "iterator", trace, lambda: IteratorProgram(trace, finish, model.jit_compile)
-        )
-        if program is not self._program:
-            self._program = program
-            if self._size >= 0:
-                program.size = self._size
-        return program.run(self._iterator, num_steps)
 
     def end(self) -> None:
         """Ends an epoch: gives up the iterator, in another thread, unless it has more for the next epoch.
@@ -226,8 +198,8 @@ class DatasetFeed:
 
     def build(self, model: Any, mode: str) -> None:
         """Makes all variables that a step needs, as the first step would."""
-        spec = self.data.dataset.element_spec
-        _build(model, mode, self.data, spec, lambda: tf.nest.map_structure(_zeros, spec))
+        spec = self.data.structure
+        _build(model, mode, self.data, lambda: tf.nest.map_structure(_zeros, spec))
 
     def description(self) -> dict[str, Any]:
         """Returns what a saved state can be continued with."""
@@ -291,12 +263,12 @@ def _keeps_order(dataset: Any) -> bool:
     return any(map(_keeps_order, inner))
 
 
-def _build(model: Any, mode: str, data: Any, structure: Any, batch: Callable[[], Any]) -> None:
-    step, _ = model._step_for(mode)
-    if model._runs_eagerly():
-        step(batch())
+def _build(model: Any, mode: str, data: Any, batch: Callable[[], Any]) -> None:
+    step = model._step_for(mode)
+    if model._programs.runs_eagerly:
+        step.run(batch())
     else:
-        model._programs.trace(mode, structure, step, data.known_size)
+        model._programs.trace(mode, data.structure, step, data.known_size)
 
 
 def _zeros(spec: Any) -> tf.Tensor:

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base import execution, settings, watching
 from tfkit.src.base.brief import brief
 from tfkit.src.core import tracking
-from tfkit.src.core.autograph import convert
-from tfkit.src.core.typing import open_signature
 from tfkit.src.metrics.base import Metric
-from tfkit.src.training.absent import with_none
 from tfkit.src.training.compilation import Compiled
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.data import batch_size_of, unpack_x_y_sample_weight
-from tfkit.src.training.step import Step
+
+# The model of which nobody reads the results of single steps: a program computes them after its last step.
+_without_results: ContextVar[Any] = ContextVar("model whose results are put off", default=None)
 
 
 class ModelSteps(Compiled):
-    """One step of training, evaluation and prediction each, on one batch."""
+    """One step of training, evaluation and prediction each, on one batch.
+
+    The steps can be copied into a subclass, to be changed there; they need
+    `from tfkit.utils import unpack_x_y_sample_weight`.
+    """
 
     # --- Steps, to override -------------------------------------------------------------------------
 
-    @open_signature
     def train_step(self, data: Any) -> dict[str, Any]:
         """Makes one update from one batch; runs inside compiled programs.
 
@@ -37,51 +40,33 @@ class ModelSteps(Compiled):
         Returns:
             Logs: a dict from name to scalar tensor.
         """
-        return self._results(*self._update(data))
-
-    def _update(self, data: Any) -> tuple[Any, Any, Any, Any]:
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         with tf.GradientTape() as tape:
-            y_pred = self(x, training=True)  # type: ignore[operator]
-            loss = self._loss_of(x, y, y_pred, sample_weight, training=True)
-            scaled = self.optimizer.scale_loss(loss) if self.optimizer is not None else loss
-        weights = self.trainable_weights  # type: ignore[attr-defined]
+            y_pred = self(x, training=True)
+            loss = self._compute_loss(x, y, y_pred, sample_weight, training=True)
+            scaled = loss if self.optimizer is None else self.optimizer.scale_loss(loss)
+        weights = self.trainable_weights
         if weights and self.optimizer is not None:
             gradients = tape.gradient(scaled, weights)
             self.optimizer.apply_gradients(zip(gradients, weights, strict=True))
-        return x, y, y_pred, sample_weight
+        self._track_loss(loss, x, y_pred)
+        return self.compute_metrics(x, y, y_pred, sample_weight)
 
-    @open_signature
     def test_step(self, data: Any) -> dict[str, Any]:
         """Returns the loss and metrics of one batch, without an update; as `train_step`."""
-        return self._results(*self._measure(data))
-
-    def _measure(self, data: Any) -> tuple[Any, Any, Any, Any]:
         x, y, sample_weight = unpack_x_y_sample_weight(data)
-        y_pred = self(x, training=False)  # type: ignore[operator]
-        self._loss_of(x, y, y_pred, sample_weight, training=False)
-        return x, y, y_pred, sample_weight
+        y_pred = self(x, training=False)
+        loss = self._compute_loss(x, y, y_pred, sample_weight, training=False)
+        self._track_loss(loss, x, y_pred)
+        return self.compute_metrics(x, y, y_pred, sample_weight)
 
-    @open_signature
     def predict_step(self, data: Any) -> Any:
         """Returns the outputs for one batch."""
         x, _, _ = unpack_x_y_sample_weight(data)
-        return self(x, training=False)  # type: ignore[operator]
+        return self(x, training=False)
 
-    def _loss_of(
-        self, x: Any, y: Any, y_pred: Any, sample_weight: Any, training: bool
-    ) -> tf.Tensor:
-        # Before Keras 3.5 an override had no `training`.
-        mode = {"training": training} if takes_argument(self.compute_loss, "training") else {}
-        with tf.name_scope("loss"):
-            loss = self.compute_loss(x, y, y_pred, sample_weight, **mode)
-        assert self._tfkit_loss_tracker is not None
-        self._tfkit_loss_tracker.update_state(
-            tf.stop_gradient(loss), sample_weight=batch_size_of(x if x is not None else y_pred)
-        )
-        return loss
+    # --- Loss -----------------------------------------------------------------------------------------
 
-    @open_signature
     def compute_loss(
         self,
         x: Any = None,
@@ -98,61 +83,69 @@ class ModelSteps(Compiled):
         del training  # For overrides.
         if y_pred is None and self._compiled_loss is not None:
             raise ValueError(
-                f"Model '{self.name}' (of type {type(self).__name__}) returned None from its `call()`. "  # type: ignore[attr-defined]
+                f"Model '{self.name}' (of type {type(self).__name__}) returned None from its `call()`. "
                 "Expected a tensor: end `call()` with `return`."
             )
-        terms = []
+        losses = []
+        with tf.name_scope("loss"):
+            if self._compiled_loss is not None:
+                for term in self._compiled_loss.terms(y, y_pred, sample_weight):
+                    loss = term.loss(term.y, term.y_pred, sample_weight=term.sample_weight)
+                    losses.append(term.weighted(loss))
+            losses += [tf.cast(it, losses[0].dtype if losses else it.dtype) for it in self.losses]
+            if losses:
+                return losses[0] if len(losses) == 1 else tf.add_n(losses)
         if self._compiled_loss is not None:
-            loss = self._compiled_loss(y, y_pred, sample_weight)
-            if loss is not None:
-                terms.append(loss)
-        terms += [tf.cast(loss, terms[0].dtype if terms else loss.dtype) for loss in self.losses]  # type: ignore[attr-defined]
-        if not terms and self._compiled_loss is not None:
             raise ValueError(
                 f"There are no targets for the loss of `compile()`. Received: x={brief(x)}, y=None. Pass "
                 "targets, too: `fit(x, y)`, `validation_data=(x, y)`; generators, datasets and loaders "
                 "give batches of `(x, y)`."
             )
-        if not terms:
-            raise ValueError(
-                "No loss to compute. Provide a `loss` argument in `compile()`, or add one with `add_loss` in "
-                "a layer's `call()`."
-            )
-        return terms[0] if len(terms) == 1 else tf.add_n(terms)
+        raise ValueError(
+            "No loss to compute. Provide a `loss` argument in `compile()`, or add one with `add_loss` in "
+            "a layer's `call()`."
+        )
 
-    @open_signature
+    @property
+    def _compute_loss(self) -> Callable[..., tf.Tensor]:
+        """`compute_loss` as a step calls it: an override of before Keras 3.5 does not take `training`."""
+        compute_loss = self.compute_loss
+        if _takes_argument(compute_loss, "training"):
+            return compute_loss
+        return lambda *batch, training: compute_loss(*batch)
+
+    def _track_loss(self, loss: tf.Tensor, *batch: Any) -> None:
+        """Adds the loss of a batch to the mean over the epoch, in which each row counts the same."""
+        assert self._tfkit_loss_tracker is not None
+        self._tfkit_loss_tracker.update_state(loss, sample_weight=batch_size_of(batch))
+
+    @property
+    def _needs_targets(self) -> bool:
+        """Whether an evaluation needs `y`: it has a loss of `compile`, and nothing of it is overridden."""
+        is_own = is_overridden(self, "compute_loss", "test_step")
+        return self._compiled_loss is not None and not is_own
+
+    # --- Metrics -----------------------------------------------------------------------------------
+
     def compute_metrics(
         self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
     ) -> dict[str, Any]:
         """Feeds a batch to the metrics of `compile` and returns the results so far."""
         del x  # For overrides.
-        self._feed_metrics(y, y_pred, sample_weight)
-        return self.get_metrics_result()
-
-    def _feed_metrics(self, y: Any, y_pred: Any, sample_weight: Any) -> None:
         if self._tfkit_metrics is not None and y is not None:
             with tf.name_scope("metrics"):
                 self._tfkit_metrics.update_state(y, y_pred, sample_weight)
-
-    def _results(self, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> dict[str, Any]:
-        return self.compute_metrics(x, y, y_pred, sample_weight)
+        return self.get_metrics_result()
 
     def get_metrics_result(self) -> dict[str, Any]:
         """Returns the results of all metrics by name."""
         results: dict[str, Any] = {}
+        if _without_results.get() is self:
+            return results
         for metric in self.metrics:
             result = metric.result()
             results.update(result if isinstance(result, dict) else {metric.name: result})
         return results
-
-    @property
-    def _needs_targets(self) -> bool:
-        """Whether an evaluation needs `y`: it has a loss of `compile`, and nothing of it is overridden."""
-        names = ("compute_loss", "test_step")
-        plain = all(getattr(type(self), name) is getattr(ModelSteps, name) for name in names)
-        return plain and self._compiled_loss is not None
-
-    # --- Metrics -----------------------------------------------------------------------------------
 
     @property
     def metrics(self) -> list[Metric]:
@@ -186,74 +179,23 @@ class ModelSteps(Compiled):
         for metric in self.metrics:
             metric.reset_state()
 
-    # --- Steps, as programs run them ----------------------------------------------------------------
 
-    def _step_for(self, mode: str) -> tuple[Step, Callable[[], dict[str, Any]]]:
-        """The step of a mode and the function of the logs after the last step; both follow the settings.
-
-        Where nothing is overridden, results of metrics are computed once a program, not once a step.
-        """
-        if mode == "predict":
-            return self._governed(self.predict_step), dict
-        cls = type(self)
-        plain = all(
-            getattr(cls, name) is getattr(ModelSteps, name)
-            for name in (f"{mode}_step", "compute_metrics", "get_metrics_result")
-        )
-        if not plain:
-            step = self.train_step if mode == "train" else self.test_step
-            return self._noting_metrics(lambda data: self._checked(convert(step)(data), step)), dict
-        inner = self._update if mode == "train" else self._measure
-
-        def plain_step(data: Any) -> dict[str, Any]:
-            _, y, y_pred, sample_weight = inner(data)
-            self._feed_metrics(y, y_pred, sample_weight)
-            return {}
-
-        return self._noting_metrics(plain_step), self._governed(self.get_metrics_result)
-
-    def _checked(self, logs: Any, step: Callable[..., Any]) -> Any:
-        """The logs of a step of the user's."""
-        if not isinstance(logs, Mapping):
-            raise ValueError(
-                f"`{step.__name__}()` of {type(self).__name__} returned {brief(logs)}. Expected a dict of "
-                "logs, each a tensor: end it with `return {'loss': loss}`, or with `return "
-                "{metric.name: metric.result() for metric in self.metrics}`."
-            )
-        for name, value in logs.items():
-            if value is None:
-                raise ValueError(
-                    f"`{step.__name__}()` of {type(self).__name__} returned None for the log {name!r}. "
-                    "Expected a tensor or a number."
-                )
-        return logs
-
-    def _governed(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """`function` under the settings of this model."""
-
-        def governed(*args: Any) -> Any:
-            with execution.governed_by(self._tfkit_settings):
-                return function(*map(with_none, args))
-
-        return governed
-
-    def _noting_metrics(self, step: Callable[..., Any]) -> Callable[..., Any]:
-        """`step` under the settings of this model; a trace of it is stale when a metric has changed."""
-
-        def noting(data: Any) -> Any:
-            results = step(data)
-            if watching.thread.watches:
-                for metric in self.metrics:
-                    metric.take_part()
-            return results
-
-        return self._governed(noting)
-
-    def _runs_eagerly(self) -> bool:
-        return self.run_eagerly or settings.functions_run_eagerly()
+@contextlib.contextmanager
+def without_results(model: ModelSteps) -> Iterator[None]:
+    """Within the `with` block `get_metrics_result` of a model computes nothing: steps update metrics only."""
+    token = _without_results.set(model)
+    try:
+        yield
+    finally:
+        _without_results.reset(token)
 
 
-def takes_argument(function: Callable[..., Any], name: str) -> bool:
+def is_overridden(model: ModelSteps, *methods: str) -> bool:
+    """Whether the class of a model has a method of its own in the place of one of `ModelSteps`."""
+    return any(getattr(type(model), name) is not getattr(ModelSteps, name) for name in methods)
+
+
+def _takes_argument(function: Callable[..., Any], name: str) -> bool:
     """Whether a function takes a keyword argument of this name."""
     parameters = inspect.signature(function).parameters
     return name in parameters or any(it.kind is it.VAR_KEYWORD for it in parameters.values())

@@ -8,12 +8,14 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.errors.frames import warn
+from tfkit.src.training.model_steps import ModelSteps
+from tfkit.src.training.running_steps import step_for
 
 StepFunction = Callable[[Iterator[Any]], Any]
 
 
-class OlderNames:
-    """`compiled_loss`, `make_train_function` and the like, mixed into `Model`.
+class OlderNames(ModelSteps):
+    """`compiled_loss`, `make_train_function` and the like.
 
     Attributes:
         train_function: what `make_train_function` made; `fit` does not use it.
@@ -41,17 +43,12 @@ class OlderNames:
             "`model.compiled_loss()` is deprecated. Use "
             "`model.compute_loss(x, y, y_pred, sample_weight, training)`.",
         )
-        return self.compute_loss(None, y, y_pred, sample_weight)  # type: ignore[attr-defined]
+        return self.compute_loss(None, y, y_pred, sample_weight)
 
     @property
     def compiled_metrics(self) -> Any:
         """The metrics of `compile` by their older interface; `None` before `compile`."""
-        return OlderMetrics(self) if self.compiled else None  # type: ignore[attr-defined]
-
-    @property
-    def distribute_strategy(self) -> tf.distribute.Strategy:
-        """The distribution strategy in force."""
-        return tf.distribute.get_strategy()
+        return OlderMetrics(self) if self.compiled else None
 
     def make_train_function(self, force: bool = False) -> StepFunction:
         """A function that takes a batch from an iterator, trains on it, and returns the results so far.
@@ -78,13 +75,13 @@ class OlderNames:
     def _function_of(self, mode: str) -> StepFunction:
         def run(iterator: Iterator[Any]) -> Any:
             batch = tf.nest.map_structure(tf.convert_to_tensor, next(iterator))
-            step, finish = self._step_for(mode)  # type: ignore[attr-defined]
-            if self._runs_eagerly():  # type: ignore[attr-defined]
-                results = step(batch)
+            step = step_for(self, mode)
+            if self._programs.runs_eagerly:
+                results = step.run(batch)
             else:
-                trace = self._programs.trace(mode, batch, step)  # type: ignore[attr-defined]
+                trace = self._programs.trace(mode, batch, step)
                 results = trace.function(*tf.nest.flatten(batch))
-            return results if mode == "predict" else {**results, **finish()}
+            return results if mode == "predict" else {**results, **step.finish()}
 
         return run
 

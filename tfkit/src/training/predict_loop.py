@@ -12,7 +12,7 @@ import tensorflow as tf
 from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.pace import Pace
-from tfkit.src.training.prediction import EagerPrediction, Gathered, PredictProgram, to_numpy
+from tfkit.src.training.prediction import Gathered, PredictProgram, to_numpy
 
 
 def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: Any) -> Any:
@@ -21,7 +21,7 @@ def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: A
     in_order = isinstance(data, ArrayData) and not data.shuffle
     if data.num_batches == 1 and not verbose and callbacks is None:
         batch = data.tensors if in_order else next(data.batches())
-        outputs = program.run_batch(tf.nest.flatten(batch))
+        outputs = program.run_batch(batch)
         return tf.nest.map_structure(to_numpy, outputs)
     num_steps = steps if steps is not None else data.num_batches
     callbacks = make_callback_list(
@@ -41,7 +41,7 @@ def stream(model: Any, data: Any, steps: int | None) -> Iterator[Any]:
     """What `Model.predict(stream=True)` does: the outputs batch by batch."""
     program = predict_program(model, data)
     for batch in itertools.islice(data.batches(), steps):
-        yield tf.nest.map_structure(to_numpy, program.run_batch(tf.nest.flatten(batch)))
+        yield tf.nest.map_structure(to_numpy, program.run_batch(batch))
 
 
 def _predict_arrays(
@@ -87,7 +87,7 @@ def _predict_batches(
             callbacks.on_predict_batch_begin(done)
         together = Gathered(None)
         for batch in group:
-            outputs = program.run_batch(tf.nest.flatten(batch))
+            outputs = program.run_batch(batch)
             gathered.add(outputs, 0)
             if dense:
                 together.add(outputs, 0)
@@ -104,13 +104,6 @@ def _predict_batches(
     return gathered.result()
 
 
-def predict_program(model: Any, data: Any) -> Any:
+def predict_program(model: Any, data: ArrayData | DatasetData) -> Any:
     """The program that predicts for data of this form."""
-    structure = data.tensors if isinstance(data, ArrayData) else data.dataset.element_spec
-    step, _ = model._step_for("predict")
-    if model._runs_eagerly():
-        return model._programs.eager("predict", EagerPrediction(step, structure))
-    trace = model._programs.trace("predict", structure, step, data.known_size)
-    return model._programs.get(
-        "predict", trace, trace, lambda: PredictProgram(trace, model.jit_compile)
-    )
+    return model._programs.find(model, "predict", PredictProgram, data)

@@ -10,9 +10,9 @@ import tensorflow as tf
 
 from tfkit.src.errors import kernel_errors
 from tfkit.src.runtime.shared_programs import SharedProgram
-from tfkit.src.training.data import ArrayData, take_rows
+from tfkit.src.training.data import ArrayData, Pass, take_rows
 from tfkit.src.training.planner import EAGER, GRAPH_LOOP, XLA_STEP, Plan
-from tfkit.src.training.step import StepTrace, traced
+from tfkit.src.training.step import Step, StepTrace, traced
 
 
 class PredictProgram:
@@ -37,14 +37,19 @@ class PredictProgram:
         else:
             self.plan = Plan(GRAPH_LOOP, "XLA would compile anew for each number of rows")
 
-    def run_batch(self, tensors: list[Any]) -> Any:
-        """The outputs for one batch, given by its flat tensors."""
-        return self._located(lambda: self._run_batch(*tensors))
+    @staticmethod
+    def eagerly(step: Step) -> EagerPrediction:
+        """What runs a step as plain Python in the place of such a program."""
+        return EagerPrediction(step)
 
-    def _located(self, run: Callable[[], Any]) -> Any:
+    def run_batch(self, batch: Any) -> Any:
+        """The outputs for one batch."""
+        return self._located(self._run_batch, *tf.nest.flatten(batch))
+
+    def _located(self, run: Callable[..., Any], *arguments: Any) -> Any:
         """Runs; an error of a kernel says in which layer."""
         try:
-            return run()
+            return run(*arguments)
         except tf.errors.OpError as error:
             raise kernel_errors.in_layer(
                 error, self.trace.watch.path_of, self.trace.function.graph
@@ -63,8 +68,8 @@ class PredictProgram:
         if self._loop is None:
             number = tf.TensorSpec([], "int64")
             self._loop = traced(self._steps, [self.trace.specs, number, number, number])
-        numbers = (tf.constant(n, "int64") for n in (data.batch_size, start, num_steps))
-        leaves = self._located(lambda: self._loop(arrays, *numbers))
+        numbers = [tf.constant(n, "int64") for n in (data.batch_size, start, num_steps)]
+        leaves = self._located(self._loop, arrays, *numbers)
         return tf.nest.pack_sequence_as(self.trace.outputs, leaves)
 
     def _can_be_joined(self) -> bool:
@@ -98,24 +103,23 @@ class EagerPrediction:
     """`predict_step` as plain Python; the same interface as `PredictProgram`.
 
     Args:
-        step: function of a batch.
-        structure: a batch, or anything of its form.
+        step: the step.
     """
 
+    trace = None
     plan = Plan(EAGER, "`run_eagerly=True`")
 
-    def __init__(self, step: Callable[[Any], Any], structure: Any) -> None:
+    def __init__(self, step: Step) -> None:
         self._step = step
-        self._structure = structure
 
-    def run_batch(self, tensors: list[Any]) -> Any:
+    def run_batch(self, batch: Any) -> Any:
         """The outputs for one batch."""
-        return self._step(tf.nest.pack_sequence_as(self._structure, tensors))
+        return self._step.run(batch)
 
     def run(self, data: ArrayData, first_step: int, num_steps: int) -> Any:
         """The outputs of steps `first_step` to `first_step + num_steps`, joined."""
         steps = range(first_step, first_step + num_steps)
-        outputs = [self._step(data.batch(index)) for index in steps]
+        outputs = [self._step.run(batch) for batch in map(Pass(data).batch, steps)]
         joined = [
             _join([to_numpy(leaf) for leaf in leaves])
             for leaves in zip(*map(tf.nest.flatten, outputs), strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -14,34 +15,51 @@ from tfkit.src.guards.guarded_function import GuardedFunction
 from tfkit.src.runtime import xla
 from tfkit.src.runtime.shared_programs import SharedProgram
 
-Step = Callable[[Any], Any]
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """What a program runs again and again.
+
+    Args:
+        run: function of a batch that returns a nest of tensors.
+        finish: function that returns further logs after the last step. Default: there are none.
+    """
+
+    run: Callable[[Any], Any]
+    finish: Callable[[], dict[str, Any]] = dict
 
 
 class StepTrace:
     """A step as a function of a batch's tensors.
 
     Args:
-        step: function of a batch that returns a nest of tensors.
+        step: the step.
         structure: a batch, or anything of its form with a spec in the place of each tensor.
         known_size: rows of every batch, which the step then sees in shapes; `None` for any number of rows.
 
     Attributes:
+        finish: function that returns further logs after the last step.
         specs: a spec for each tensor of a batch.
         function: the step as a `ConcreteFunction` of a batch's flat tensors.
         outputs: the nest that the step returns, of specs.
         watch: the layers that took part.
+        version: what `Programs` notes of the settings that the trace has read.
+        programs: the programs that run the trace, by their class.
     """
 
     def __init__(self, step: Step, structure: Any, known_size: int | None = None) -> None:
         batch = tf.nest.map_structure(free_batch, structure)  # Not the data, which may be large.
+        self.finish = step.finish
         self.specs = tf.nest.flatten(batch)
         self.watch = StateWatch()
+        self.version = -1
+        self.programs: dict[type, Any] = {}
 
         def flat_step(*tensors: Any) -> Any:
             if known_size is not None:
                 tensors = tuple(_with_size(tensor, known_size) for tensor in tensors)
             with self.watch:
-                results = step(tf.nest.pack_sequence_as(batch, tensors))
+                results = step.run(tf.nest.pack_sequence_as(batch, tensors))
             return tf.nest.map_structure(_as_tensor, results)
 
         self._flat_step = flat_step

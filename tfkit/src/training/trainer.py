@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Any, Literal, overload
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import tensorflow as tf
@@ -13,19 +13,32 @@ from tfkit.src.base.per_thread import Lock
 from tfkit.src.errors import forks
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.training import copies, loop, predict_loop
+from tfkit.src.training.array_program import ArrayProgram
+from tfkit.src.training.callbacks.callback_list import make_callback_list, with_backup
 from tfkit.src.training.callbacks.history import History
-from tfkit.src.training.counts import check_counts, check_validation
-from tfkit.src.training.data import make_arrays, pack_x_y_sample_weight
-from tfkit.src.training.feeds import run_arrays
-from tfkit.src.training.model_steps import ModelSteps
+from tfkit.src.training.counts import check_counts, check_positive, check_validation
+from tfkit.src.training.data import Pass, make_arrays, pack_x_y_sample_weight, split_validation
+from tfkit.src.training.fit import Fit
 from tfkit.src.training.older_names import OlderNames
 from tfkit.src.training.prediction import to_numpy
+from tfkit.src.training.progress import print_message
+from tfkit.src.training.running_steps import step_for
 from tfkit.src.training.sources import make_data
+from tfkit.src.training.step import Step
 from tfkit.src.training.strategies import strategy_of
+from tfkit.src.training.validation import Validation, make_validation_data
 
 
-class Trainer(ModelSteps, OlderNames):
-    """Training, evaluation and prediction, mixed into `Model`."""
+class Trainer(OlderNames):
+    """A layer that can be trained and evaluated, and that predicts."""
+
+    if TYPE_CHECKING:
+        # For type checkers subclasses may name and annotate the arguments of these as they like.
+        train_step: Callable[..., dict[str, Any]]
+        test_step: Callable[..., dict[str, Any]]
+        predict_step: Callable[..., Any]
+        compute_loss: Callable[..., tf.Tensor]
+        compute_metrics: Callable[..., dict[str, Any]]
 
     _not_read_in_calls = frozenset(
         ("stop_training", "stop_evaluating", "stop_predicting", "history")
@@ -63,6 +76,7 @@ class Trainer(ModelSteps, OlderNames):
         validation_steps: int | None = None,
         validation_batch_size: int | None = None,
         validation_freq: int | list[int] = 1,
+        *,
         resume: str | os.PathLike[str] | None = None,
     ) -> History:
         """Trains the model.
@@ -115,27 +129,37 @@ class Trainer(ModelSteps, OlderNames):
             validation_batch_size=validation_batch_size,
         )
         check_validation(validation_split, validation_freq)
+        check_positive(steps_per_epoch=steps_per_epoch, validation_steps=validation_steps)
+        verbose = _verbosity(verbose)
         with self._in_turn:
-            return loop.fit(
-                self,
-                x,
-                y,
-                batch_size,
-                epochs,
-                _verbosity(verbose),
-                callbacks,
-                validation_split,
-                validation_data,
-                shuffle,
-                class_weight,
-                sample_weight,
-                initial_epoch,
-                steps_per_epoch,
-                validation_steps,
-                validation_batch_size,
-                validation_freq,
-                resume,
+            if validation_split and validation_data is None:
+                (x, y, sample_weight), validation_data = split_validation(
+                    (x, y, sample_weight), validation_split
+                )
+            data = make_data(x, y, sample_weight, batch_size, shuffle, class_weight)
+            steps = loop.Steps(self, "train", data, steps_per_epoch)
+            validation = None
+            if validation_data is not None:
+                data = make_validation_data(
+                    validation_data,
+                    batch_size=validation_batch_size or batch_size,
+                    needs_targets=y is not None and self._needs_targets,
+                )
+                evaluation = loop.Steps(self, "test", data, validation_steps)
+                validation = Validation(evaluation, validation_freq)
+            if resume is not None:
+                callbacks = with_backup(callbacks, resume)
+            callbacks = make_callback_list(
+                self, callbacks, verbose, epochs=epochs, steps=steps.num_steps
             )
+            training = Fit(self, steps, validation, callbacks, range(initial_epoch, epochs))
+            try:
+                return training.run()
+            except KeyboardInterrupt as error:
+                if verbose:
+                    print_message("")  # Ends the line of the bar.
+                error.add_note(training.how_far())
+                raise
 
     @overload
     def evaluate(
@@ -325,11 +349,16 @@ class Trainer(ModelSteps, OlderNames):
         data = make_arrays(x, y, sample_weight, 2**31 - 1, class_weight=class_weight)
         with self._in_turn:
             self.reset_metrics()
-            logs = loop.to_floats(run_arrays(self, mode, data, None, 0, 1))
+            program = self._programs.find(self, mode, ArrayProgram, data)
+            logs = loop.to_floats(program.run(Pass(data), 0, 1))
         if return_dict:
             return logs
         values = self._in_order(logs)
         return values[0] if len(values) == 1 else values
+
+    def _step_for(self, mode: str) -> Step:
+        """The step of a mode, as programs run it."""
+        return step_for(self, mode)
 
     @shortened
     def predict_on_batch(self, x: Any) -> np.ndarray:
@@ -344,7 +373,7 @@ class Trainer(ModelSteps, OlderNames):
         forks.check("`predict_on_batch()`")
         data = make_arrays(x, None, None, 2**31 - 1)
         data.tensors = pack_x_y_sample_weight(*data.tensors)  # As in `predict`, for one trace.
-        outputs = predict_loop.predict_program(self, data).run_batch(tf.nest.flatten(data.tensors))
+        outputs = predict_loop.predict_program(self, data).run_batch(data.tensors)
         return tf.nest.map_structure(to_numpy, outputs)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -131,7 +132,7 @@ class CallbackList(Callback):
             next_batch_index: index in its epoch of the batch that comes next.
         """
         limits = [callback.chunk_limit(next_batch_index) for callback in self._sparse()]
-        return min((limit for limit in limits if limit is not None), default=None)
+        return min([limit for limit in limits if limit is not None], default=None)
 
     def note_steps(self, last_batch_index: int, num_steps: int) -> None:
         """Says what the call of `on_train_batch_end`, or its like, that comes next stands for.
@@ -163,9 +164,8 @@ class CallbackList(Callback):
                 a callback needs them.
         """
         sparse = self._sparse()
-        wanted = any(callback.wants_logs(num_steps) for callback in sparse)
         fetched = None
-        if wanted and logs is not None:
+        if logs is not None and any(callback.wants_logs(num_steps) for callback in sparse):
             fetched = _plain_logs(logs() if callable(logs) else logs)
         mode = self._modes[-1] if self._modes else "train"
         for callback in sparse:
@@ -274,6 +274,21 @@ def make_callback_list(
         verbose=verbose,
         **params,
     )
+
+
+def with_backup(callbacks: Any, path: str | os.PathLike[str]) -> list[Any]:
+    """The `callbacks` of a `fit` with one more, for its argument `resume`.
+
+    Raises:
+        ValueError: where there is a `BackupAndRestore` among them.
+    """
+    listed = CallbackList(callbacks).callbacks
+    if any(isinstance(callback, BackupAndRestore) for callback in listed):
+        raise ValueError(
+            "`resume` is the short form of a `BackupAndRestore`, and there is one among the callbacks. "
+            f"Pass one of the two. Received: resume={path!r}"
+        )
+    return [*listed, BackupAndRestore(path, delete_checkpoint=False)]
 
 
 def _overrides(callback: Any, hook: str) -> bool:

@@ -1,0 +1,199 @@
+"""Programs over arrays that stay in memory whole: each step takes its rows out of them."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tfkit.src.errors import kernel_errors
+from tfkit.src.guards.rewriting import ASSERTED
+from tfkit.src.training.data import ArrayData, Pass, take_rows
+from tfkit.src.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP
+from tfkit.src.training.programs import EagerProgram, Logs, LoopProgram
+from tfkit.src.training.step import Step, StepTrace, traced
+
+
+class ArrayProgram(LoopProgram):
+    """Runs steps over the rows of arrays; arguments as in `LoopProgram`."""
+
+    def __init__(self, trace: StepTrace, jit_compile: bool | str) -> None:
+        super().__init__(trace, jit_compile)
+        self._loops: dict[Any, Any] = {}
+        self._accepted: weakref.ref[ArrayData] | None = None
+
+    @staticmethod
+    def eagerly(step: Step) -> EagerArrayProgram:
+        """What runs a step as plain Python in the place of such a program."""
+        return EagerArrayProgram(step)
+
+    def run(self, rows: Pass, first_step: int, num_steps: int) -> Logs:
+        """Steps `first_step` to `first_step + num_steps`; the logs of the last one."""
+        return self._guarded(
+            functools.partial(self._run, rows, first_step, num_steps),
+            lambda: int(self._position) // rows.data.batch_size - first_step,
+        )
+
+    def _run(self, rows: Pass, first_step: int, num_steps: int) -> Logs:
+        data = rows.data
+        size = data.batch_size
+        if self.plan.kind == GRAPH_LOOP:
+            return self._call(GRAPH_LOOP, rows, size, first_step * size, num_steps)[1]
+        # XLA runs the full batches, as far as it can vouch for them.
+        full = max(0, min(num_steps, data.num_rows // size - first_step))
+        done = 0
+        logs: Logs = {}
+        while done < full:
+            start = (first_step + done) * size
+            accepted = self._num_accepted(rows, first_step + done, full - done)
+            if accepted:
+                ran, logs = self._call(self.plan.kind, rows, size, start, accepted)
+                done += int(ran)
+            if done < full:
+                # TensorFlow's kernels run the next step, and refuse it or not.
+                start = (first_step + done) * size
+                logs = self._call(GRAPH_LOOP, rows, size, start, 1)[1]
+                done += 1
+        if done < num_steps:
+            start = (first_step + done) * size
+            kind = XLA_STEP if self._strict else GRAPH_LOOP
+            logs = self._call(kind, rows, data.num_rows - start, start, 1)[1]
+        return logs
+
+    def _num_accepted(self, rows: Pass, first_step: int, num_steps: int) -> int:
+        """How many steps, from the first on, a program can be given that asks nothing itself."""
+        guarded, data = self.trace.guarded, rows.data
+        if self.plan.kind != XLA_LOOP or not guarded.asks_rows:
+            return num_steps
+        if self._accepted is None or self._accepted() is not data:
+            if not guarded.accepts_rows(tf.nest.flatten(data.tensors)):
+                batches = (rows.batch(first_step + index) for index in range(num_steps))
+                asked = (guarded.ahead(tf.nest.flatten(batch)) for batch in batches)
+                return sum(1 for _ in itertools.takewhile(bool, asked))
+            self._accepted = weakref.ref(data)
+        return num_steps
+
+    def _call(
+        self, kind: str, rows: Pass, size: int, start: int, num_steps: int
+    ) -> tuple[Any, Logs]:
+        """Runs `num_steps` batches of `size` rows, beginning with row `start`; how many it did run."""
+        form = _Form(kind, None if kind == GRAPH_LOOP else size, rows.order is not None)
+        if form not in self._loops:
+            number = tf.TensorSpec([], "int64")
+            order = tf.TensorSpec([None], "int64")
+            specs = [self.trace.specs, order, number, number, number]
+            self._loops[form] = _traced_for_xla(functools.partial(self._steps, form), specs, kind)
+        arrays = tf.nest.flatten(rows.data.tensors)
+        order = rows.order if rows.order is not None else tf.zeros([0], "int64")
+        numbers = [tf.constant(number, "int64") for number in (size, start, num_steps)]
+        return self._loops[form](arrays, order, *numbers)
+
+    def _steps(
+        self,
+        form: _Form,
+        arrays: list[tf.Tensor],
+        order: tf.Tensor,
+        size: tf.Tensor,
+        start: tf.Tensor,
+        num_steps: tf.Tensor,
+    ) -> tuple[tf.Tensor, Logs]:
+        """The loop, in the trace of a program."""
+        step, guarded = self._step_of(form.kind), self.trace.guarded
+        in_xla = form.kind == XLA_LOOP
+        take = _Rows(arrays, order if form.shuffled else None, size, form.size)
+
+        # The first row is carried from step to step: computed from `start`, it would make that a constant
+        # to XLA (the begin of a slice), and each call with another `start` would compile anew.
+        def body(index: tf.Tensor, first: tf.Tensor, accepted: tf.Tensor, logs: Any) -> Any:
+            batch = take.from_row(first)
+            with contextlib.nullcontext() if in_xla else self._at(first):
+                accepted, logs = step(*batch)
+            return index + tf.cast(accepted, "int64"), first + size, accepted, logs
+
+        def goes_on(
+            index: tf.Tensor, first: tf.Tensor, accepted: tf.Tensor, logs: Any
+        ) -> tf.Tensor:
+            going = accepted & (index < num_steps)
+            if in_xla and guarded.asks_ahead and not guarded.asks_rows:
+                going &= guarded.ahead(take.from_row(first))
+            return going
+
+        zero = tf.constant(0, "int64")
+        state = (zero, start, tf.constant(True), self.trace.no_outputs())
+        done, _, _, logs = self._loop(goes_on, body, state)
+        return done, self._with_finish(logs)
+
+
+class EagerArrayProgram(EagerProgram):
+    """Runs steps over the rows of arrays as plain Python."""
+
+    def run(self, rows: Pass, first_step: int, num_steps: int) -> Logs:
+        """Steps `first_step` to `first_step + num_steps`; the logs of the last one."""
+        steps = range(first_step, first_step + num_steps)
+        return self.run_batches(map(rows.batch, steps))[1]
+
+
+class _Form(NamedTuple):
+    """What a loop is traced for.
+
+    Attributes:
+        kind: the kind of program.
+        size: rows of every batch, `None` for any number of rows.
+        shuffled: whether rows are taken in an order.
+    """
+
+    kind: str
+    size: int | None
+    shuffled: bool
+
+
+class _Rows(NamedTuple):
+    """Batches of rows, in the trace of a program.
+
+    Attributes:
+        arrays: the arrays.
+        order: the numbers of the rows in the order in which they are taken, `None` for that of the arrays.
+        size: rows of a batch.
+        known_size: the same as a number, where it is known.
+    """
+
+    arrays: list[tf.Tensor]
+    order: tf.Tensor | None
+    size: tf.Tensor
+    known_size: int | None
+
+    def from_row(self, first: tf.Tensor) -> list[tf.Tensor]:
+        """A batch that begins with row `first`; fewer rows at the end, where the size is not known."""
+        arrays, order, size, known_size = self
+        if known_size is None:
+            last = tf.minimum(first + size, tf.shape(arrays[0], out_type="int64")[0])
+            return [take_rows(array, order, first, last) for array in arrays]
+        if order is not None:
+            picked = tf.slice(order, [first], [known_size])
+            return [tf.gather(array, picked) for array in arrays]
+        return [
+            tf.slice(
+                array,
+                tf.concat([[first], tf.zeros([array.shape.rank - 1], "int64")], 0),
+                [known_size, *array.shape[1:]],
+            )
+            for array in arrays
+        ]
+
+
+def _traced_for_xla(steps: Callable[..., Any], specs: Any, kind: str) -> Any:
+    """A program; where a known number of rows shows that shapes do not go together, XLA refuses it."""
+    try:
+        return traced(steps, specs, jit_compile=kind == XLA_LOOP)
+    except ValueError as error:
+        if kind == GRAPH_LOOP:
+            raise
+        refused = tf.errors.InvalidArgumentError(None, None, f"{kernel_errors.BY_XLA}{error}")
+        # What a guard asserts is said better by the kernel that refuses it.
+        refused.is_of_shapes = ASSERTED not in str(error)
+        raise refused from None

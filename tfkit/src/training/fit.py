@@ -1,0 +1,131 @@
+"""The loop over epochs: training, validation, and how far both have come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfkit.src.errors.frames import warn
+from tfkit.src.training.callbacks.backup_and_restore import BackupAndRestore
+from tfkit.src.training.callbacks.callback_list import CallbackList
+from tfkit.src.training.callbacks.history import History
+from tfkit.src.training.loop import Logs, Steps, run_test
+from tfkit.src.training.validation import Validation
+
+
+class Fit:
+    """One `fit`: its data, its callbacks, and how far it has come.
+
+    Args:
+        model: the model.
+        steps: the steps of an epoch.
+        validation: what is validated with, if anything is.
+        callbacks: what is told.
+        epochs: the indices of the epochs.
+
+    Attributes:
+        epoch: index of the epoch that is under way, or comes next.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        steps: Steps,
+        validation: Validation | None,
+        callbacks: CallbackList,
+        epochs: range,
+    ) -> None:
+        self.model = model
+        self.callbacks = callbacks
+        self.epoch = epochs.start
+        self._steps = steps
+        self._validation = validation
+        self._epochs = epochs
+        self._is_over = False
+        self._logs: Logs = {}
+        for callback in callbacks.callbacks:
+            if isinstance(callback, BackupAndRestore):
+                callback.follow(self)
+
+    def run(self) -> History:
+        """Trains."""
+        model, callbacks = self.model, self.callbacks
+        model.stop_training = False
+        callbacks.on_train_begin()
+        while self.epoch < self._epochs.stop and not self._is_over:
+            model.reset_metrics()
+            callbacks.on_epoch_begin(self.epoch)
+            self._steps.epoch = self.epoch
+            logs = self._steps.run(callbacks)
+            ran_out = self._check_ran_out()
+            if self._validation is not None and self._validation.is_due(self.epoch + 1):
+                model.reset_metrics()
+                measured = run_test(self._validation.steps, callbacks)
+                logs = {**logs, **{f"val_{name}": value for name, value in measured.items()}}
+            # A state that is saved from here on begins with the next epoch.
+            finished, self.epoch = self.epoch, self.epoch + 1
+            self._steps.reset()
+            self._logs, self._is_over = logs, ran_out
+            callbacks.on_epoch_end(finished, logs)
+            self._is_over = ran_out or model.stop_training
+        if model.optimizer is not None and self._epochs:
+            model.optimizer.finalize_variable_values(model.trainable_weights)
+        callbacks.on_train_end(self._logs)
+        return model.history
+
+    def how_far(self) -> str:
+        """What the user is told after Ctrl-C."""
+        return (
+            f"Training was interrupted in epoch {self.epoch + 1} of {self._epochs.stop}, after step "
+            f"{self._steps.done}. The model keeps the weights that it has."
+        )
+
+    def _check_ran_out(self) -> bool:
+        """Whether there is nothing to go on with; warns where an epoch had too few batches."""
+        steps = self._steps
+        if steps.num_steps is None:
+            steps.num_steps = steps.done
+        ran_out = steps.done < steps.num_steps and not self.model.stop_training
+        if ran_out or steps.num_steps == 0:
+            warn(
+                f"Your input ran out of data. Expected {steps.num_steps} steps in an epoch, and there were "
+                f"batches for {steps.done}. Use `.repeat()` on a dataset, or pass fewer `steps_per_epoch`."
+            )
+        return ran_out and steps.feed.is_spent
+
+    # --- What a saved training keeps of it ------------------------------------------------------
+
+    @property
+    def is_inside_epoch(self) -> bool:
+        """Whether steps of the present epoch are done."""
+        return self._steps.done > 0
+
+    def build(self) -> None:
+        """Makes all variables that training needs, as its first step would."""
+        self._steps.feed.build(self.model, "train")
+
+    def description(self) -> dict[str, Any]:
+        """Returns what a saved state can be continued with: the optimizer, and the data."""
+        optimizer = self.model.optimizer
+        return {
+            "optimizer": None if optimizer is None else type(optimizer).__name__,
+            "data": self._steps.feed.description(),
+        }
+
+    def get_state(self) -> dict[str, Any]:
+        """How far the training has come, as data."""
+        validation = self._validation
+        return {
+            "epoch": self.epoch,
+            "is_over": self._is_over or self.model.stop_training,
+            "logs": self._logs,
+            "steps": self._steps.get_state(),
+            "validation": None if validation is None else validation.steps.get_state(),
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes to where another training stood."""
+        self.epoch, self._logs = state["epoch"], state["logs"]
+        self._is_over = self.model.stop_training = state["is_over"]
+        self._steps.set_state(state["steps"])
+        if self._validation is not None and state["validation"] is not None:
+            self._validation.steps.set_state(state["validation"])

@@ -1,0 +1,251 @@
+"""Programs over the batches of a `tf.data` iterator."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP
+from tfkit.src.training.programs import EagerProgram, Logs, LoopProgram
+from tfkit.src.training.step import Step, StepTrace, traced
+
+# An XLA loop over batches of an iterator reads at most so many, of so many bytes, before it runs.
+_MAX_BLOCK, _MAX_BLOCK_BYTES = 16, 2**24
+
+
+class IteratorProgram(LoopProgram):
+    """Runs steps over the batches of a `tf.data` iterator; arguments as in `LoopProgram`.
+
+    Attributes:
+        size: rows of the first batch, for which XLA compiles; -1 before.
+    """
+
+    def __init__(self, trace: StepTrace, jit_compile: bool | str) -> None:
+        super().__init__(trace, jit_compile)
+        self.size = -1
+        self._block = _block_size(self.trace.specs)
+        self._xla_steps = tf.function(self._steps, autograph=False, jit_compile=True)
+        # How each kind goes on from the batch that was read last.
+        self._advances = {
+            GRAPH_LOOP: self._run_batch,
+            XLA_STEP: self._run_either,
+            XLA_LOOP: self._run_block,
+        }
+        self._loops: dict[str, Any] = {}
+
+    @staticmethod
+    def eagerly(step: Step) -> EagerIteratorProgram:
+        """What runs a step as plain Python in the place of such a program."""
+        return EagerIteratorProgram(step)
+
+    def run(self, iterator: Any, num_steps: int) -> tuple[int, Logs]:
+        """At most `num_steps` steps; how many there were batches for, and the logs of the last one."""
+        run = functools.partial(self._run, iterator, num_steps)
+        return self._guarded(run, lambda: int(self._position))
+
+    def _run(self, iterator: Any, num_steps: int) -> tuple[int, Logs]:
+        kind = self.plan.kind
+        if kind not in self._loops:
+            number = tf.TensorSpec([], "int64")
+            specs = [tf.type_spec_from_value(iterator), number, number]
+            self._loops[kind] = traced(functools.partial(self._read, self._advances[kind]), specs)
+        # XLA compiles for the size of the first batch; others run outside of it. The size is kept from one
+        # program to the next: the first batch of a program may be the small one that ends a pass.
+        numbers = [tf.constant(number, "int64") for number in (num_steps, self.size)]
+        done, size, logs = self._loops[kind](iterator, *numbers)
+        self.size = int(size)
+        return int(done), logs
+
+    def _read(
+        self, advance: Callable[..., Any], iterator: Any, num_steps: tf.Tensor, size: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor, Logs]:
+        """Runs the iterator's batches; each time round, `advance` runs one batch or more, and reads on.
+
+        Batches are read as `Optional`s: the end of the data is a value then, and no error, which would end
+        the program without the results of its last steps. One batch is read ahead, as the loop must know
+        whether there is another; but none beyond `num_steps`, which belongs to the next program.
+        """
+
+        def body(index: tf.Tensor, size: tf.Tensor, batch: Any, logs: Any) -> tuple[Any, ...]:
+            size = tf.where(size < 0, _num_rows(batch.get_value()), size)
+            index, batch, logs = advance(iterator, num_steps, index, size, batch)
+            return index, size, batch, logs
+
+        zero = tf.constant(0, "int64")
+        done, size, _, logs = self._loop(
+            lambda index, size, batch, logs: batch.has_value(),
+            body,
+            (zero, size, _next(iterator, zero < num_steps), self.trace.no_outputs()),
+        )
+        return done, size, self._with_finish(logs)
+
+    def _run_batch(
+        self, iterator: Any, num_steps: tf.Tensor, index: tf.Tensor, size: tf.Tensor, batch: Any
+    ) -> tuple[Any, ...]:
+        """Runs one batch, of any size."""
+        step = self.trace.compiled if self._strict else self.trace
+        with self._at(index):
+            logs = step(*tf.nest.flatten(batch.get_value()))
+        return index + 1, _next(iterator, index + 1 < num_steps), logs
+
+    def _run_either(
+        self, iterator: Any, num_steps: tf.Tensor, index: tf.Tensor, size: tf.Tensor, batch: Any
+    ) -> tuple[Any, ...]:
+        """Runs one batch, as an XLA program if it is of the size that XLA compiles for."""
+        tensors = tf.nest.flatten(batch.get_value())
+        with self._at(index):
+            if self._strict:
+                logs = self.trace.compiled(*tensors)
+            else:
+                logs = tf.cond(
+                    _num_rows(tensors) == size,
+                    lambda: self.trace.compiled(*tensors),
+                    lambda: self.trace(*tensors),
+                )
+        return index + 1, _next(iterator, index + 1 < num_steps), logs
+
+    def _run_block(self, *state: Any) -> tuple[Any, ...]:
+        """Runs as many batches of one size as make a block as one XLA program; another one by itself."""
+        _, _, _, size, batch = state
+        return tf.cond(
+            _num_rows(batch.get_value()) == size,
+            lambda: self._read_block(*state),
+            lambda: self._run_batch(*state),
+        )
+
+    def _read_block(
+        self, iterator: Any, num_steps: tf.Tensor, index: tf.Tensor, size: tf.Tensor, batch: Any
+    ) -> tuple[Any, ...]:
+        """Reads on while batches have the same size, and runs them.
+
+        XLA cannot read from an iterator: batches are stacked first, so that one XLA program runs them all.
+        """
+        blocks = tuple(
+            tf.TensorArray(spec.dtype, self._block, element_shape=spec.shape)
+            for spec in self.trace.specs
+        )
+
+        def fits(count: tf.Tensor, batch: Any, blocks: Any) -> tf.Tensor:
+            room = tf.logical_and(count < self._block, batch.has_value())
+            # Not `room & ...`: the value of an empty `Optional` must not be asked for.
+            return tf.cond(room, lambda: _num_rows(batch.get_value()) == size, lambda: False)
+
+        def read(count: tf.Tensor, batch: Any, blocks: Any) -> tuple[Any, ...]:
+            tensors = tf.nest.flatten(batch.get_value())
+            at = tf.cast(count, "int32")
+            blocks = tuple(
+                block.write(at, tensor) for block, tensor in zip(blocks, tensors, strict=True)
+            )
+            return count + 1, _next(iterator, index + count + 1 < num_steps), blocks
+
+        zero = tf.constant(0, "int64")
+        count, batch, blocks = self._loop(fits, read, (zero, batch, blocks))
+        stacks = [block.stack() for block in blocks]
+
+        guarded = self.trace.guarded
+        if not guarded.is_needed:
+            logs = self._xla_steps(stacks, zero, count)[1]
+        elif guarded.asks_rows:
+            logs = tf.cond(
+                guarded.ahead(stacks),
+                lambda: self._xla_steps(stacks, zero, count)[1],
+                lambda: self._ask_each(stacks, index, count),
+            )
+        else:
+            logs = self._run_asking(stacks, index, count)
+        return index + count, batch, logs
+
+    def _ask_each(self, stacks: list[tf.Tensor], index: tf.Tensor, count: tf.Tensor) -> Logs:
+        """Runs a block, of which TensorFlow's kernels might refuse a batch; `index` batches were before."""
+
+        def run(done: tf.Tensor, logs: Any) -> tuple[tf.Tensor, Any]:
+            batch = [stack[done] for stack in stacks]
+            with self._at(index + done):
+                logs = tf.cond(
+                    self.trace.guarded.ahead(batch),
+                    lambda: self._xla_steps(stacks, done, done + 1)[1],
+                    lambda: self.trace(*batch),
+                )
+            return done + 1, logs
+
+        return self._loop_over(count, run)
+
+    def _run_asking(self, stacks: list[tf.Tensor], index: tf.Tensor, count: tf.Tensor) -> Logs:
+        """Runs a block, while XLA asks about each batch; `index` batches were before."""
+
+        def run(done: tf.Tensor, logs: Any) -> tuple[tf.Tensor, Any]:
+            done, logs = self._xla_steps(stacks, done, count)
+            # XLA cannot vouch for the next step: TensorFlow's kernels run it, and refuse it or not.
+            with self._at(index + done):
+                return tf.cond(
+                    done < count,
+                    lambda: (done + 1, self.trace(*(stack[done] for stack in stacks))),
+                    lambda: (done, logs),
+                )
+
+        return self._loop_over(count, run)
+
+    def _loop_over(self, count: tf.Tensor, run: Callable[..., Any]) -> Logs:
+        start = (tf.constant(0, "int64"), self.trace.no_outputs())
+        logs: Logs = self._loop(lambda done, logs: done < count, run, start)[1]
+        return logs
+
+    def _steps(
+        self, stacks: list[tf.Tensor], first: tf.Tensor, count: tf.Tensor
+    ) -> tuple[tf.Tensor, Logs]:
+        """The batches of a block from `first` to `count`, or to one that XLA cannot vouch for."""
+        step = self._step_of(XLA_LOOP)
+
+        def body(index: tf.Tensor, accepted: tf.Tensor, logs: Any) -> Any:
+            accepted, logs = step(*(stack[index] for stack in stacks))
+            return index + tf.cast(accepted, "int64"), accepted, logs
+
+        def goes_on(index: tf.Tensor, accepted: tf.Tensor, logs: Any) -> tf.Tensor:
+            going = accepted & (index < count)
+            if self.trace.guarded.asks_ahead and not self.trace.guarded.asks_rows:
+                going &= self.trace.guarded.ahead([stack[index] for stack in stacks])
+            return going
+
+        done, _, logs = self._loop(
+            goes_on,
+            body,
+            (first, tf.constant(True), self.trace.no_outputs()),
+        )
+        return done, logs
+
+
+class EagerIteratorProgram(EagerProgram):
+    """Runs steps over the batches of an iterator as plain Python."""
+
+    size = -1
+
+    def run(self, iterator: Any, num_steps: int) -> tuple[int, Logs]:
+        """At most `num_steps` steps; how many there were batches for, and the logs of the last one."""
+        return self.run_batches(itertools.islice(iterator, num_steps))
+
+
+def _next(iterator: Any, wanted: tf.Tensor) -> Any:
+    """The next batch if there is one and it is wanted, as an `Optional`."""
+    return tf.cond(
+        wanted,
+        iterator.get_next_as_optional,
+        lambda: tf.experimental.Optional.empty(iterator.element_spec),
+    )
+
+
+def _num_rows(batch: Any) -> tf.Tensor:
+    return tf.shape(tf.nest.flatten(batch)[0], "int64")[0]
+
+
+def _block_size(specs: list[Any]) -> int:
+    """How many batches make a block, at 64 rows a batch."""
+    num_bytes = 0
+    for spec in specs:
+        if isinstance(spec, tf.TensorSpec) and spec.shape.rank is not None:
+            inner = spec.shape[1:].num_elements() or 1
+            num_bytes += 64 * inner * spec.dtype.size
+    return max(1, min(_MAX_BLOCK, _MAX_BLOCK_BYTES // max(num_bytes, 1)))

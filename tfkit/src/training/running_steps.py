@@ -1,0 +1,106 @@
+"""A model's steps as programs run them: under the settings of the model, with checked results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tfkit.src.base import execution, settings, watching
+from tfkit.src.base.brief import brief
+from tfkit.src.core.autograph import convert
+from tfkit.src.errors.frames import warn
+from tfkit.src.training.absent import with_none
+from tfkit.src.training.model_steps import ModelSteps, is_overridden, without_results
+from tfkit.src.training.step import Step
+
+
+def step_for(model: ModelSteps, mode: str) -> Step:
+    """Returns the step of a mode.
+
+    Where nothing is overridden, results of metrics are computed once a program, and not once a step.
+
+    Args:
+        model: the model.
+        mode: `"train"`, `"test"` or `"predict"`.
+    """
+    method = getattr(model, f"{mode}_step")
+    if mode == "train" and not is_overridden(model, "train_step"):
+        method = _warning_of_no_weights(model, method)
+    if mode == "predict":
+        return Step(_governed(model, lambda data: convert(method)(data)))
+    if is_overridden(model, f"{mode}_step", "compute_metrics", "get_metrics_result"):
+
+        def overridden(data: Any) -> Any:
+            return _checked(convert(method)(data), f"`{mode}_step()` of {type(model).__name__}")
+
+        return Step(_governed(model, _noting_metrics(model, overridden)))
+
+    def updating(data: Any) -> dict[str, Any]:
+        with without_results(model):
+            method(data)
+        return {}
+
+    step = _governed(model, _noting_metrics(model, updating))
+    return Step(step, finish=_governed(model, model.get_metrics_result))
+
+
+def runs_eagerly(model: ModelSteps) -> bool:
+    """Whether the steps of a model run as plain Python."""
+    return model.run_eagerly or settings.functions_run_eagerly()
+
+
+def _governed(model: ModelSteps, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` under the settings of a model, given `None` where data has what stands for it."""
+
+    def governed(*args: Any) -> Any:
+        with execution.governed_by(model._tfkit_settings):
+            return function(*map(with_none, args))
+
+    return governed
+
+
+def _warning_of_no_weights(model: ModelSteps, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """`step`, with a warning where it has nothing to train; a step of the user's own may know better."""
+
+    def warning(data: Any) -> Any:
+        results = step(data)
+        if not model.trainable_weights:  # After the step, which may have made them.
+            warn(
+                f"The model '{model.name}' does not have any trainable weights: `fit` changes none. "
+                "`layer.trainable = True` thaws a layer."
+            )
+        return results
+
+    return warning
+
+
+def _noting_metrics(model: ModelSteps, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """`step`; a trace of it is stale when a metric has changed."""
+
+    def noting(data: Any) -> Any:
+        results = step(data)
+        if watching.thread.watches:
+            for metric in model.metrics:
+                metric.take_part()
+        return results
+
+    return noting
+
+
+def _checked(logs: Any, step: str) -> Any:
+    """The logs of a step of the user's.
+
+    Raises:
+        ValueError: for what is no dict of values.
+    """
+    if not isinstance(logs, Mapping):
+        raise ValueError(
+            f"{step} returned {brief(logs)}. Expected a dict of logs, each a tensor: end it with `return "
+            "{'loss': loss}`, or with `return {metric.name: metric.result() for metric in self.metrics}`."
+        )
+    for name, value in logs.items():
+        if value is None:
+            raise ValueError(
+                f"{step} returned None for the log {name!r}. Expected a tensor or a number."
+            )
+    return logs

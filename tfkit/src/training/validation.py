@@ -1,0 +1,57 @@
+"""What `fit` validates with, and when."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tfkit.src.base.brief import brief
+from tfkit.src.training.data import ArrayData, DatasetData
+from tfkit.src.training.loop import Steps
+from tfkit.src.training.sources import is_arrays, is_batches, make_data
+
+
+class Validation(NamedTuple):
+    """The evaluations of a `fit`.
+
+    Attributes:
+        steps: the steps of one of them.
+        frequency: number of epochs from one to the next, or the numbers of the epochs, from 1, after which
+            there is one.
+    """
+
+    steps: Steps
+    frequency: Any
+
+    def is_due(self, number: int) -> bool:
+        """Whether there is one after the epoch of this number, counted from 1."""
+        if isinstance(self.frequency, int):
+            return number % self.frequency == 0
+        return number in self.frequency
+
+
+def make_validation_data(
+    given: Any, batch_size: int | None, needs_targets: bool
+) -> ArrayData | DatasetData:
+    """The data of `validation_data`.
+
+    Args:
+        given: what `fit` was given.
+        batch_size: rows per step, for arrays.
+        needs_targets: whether data without targets are refused: before the first epoch, not after it.
+
+    Raises:
+        ValueError: for what is no data, or has no targets.
+    """
+    parts = given if isinstance(given, (tuple, list)) else (given,)
+    x, y, sample_weight = (*parts, None, None)[:3]
+    if needs_targets and len(parts) == 1 and not is_batches(x):
+        raise ValueError(
+            "`validation_data` has no targets, which the loss of `compile()` needs. Pass "
+            f"`validation_data=(x, y)`. Received: validation_data={brief(given)}"
+        )
+    if not parts or not (is_batches(x) or is_arrays(x)):
+        raise ValueError(
+            "Unknown `validation_data`. Expected `(x, y)`, `(x, y, sample_weight)` or a dataset of "
+            f"batches. Received: {given!r}"
+        )
+    return make_data(x, y, sample_weight, None if is_batches(x) else batch_size)
