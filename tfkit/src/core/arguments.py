@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from tfkit.src.base import nests, settings
-from tfkit.src.base.brief import brief
-from tfkit.src.base.names import did_you_mean
-from tfkit.src.symbolic.masking import get_mask, set_mask
+from tfkit.src.symbolic import masking, specs
 from tfkit.src.symbolic.tensors import KerasTensor
+
+if TYPE_CHECKING:
+    from tfkit.src.core.layer import Layer
 
 _TENSORS = (tf.Tensor, tf.Variable, tf.SparseTensor, tf.RaggedTensor, KerasTensor)
 
@@ -37,7 +38,7 @@ class CallSignature:
         )
         self.mask_names = tuple(n for n in self.names if n == "mask" or n.endswith("_mask"))
 
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any], layer: Any) -> CallArguments:
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any], layer: Layer) -> CallArguments:
         """Matches the arguments of a call to the parameters of `call`.
 
         Args:
@@ -62,30 +63,6 @@ class CallSignature:
         if self.has_training:
             training = bound.get("training")
         return CallArguments(self, args, kwargs, bound, training)
-
-
-def check_trainable(trainable: Any) -> None:
-    """Refuses what is neither true nor false."""
-    if not isinstance(trainable, bool):
-        raise ValueError(
-            "Expected `trainable` to be a boolean. "
-            f"Received: trainable={trainable} (of type {type(trainable).__name__})"
-        )
-
-
-def unknown_arguments(cls: type, given: dict[str, Any]) -> ValueError:
-    """The error for arguments of a constructor that its class does not have."""
-    known = {
-        name
-        for each in cls.__mro__
-        if "__init__" in vars(each) and each is not object
-        for name in inspect.signature(vars(each)["__init__"]).parameters
-    }
-    unknown = next(iter(given))
-    nearest = did_you_mean(unknown, sorted(known - {"self", "args", "kwargs"}))
-    return ValueError(
-        f"Unrecognized keyword arguments passed to {cls.__name__}: {brief(given)}.{nearest}"
-    )
 
 
 class CallArguments:
@@ -125,9 +102,22 @@ class CallArguments:
     def shapes(self) -> dict[str, Any]:
         """The shapes of the tensor arguments by parameter name, as tuples in the same nests."""
         return {
-            name: shapes_of(value)
+            name: specs.shapes_of(value)
             for name, value in self.tensors().items()
             if name != "mask" and name in self.signature.names
+        }
+
+    def specs(self, as_given: bool = False) -> dict[str, Any]:
+        """The specs of the tensor arguments, with any batch, by parameter name.
+
+        Args:
+            as_given: whether they say what the caller gave: dtypes before casts, and masks, too.
+        """
+        left_out = () if as_given else self.signature.mask_names
+        return {
+            name: tf.nest.map_structure(lambda leaf: specs.spec_of(leaf, as_given), value)
+            for name, value in self.tensors().items()
+            if name in self.signature.names and name not in left_out
         }
 
     def mode(self, inherited: Any) -> Any:
@@ -147,10 +137,10 @@ class CallArguments:
         for name, value in tensors.items():
             mask_name = "mask" if len(tensors) == 1 else f"{name}_mask"
             if mask_name in self.signature.mask_names and by_name.get(mask_name) is None:
-                by_name[mask_name] = masks_of(value)
+                by_name[mask_name] = masking.masks_of(value)
         bound = inspect.BoundArguments(self.signature.signature, by_name)
         mask = by_name.get("mask")
-        return bound.args, bound.kwargs, masks_of(self.first) if mask is None else mask
+        return bound.args, bound.kwargs, masking.masks_of(self.first) if mask is None else mask
 
 
 def as_tensors(value: Any, compute_dtype: str | None) -> Any:
@@ -163,7 +153,7 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
         if compute_dtype is None or not value.dtype.is_floating or value.dtype == compute_dtype:
             return value
         cast = tf.cast(value, compute_dtype)
-        set_mask(cast, get_mask(value))
+        masking.set_mask(cast, masking.get_mask(value))
         cast._tfkit_given = value.dtype
         return cast
     if nests.is_nested(value):
@@ -180,44 +170,11 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
         return cast
     if hasattr(value, "__array__") and not isinstance(value, type):
         tensor = as_tensors(tf.convert_to_tensor(value), compute_dtype)
-        if given_dtype(tensor) == tf.float64 != tensor.dtype:
+        if specs.given_dtype(tensor) == tf.float64 != tensor.dtype:
             # What NumPy makes of Python's floats: nobody has chosen it.
             tensor._tfkit_given = tf.as_dtype(settings.floatx())
         return tensor
     return value
-
-
-def given_dtype(tensor: Any) -> tf.DType:
-    """The dtype of a tensor before `as_tensors` cast it."""
-    return getattr(tensor, "_tfkit_given", tensor.dtype)
-
-
-def shapes_of(value: Any) -> Any:
-    """The shape of a tensor as a tuple, of a nest of tensors as a nest of tuples: as data for files."""
-    if isinstance(value, Mapping):
-        return {key: shapes_of(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return nests.mapped(shapes_of, value)
-    if nests.is_nested(value):
-        return tuple(shapes_of(item) for item in nests.children(value))
-    if value is None:
-        return None
-    return tuple(value.shape)
-
-
-def masks_of(value: Any) -> Any:
-    """The masks that travel with a tensor or a nest of tensors, `None` where there are none at all."""
-    masks = _masks(value)
-    return masks if any(mask is not None for mask in tf.nest.flatten(masks)) else None
-
-
-def _masks(value: Any) -> Any:
-    if isinstance(value, _TENSORS) or not nests.is_nested(value):
-        return get_mask(value)
-    if isinstance(value, Mapping):
-        return {key: _masks(item) for key, item in value.items()}
-    masks = [_masks(item) for item in nests.children(value)]
-    return tuple(masks) if isinstance(value, tuple) else masks
 
 
 def _is_tensors(value: Any) -> bool:
@@ -227,7 +184,7 @@ def _is_tensors(value: Any) -> bool:
     return bool(items) and all(item is None or _is_tensors(item) for item in items)
 
 
-def check_tensors(value: Any, layer: Any) -> None:
+def check_tensors(value: Any, layer: Layer) -> None:
     """Refuses positional arguments that are no tensors, as Keras does."""
     if value is None or isinstance(value, _TENSORS):
         return

@@ -8,16 +8,20 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
 from tfkit.src.core import tracking
 
+if TYPE_CHECKING:
+    from tfkit.src.core.layer import Layer
+    from tfkit.src.core.state import LayerState
+
 _lock = threading.Lock()
 
 
-class _Builder:
+class Builder:
     """A call that builds, in one thread."""
 
     def __init__(self) -> None:
@@ -25,7 +29,7 @@ class _Builder:
         self.is_over = threading.Event()
 
 
-def is_needed(layer: Any) -> bool:
+def is_needed(layer: Layer) -> bool:
     """Whether a call of the layer has to be inside `claimed`."""
     builder = layer._tfkit.builder
     if builder is None:
@@ -34,7 +38,7 @@ def is_needed(layer: Any) -> bool:
 
 
 @contextlib.contextmanager
-def claimed(layer: Any) -> Iterator[None]:
+def claimed(layer: Layer) -> Iterator[None]:
     """Inside, no other thread builds or calls `layer` and those below it, unless they were built before.
 
     Waits while another thread builds one of them. All are claimed at once, so that of two threads none holds
@@ -43,7 +47,7 @@ def claimed(layer: Any) -> Iterator[None]:
     if _in_replica():
         yield
         return
-    builder = _Builder()
+    builder = Builder()
     states = _claim(layer, builder)
     try:
         yield
@@ -53,7 +57,7 @@ def claimed(layer: Any) -> Iterator[None]:
         builder.is_over.set()
 
 
-def _claim(layer: Any, builder: _Builder) -> list[Any]:
+def _claim(layer: Layer, builder: Builder) -> list[LayerState]:
     while True:
         states = [below._tfkit for below in tracking.all_layers(layer)]
         with _lock:

@@ -12,28 +12,23 @@ of any layer that took part (`layer.rate = 0.1`, `layer.trainable = False`) make
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base import nests
 from tfkit.src.base.execution import Execution
 from tfkit.src.base.per_thread import Lock
+from tfkit.src.base.watching import StateWatch
 from tfkit.src.borrowed.private import could_possibly_record
 from tfkit.src.core.context import next_record
-from tfkit.src.core.state import LayerState, StateWatch
-from tfkit.src.core.xla_calls import XlaCall
+from tfkit.src.core.state import LayerState
 from tfkit.src.errors import kernel_errors
+from tfkit.src.guards.xla_call import XlaCall
 from tfkit.src.runtime.shared_programs import SharedProgram
-from tfkit.src.symbolic.masking import get_mask, set_mask
+from tfkit.src.symbolic import descriptions
 
 _log = logging.getLogger("tfkit")
-_PRIMITIVES = (type(None), bool, int, str, bytes)
-
-
-class _NotTraceable(Exception):
-    """A call takes or returns what a trace cannot hold."""
 
 
 class DirectCalls:
@@ -58,9 +53,9 @@ class DirectCalls:
         tensors: list[tf.Tensor] = []
         try:
             uses_xla = self._settings is not None and self._settings.jit_compile is True
-            description = _describe((args, kwargs), tensors)
+            description = descriptions.describe((args, kwargs), tensors)
             kind_key = (uses_xla, description)
-        except _NotTraceable:
+        except descriptions.NotDescribed:
             return self._forward(args, kwargs)
         if kind_key not in self._kinds:
             outputs = self._forward(args, kwargs)
@@ -148,16 +143,16 @@ class _Trace:
         self._loss_states: list[LayerState] = []
         specs = [
             tf.TensorSpec(shape, dtype)
-            for shape, dtype in zip(shapes, _dtypes(description), strict=True)
+            for shape, dtype in zip(shapes, descriptions.dtypes_of(description), strict=True)
         ]
 
         def program(*tensors: tf.Tensor) -> list[tf.Tensor]:
-            args, kwargs = _rebuild(description, iter(tensors))
+            args, kwargs = descriptions.rebuild(description, iter(tensors))
             with StateWatch(frozen=True) as self.watch:
                 outputs = forward(args, kwargs)
             results: list[tf.Tensor] = []
-            self._outputs = _describe(outputs, results)
-            for below in self.watch.called:
+            self._outputs = descriptions.describe(outputs, results)
+            for below in [it for it in self.watch.noted if isinstance(it, LayerState)]:
                 self._loss_states += [below] * len(below.losses)
                 results += below.losses
                 below.losses = []
@@ -176,7 +171,7 @@ class _Trace:
     def run(self, tensors: list[tf.Tensor], state: LayerState) -> Any:
         """The outputs for these tensors; losses are handed to the layers that added them."""
         results = iter(self._results(tensors))
-        outputs = _rebuild(self._outputs, results)
+        outputs = descriptions.rebuild(self._outputs, results)
         state.begin_record(next_record())
         for below, loss in zip(self._loss_states, results, strict=True):
             below.begin_record(state.part_here().record)
@@ -200,53 +195,3 @@ class _Trace:
         if self._shared is None:
             self._shared = SharedProgram(self._program)
         return self._shared.run_flat(tensors)
-
-
-# --- Nests as hashable descriptions, with the tensors taken out ---------------------------------------
-
-
-def _describe(value: Any, tensors: list[tf.Tensor]) -> Any:
-    """A hashable description of a nest; its tensors, and the masks on them, are appended to `tensors`."""
-    if isinstance(value, tf.Tensor):
-        tensors.append(value)
-        mask = get_mask(value)
-        return (
-            tf.Tensor,
-            value.dtype,
-            value.shape.rank,
-            mask is not None and _describe(mask, tensors),
-        )
-    if isinstance(value, float):
-        return (float, repr(value))  # Which tells 0.0 from -0.0, and one NaN is like the other.
-    if isinstance(value, _PRIMITIVES):
-        return (type(value), value)
-    if nests.is_nested(value):
-        form, items = nests.opened(value)
-        if form.is_described():
-            return (nests.Form, form, *(_describe(item, tensors) for item in items))
-    raise _NotTraceable(f"it takes or gives a {type(value).__name__}")
-
-
-def _rebuild(description: Any, tensors: Iterator[tf.Tensor]) -> Any:
-    """The nest that was described, with `tensors` in their places."""
-    kind = description[0]
-    if kind is tf.Tensor:
-        tensor = next(tensors)
-        if description[3]:
-            set_mask(tensor, _rebuild(description[3], tensors))
-        return tensor
-    if kind is nests.Form:
-        return nests.closed(description[1], [_rebuild(item, tensors) for item in description[2:]])
-    return float(description[1]) if kind is float else description[1]
-
-
-def _dtypes(description: Any) -> Iterator[tf.DType]:
-    """The dtypes of the tensors of a description, in order."""
-    kind = description[0]
-    if kind is tf.Tensor:
-        yield description[1]
-        if description[3]:
-            yield from _dtypes(description[3])
-    elif kind is nests.Form:
-        for item in description[2:]:
-            yield from _dtypes(item)

@@ -11,7 +11,6 @@ import tensorflow as tf
 
 from tfkit.src.core import attributes, tracking
 from tfkit.src.core.state import LayerState
-from tfkit.src.core.weights import assign_all, load_own
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.metrics.base import Metric
 from tfkit.src.variables.variables import Variable
@@ -148,7 +147,7 @@ class Stateful(_Module):
     @property
     def metrics(self) -> list[Metric]:
         """Metrics of this layer and of the layers inside."""
-        return tracking.metrics_of(self)
+        return [metric for _, metric in tracking.named_metrics(self)]
 
     @property
     def metrics_variables(self) -> list[tf.Variable]:
@@ -189,7 +188,26 @@ class Stateful(_Module):
         Raises:
             ValueError: where the number of values or a shape differs; no weight has changed then.
         """
-        assign_all(self, weights)
+        expected = self.weights
+        if len(weights) != len(expected):
+            raise ValueError(
+                f"You called `set_weights(weights)` on layer '{self._tfkit.path}' with a weight list of "
+                f"length {len(weights)}, but the layer was expecting {len(expected)} weights."
+            )
+        arrays = [np.asarray(value) for value in weights]
+        for weight, array in zip(expected, arrays, strict=True):
+            if tuple(weight.shape) != array.shape:
+                raise ValueError(
+                    f"Layer '{self._tfkit.path}' weight '{weight.path}' has shape {tuple(weight.shape)}, "
+                    f"which is not compatible with the provided weight shape {array.shape}."
+                )
+            if array.dtype.kind in "OSUM":
+                raise ValueError(
+                    f"Layer '{self._tfkit.path}' weight '{weight.path}' holds numbers of dtype "
+                    f"{weight.dtype.name}. Received an array of dtype {array.dtype}."
+                )
+        for weight, array in zip(expected, arrays, strict=True):
+            weight.assign(tf.cast(array, weight.dtype))
 
     def save_own_variables(self, store: Any) -> None:
         """Puts the layer's own weights into `store`, a dict of arrays; those of layers inside are not.
@@ -202,4 +220,12 @@ class Stateful(_Module):
     @shortened
     def load_own_variables(self, store: Any) -> None:
         """Assigns the weights that `save_own_variables` has put into `store`."""
-        load_own(self, store)
+        weights = tracking.own_weights(self)
+        if sorted(store, key=str) != sorted(map(str, range(len(weights)))):
+            raise ValueError(
+                f"Layer {self._tfkit.title} has {len(weights)} variables of its own, stored under "
+                f'"0", "1", ... Received the keys {list(store)}. Where `save_own_variables()` stores '
+                "something else, `load_own_variables()` must be overridden to read it."
+            )
+        for index, weight in enumerate(weights):
+            weight.assign(store[str(index)])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from tfkit.src.variables.variables import lent
 
+if TYPE_CHECKING:
+    from tfkit.src.core.layer import Layer
+
 
 def stateless_call(
-    layer: Any,
+    layer: Layer,
     trainable_values: Any,
     non_trainable_values: Any,
     args: tuple[Any, ...],

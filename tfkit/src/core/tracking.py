@@ -10,18 +10,22 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import urllib.parse
 from collections import deque
-from collections.abc import Container, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfkit.src.base import nests, watching
-from tfkit.src.core.context import call_context
+from tfkit.src.base import nests
+from tfkit.src.base.calls import current_frame
+from tfkit.src.base.names import escaped, free
 from tfkit.src.metrics.base import Metric
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.random import SeedGenerator
+
+if TYPE_CHECKING:
+    from tfkit.src.core.layer import Layer
+    from tfkit.src.core.stateful import Stateful
 
 # TensorFlow's own bookkeeping, and ours.
 _NOT_MEMBERS = ("_self_", "_tfkit", "_name", "_scope_name")
@@ -45,7 +49,7 @@ def holds_members(value: Any) -> bool:
     )
 
 
-def members(layer: Any) -> list[tuple[str, Any]]:
+def members(layer: Stateful) -> list[tuple[str, Any]]:
     """The layer's direct members with their paths, in the order in which they were attached.
 
     A member of a list counts as attached when it was made or when the list was set, whichever came
@@ -60,13 +64,10 @@ def members(layer: Any) -> list[tuple[str, Any]]:
             for path, member in walk(name, value):
                 found.append((max(when, _made(member)) if "/" in path else when, path, member))
     found.sort(key=lambda entry: entry[0])
-    seen: set[int] = set()
-    unique = []
+    unique: dict[int, tuple[str, Any]] = {}
     for _, path, member in found:
-        if id(member) not in seen:
-            seen.add(id(member))
-            unique.append((path, member))
-    return unique
+        unique.setdefault(id(member), (path, member))
+    return list(unique.values())
 
 
 def walk(path: str, value: Any, inside: frozenset[int] = frozenset()) -> Iterator[tuple[str, Any]]:
@@ -96,17 +97,6 @@ def walk(path: str, value: Any, inside: frozenset[int] = frozenset()) -> Iterato
             yield from walk(f"{path}/{escaped(key)}", item, inside)
 
 
-def escaped(key: Any) -> str:
-    """A dict's key as one step of a path: it must not look like several, or like "here" or "above"."""
-    text = str(key).replace("%", "%25").replace("/", "%2F").replace("\0", "%00")
-    return {"": "%", ".": "%2E", "..": "%2E%2E"}.get(text, text)
-
-
-def unescaped(step: str) -> str:
-    """The key that `escaped` made one step of a path."""
-    return "" if step == "%" else urllib.parse.unquote(step)
-
-
 def _is_dataclass(value: Any) -> bool:
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
@@ -116,40 +106,53 @@ def _made(member: Any) -> int:
     return state.made if state is not None else getattr(member, "made", 0)
 
 
+def step_to(layer: Layer, caller: Layer) -> str:
+    """The path from a layer to one of its members; the member's name where it is kept in no attribute."""
+    frame = current_frame()
+    while frame is not None and frame.layer is not caller:
+        frame = frame.parent
+    if frame is None:
+        return next((path for path, member in caller._members() if member is layer), layer.name)
+    # During a call of `caller` its members are looked for once: each weight that is made asks for its path.
+    member, path = frame.steps.get(id(layer), (None, ""))
+    if member is not layer:
+        frame.steps = {id(member): (member, path) for path, member in caller._members()}
+        _, path = frame.steps.get(id(layer), (layer, layer.name))
+    return path
+
+
 # --- What the members of a whole tree of layers add up to ---------------------------------------------
 
 
-def sublayers(layer: Any) -> list[Any]:
+def sublayers(layer: Stateful) -> list[Layer]:
     """The layers directly below `layer`, each once."""
     return [member for _, member in named_sublayers(layer)]
 
 
-def named_sublayers(layer: Any) -> list[tuple[str, Any]]:
+def named_sublayers(layer: Stateful) -> list[tuple[str, Layer]]:
     """The layers directly below `layer` with the paths that name them."""
     return [(path, member) for path, member in layer._members() if hasattr(member, "_tfkit")]
 
 
-def all_layers(layer: Any) -> list[Any]:
+def all_layers(layer: Stateful) -> list[Layer]:
     """`layer` and all layers below it, parents before children, each once."""
     return [below for _, below in named_layers(layer)]
 
 
-def named_layers(layer: Any) -> list[tuple[str, Any]]:
+def named_layers(layer: Stateful) -> list[tuple[str, Layer]]:
     """`layer`, whose path is empty, and all layers below it, each once, with their attribute paths."""
-    found: dict[int, tuple[str, Any]] = {}
-    pending = [("", layer)]
+    found: dict[int, tuple[str, Layer]] = {}
+    pending = [("", layer._tfkit.layer)]
     while pending:
         path, current = pending.pop()
         if id(current) not in found:
             found[id(current)] = (path, current)
-            below = [
-                (f"{path}/{name}".lstrip("/"), member) for name, member in named_sublayers(current)
-            ]
-            pending.extend(reversed(below))
+            below = named_sublayers(current)
+            pending += [(f"{path}/{name}".lstrip("/"), member) for name, member in reversed(below)]
     return list(found.values())
 
 
-def own_weights(layer: Any) -> list[tf.Variable]:
+def own_weights(layer: Stateful) -> list[tf.Variable]:
     """Weights of the layer itself: trainable ones first, each kind in order of creation."""
     found = {id(weight): weight for weight in layer._tfkit.weights}
     for _, member in layer._members():
@@ -163,12 +166,12 @@ def made_trainable(weight: tf.Variable) -> bool:
     return bool(getattr(weight, "made_trainable", weight.trainable))
 
 
-def named_weights(layer: Any, prefix: str = "") -> dict[str, tf.Variable]:
+def named_weights(layer: Stateful, prefix: str = "") -> dict[str, tf.Variable]:
     """All weights at and below `layer` by attribute path, in the order of `layer.weights`."""
     return {path: weight for path, weight, _ in _named(layer, prefix, seeds=False)}
 
 
-def named_state(layer: Any, prefix: str = "") -> dict[str, tf.Variable]:
+def named_state(layer: Stateful, prefix: str = "") -> dict[str, tf.Variable]:
     """All weights and seed states at and below `layer` by attribute path."""
     state: dict[str, tf.Variable] = {}
     for path, variable, _ in _named(layer, prefix, seeds=True):
@@ -181,60 +184,41 @@ def named_state(layer: Any, prefix: str = "") -> dict[str, tf.Variable]:
     return state
 
 
-def variables_of(layer: Any, seeds: bool) -> list[tuple[tf.Variable, bool]]:
+def variables_of(layer: Stateful, seeds: bool) -> list[tuple[tf.Variable, bool]]:
     """Weights (and seed states) at and below `layer`, each with whether training changes it."""
     return [(variable, trained) for _, variable, trained in _named(layer, "", seeds)]
 
 
-def _named(layer: Any, prefix: str, seeds: bool) -> list[tuple[str, tf.Variable, bool]]:
+def _named(layer: Stateful, prefix: str, seeds: bool) -> list[tuple[str, tf.Variable, bool]]:
+    """Variables at and below `layer`: path, variable, and whether training changes it."""
     found: dict[int, tuple[str, tf.Variable, bool]] = {}
-    _collect(layer, prefix, seeds, True, found, set())
+    visited: set[int] = set()
+
+    def collect(layer: Stateful, prefix: str, trainable: bool) -> None:
+        if id(layer) in visited:
+            return
+        visited.add(id(layer))
+        trainable = trainable and layer.trainable
+        members = layer._members()
+        paths = {id(member): path for path, member in members}
+        # A path's first step too: `blocks` cannot be a weight beside the layer `blocks/0`.
+        taken = {step for path, _ in members for step in (path, path.partition("/")[0])}
+        for weight in own_weights(layer):
+            path = paths.get(id(weight)) or free(escaped(getattr(weight, "label", "weight")), taken)
+            taken.add(path)
+            found.setdefault(id(weight), (prefix + path, weight, trainable and weight.trainable))
+        for path, member in members if seeds else ():
+            if isinstance(member, SeedGenerator):
+                found.setdefault(id(member.state), (f"{prefix}{path}/state", member.state, False))
+        for path, member in members:
+            if hasattr(member, "_tfkit"):
+                collect(member, f"{prefix}{path}/", trainable)
+
+    collect(layer, prefix, True)
     return list(found.values())
 
 
-def _collect(
-    layer: Any, prefix: str, seeds: bool, trainable: bool, found: dict[int, Any], visited: set[int]
-) -> None:
-    if id(layer) in visited:
-        return
-    visited.add(id(layer))
-    trainable = trainable and layer.trainable
-    members = layer._members()
-    paths = {id(member): path for path, member in members}
-    # A path's first step too: `blocks` cannot be a weight beside the layer `blocks/0`.
-    taken = {step for path, _ in members for step in (path, path.partition("/")[0])}
-    for weight in own_weights(layer):
-        path = paths.get(id(weight)) or free(escaped(getattr(weight, "label", "weight")), taken)
-        taken.add(path)
-        found.setdefault(id(weight), (prefix + path, weight, trainable and weight.trainable))
-    for path, member in members if seeds else ():
-        if isinstance(member, SeedGenerator):
-            found.setdefault(id(member.state), (f"{prefix}{path}/state", member.state, False))
-    for path, member in members:
-        if hasattr(member, "_tfkit"):
-            _collect(member, f"{prefix}{path}/", seeds, trainable, found, visited)
-
-
-def free(name: str, taken: Container[str]) -> str:
-    """`name`, numbered where it is taken."""
-    candidates = itertools.chain((name,), (f"{name}_{count}" for count in itertools.count(1)))
-    return next(candidate for candidate in candidates if candidate not in taken)
-
-
-def metrics_of(layer: Any) -> list[Metric]:
-    """The metrics at and below `layer`, each once."""
-    return [metric for _, metric in named_metrics(layer)]
-
-
-def note_parts(layer: Any) -> None:
-    """Notes in the trace under way what the call of a layer has read and does not note itself."""
-    watching.note(getattr(layer, "activity_regularizer", None))
-    for _, member in layer._members():
-        if isinstance(member, Metric):
-            member.take_part()
-
-
-def named_metrics(layer: Any) -> list[tuple[str, Metric]]:
+def named_metrics(layer: Stateful) -> list[tuple[str, Metric]]:
     """The metrics at and below `layer`, each once, with their attribute paths."""
     found: dict[int, tuple[str, Metric]] = {}
     for path, below in named_layers(layer):
@@ -262,63 +246,3 @@ def metric_variables(metric: Metric) -> dict[str, tf.Variable]:
     for variable in metric.variables:
         named[found.get(id(variable)) or free("variable", set(named))] = variable
     return named
-
-
-def losses_of(layer: Any) -> list[tf.Tensor]:
-    """Losses of the latest call of `layer`, and the regularization of its trainable weights.
-
-    That is the latest call in this thread, if it has called the layer, else in any.
-    """
-    here = call_context.parts if layer._tfkit in call_context.parts else None
-    states = [below._tfkit for below in all_layers(layer)]
-    parts = [
-        state.part if here is None else here[state]
-        for state in states
-        if here is None or state in here
-    ]
-    losses = [
-        loss
-        for part in parts
-        if part.record >= parts[0].record
-        for loss in part.losses
-        # A value that a trace left behind is no value once the trace is over.
-        if hasattr(loss, "numpy") or not tf.executing_eagerly()
-    ]
-    for weight, trained in variables_of(layer, seeds=False):
-        regularizer = getattr(weight, "regularizer", None)
-        if trained and regularizer is not None:
-            watching.note(regularizer)
-            losses.append(regularizer(weight))
-    return losses
-
-
-def path_of(layer: Any) -> str:
-    """The path from the outermost layer that called `layer`; its name where none did."""
-    caller = layer._tfkit.caller and layer._tfkit.caller()
-    if caller is None or caller is layer:
-        return layer.name
-    names = (path for path, member in caller._members() if member is layer)
-    return f"{path_of(caller)}/{next(names, layer.name)}"
-
-
-def settings_of(layer: Any) -> list[Any]:
-    """What `compile` was given for a layer and for those that call it, as far as they are models."""
-    found: list[Any] = []
-    seen: set[int] = set()
-    while layer is not None and id(layer) not in seen:
-        seen.add(id(layer))
-        if layer._tfkit_settings is not None:
-            found.append(layer._tfkit_settings)
-        caller = layer._tfkit.caller
-        layer = caller and caller()
-    return found
-
-
-def first_node(layer: Any) -> Any:
-    """The first recorded call of a layer on symbolic tensors."""
-    if not layer._tfkit.nodes:
-        raise AttributeError(
-            f"Layer '{layer.name}' has never been called on symbolic tensors and thus has no defined "
-            "input and output. Call it on `Input(shape=...)`."
-        )
-    return layer._tfkit.nodes[0]

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import nests
-from tfkit.src.core.input_spec import InputSpec
+from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import KerasTensor
 
 Path = tuple[str | int, ...]

@@ -10,8 +10,8 @@ import tensorflow as tf
 
 from tfkit.src.base import budget, settings
 from tfkit.src.base.brief import brief
-from tfkit.src.core.input_layer import Input, InputLayer
 from tfkit.src.core.layer import Layer
+from tfkit.src.layers.input_layer import Input, InputLayer
 from tfkit.src.models.input_forms import path_of
 from tfkit.src.symbolic import masking
 from tfkit.src.symbolic.tensors import KerasTensor, Node, symbolic_leaves

@@ -10,11 +10,11 @@ from typing import Any, Self
 
 import tensorflow as tf
 
+from tfkit.src.base.calls import current_frame
 from tfkit.src.base.names import did_you_mean
 from tfkit.src.base.per_thread import Lock
 from tfkit.src.core import tracking
-from tfkit.src.core.context import CallFrame, current_frame
-from tfkit.src.core.input_spec import InputSpec
+from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import open_signature
 from tfkit.src.errors import frames
@@ -34,6 +34,7 @@ from tfkit.src.registry.serialization import deserialize_keras_object, serialize
 from tfkit.src.saving.matching import LoadReport, Rename
 from tfkit.src.saving.weights import save_weights
 from tfkit.src.symbolic import masking
+from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.training.cache import Programs
 from tfkit.src.training.compile_settings import CompileSettings

@@ -11,15 +11,16 @@ from tfkit.src.base.quoting import quoted
 from tfkit.src.core import building
 from tfkit.src.core.arguments import CallArguments
 from tfkit.src.core.context import CallFrame
-from tfkit.src.core.input_layer import InputLayer
 from tfkit.src.core.layer import Layer
 from tfkit.src.errors.frames import warn
 from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.layers.input_layer import InputLayer
 from tfkit.src.models.graph import Graph
 from tfkit.src.models.model import Model
 from tfkit.src.models.naming import local_names
 from tfkit.src.registry import serialization
 from tfkit.src.registry import tables as registry
+from tfkit.src.symbolic.specs import is_shape
 from tfkit.src.symbolic.tensors import KerasTensor
 
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -152,14 +153,14 @@ class Sequential(Model):
                 f"Sequential model '{self.name}' cannot be built because it has no layers. "
                 "Call `model.add(layer)`."
             )
-        if self._graph is not None and building.is_shape(input_shape):
+        if self._graph is not None and is_shape(input_shape):
             known = self._graph.flat_inputs[0].shape
             if not tf.TensorShape(known).is_compatible_with(input_shape):
                 raise ValueError(
                     f"Sequential model '{self.name}' has already been configured to use input shape {known}. "
                     f"You cannot build it with input_shape={tuple(input_shape)}."
                 )
-        if self._graph is None and input_shape and building.is_shape(input_shape):
+        if self._graph is None and input_shape and is_shape(input_shape):
             spec = (self._tfkit.specs or {}).get("inputs")
             dtype = self._stack[0].compute_dtype if spec is None else spec.dtype
             # A name that does not depend on other models: exported signatures have it.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.names import escaped, free
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.saving import hdf5
@@ -65,7 +66,7 @@ def model_state(model: Any, skipped: Skipped = _NOTHING) -> dict[str, Any]:
         layer.save_own_variables(store)
         for key, value in store.items():
             array = np.asarray(value)
-            path = f"{prefix}{tracking.escaped(key)}"
+            path = f"{prefix}{escaped(key)}"
             if array.dtype.name not in hdf5.DTYPES or path in state:
                 raise ValueError(
                     f"Layer '{prefix.removesuffix('/vars/')}' (of type {type(layer).__name__}) cannot store "
@@ -114,10 +115,10 @@ def named_slots(optimizer: Any, model: Any) -> dict[str, tf.Variable]:
         slot = getattr(variable, "slot", None)
         weight = paths.get(id(slot.weight)) if slot is not None else None
         if slot is not None and weight is not None:
-            path = f"slots/{weight}/{tracking.escaped(slot.name)}"
+            path = f"slots/{weight}/{escaped(slot.name)}"
         else:
-            path = f"own/{tracking.escaped(getattr(variable, 'label', 'variable'))}"
-        state[tracking.free(path, state)] = variable
+            path = f"own/{escaped(getattr(variable, 'label', 'variable'))}"
+        state[free(path, state)] = variable
     return state
 
 

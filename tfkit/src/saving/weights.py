@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.names import unescaped
 from tfkit.src.base.quoting import quoted
-from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.runtime.arrays import tensor_in
@@ -280,7 +280,7 @@ def read_model(
             report.skipped[prefix.rstrip("/")] = "missing in the file"
             continue
         store = {
-            tracking.unescaped(path.removeprefix(prefix)): reader.value(state.WEIGHTS, place)
+            unescaped(path.removeprefix(prefix)): reader.value(state.WEIGHTS, place)
             for path, place in paths.items()
         }
         loaded.stores.append((prefix, layer, store))

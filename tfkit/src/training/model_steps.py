@@ -11,9 +11,9 @@ import tensorflow as tf
 from tfkit.src.base import execution, settings, watching
 from tfkit.src.base.brief import brief
 from tfkit.src.core import tracking
-from tfkit.src.core.autograph import convert
 from tfkit.src.core.typing import open_signature
 from tfkit.src.metrics.base import Metric
+from tfkit.src.runtime.autograph import convert
 from tfkit.src.training.absent import with_none
 from tfkit.src.training.compilation import Compiled
 from tfkit.src.training.compiled_metrics import CompiledMetrics
@@ -162,7 +162,9 @@ class ModelSteps(Compiled):
             found += self._compiled_loss.metrics
         # The loss and metrics of a model inside are results of its own training.
         layers: list[Any] = [self]
-        layers += [it for it in tracking.all_layers(self) if not isinstance(it, ModelSteps)]
+        layers += [
+            it for it in tracking.all_layers(self._tfkit.layer) if not isinstance(it, ModelSteps)
+        ]
         for layer in layers:
             found += [member for _, member in layer._members() if isinstance(member, Metric)]
         return list({id(metric): metric for metric in found if metric is not None}.values())

@@ -6,8 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.calls import current_frame
 from tfkit.src.borrowed.private import BaseResourceVariable
-from tfkit.src.core.context import current_frame
 from tfkit.src.variables.variables import Variable
 
 

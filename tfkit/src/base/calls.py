@@ -1,0 +1,39 @@
+"""What each thread is calling: the innermost layer call, and what the layers did in outermost ones.
+
+It is no `ContextVar`: those are copied into tasks and callbacks that are made inside a call, and these would
+run, after the call, as if they were inside. A frame belongs to the stack of one thread. Reading it takes 38
+ns, which is 19 more than a `ContextVar` takes; a direct call reads it four times and takes 50,000.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tfkit.src.core.context import CallFrame
+
+
+class _Calls(threading.local):
+    """What one thread is doing.
+
+    Attributes:
+        frame: the innermost layer call in progress, or `None`.
+        thread: stands for the thread; another one may get its number when it has ended.
+        parts: what each layer did in its latest outermost call in this thread.
+    """
+
+    frame: CallFrame | None = None
+
+    def __init__(self) -> None:
+        self.thread = object()
+        self.parts: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+
+calls = _Calls()
+
+
+def current_frame() -> CallFrame | None:
+    """The frame of the innermost layer call in progress in this thread, or `None`."""
+    return calls.frame
