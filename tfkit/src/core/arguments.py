@@ -1,21 +1,19 @@
-"""The arguments of one layer call: tensors made of arrays, and `training` and `mask` filled in."""
+"""The arguments of one layer call: bound to parameters, with `training` and `mask` filled in."""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfkit.src.base import nests, settings
 from tfkit.src.symbolic import masking, specs
-from tfkit.src.symbolic.tensors import KerasTensor
+from tfkit.src.symbolic.conversion import is_tensors
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
-
-_TENSORS = (tf.Tensor, tf.Variable, tf.SparseTensor, tf.RaggedTensor, KerasTensor)
 
 
 class CallSignature:
@@ -62,33 +60,16 @@ class CallSignature:
             ) from None
         if self.has_training:
             training = bound.get("training")
-        return CallArguments(self, args, kwargs, bound, training)
+        return CallArguments(self, bound, training)
 
 
+@dataclasses.dataclass(slots=True)
 class CallArguments:
-    """The arguments of one call.
+    """The arguments of one call."""
 
-    Attributes:
-        args, kwargs: what is handed to `call`, as the user gave it and as tensors.
-        by_name: the same by parameter name, without defaults.
-        training: the mode that was asked for, or `None`.
-    """
-
-    __slots__ = ("args", "by_name", "kwargs", "signature", "training")
-
-    def __init__(
-        self,
-        signature: CallSignature,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        by_name: dict[str, Any],
-        training: Any,
-    ) -> None:
-        self.signature = signature
-        self.args = args
-        self.kwargs = kwargs
-        self.by_name = by_name
-        self.training = training
+    signature: CallSignature
+    by_name: dict[str, Any]  # As tensors, by parameter name, without defaults.
+    training: Any  # The mode that was asked for, or `None`.
 
     @property
     def first(self) -> Any:
@@ -97,7 +78,7 @@ class CallArguments:
 
     def tensors(self) -> dict[str, Any]:
         """The arguments that are tensors or nests of nothing but tensors, by parameter name."""
-        return {name: value for name, value in self.by_name.items() if _is_tensors(value)}
+        return {name: value for name, value in self.by_name.items() if is_tensors(value)}
 
     def shapes(self) -> dict[str, Any]:
         """The shapes of the tensor arguments by parameter name, as tuples in the same nests."""
@@ -141,58 +122,3 @@ class CallArguments:
         bound = inspect.BoundArguments(self.signature.signature, by_name)
         mask = by_name.get("mask")
         return bound.args, bound.kwargs, masking.masks_of(self.first) if mask is None else mask
-
-
-def as_tensors(value: Any, compute_dtype: str | None) -> Any:
-    """`value` with arrays as tensors, and float tensors in `compute_dtype`; masks stay attached.
-
-    Symbolic tensors stay as they are: a cast would be a step of its own in a functional model. The
-    layer casts in the trace, and whenever the model calls it.
-    """
-    if isinstance(value, tf.Tensor):
-        if compute_dtype is None or not value.dtype.is_floating or value.dtype == compute_dtype:
-            return value
-        cast = tf.cast(value, compute_dtype)
-        masking.set_mask(cast, masking.get_mask(value))
-        cast._tfkit_given = value.dtype
-        return cast
-    if nests.is_nested(value):
-        return nests.mapped(lambda item: as_tensors(item, compute_dtype), value)
-    if isinstance(value, KerasTensor):
-        return value
-    if isinstance(value, (tf.SparseTensor, tf.RaggedTensor, tf.Variable)):
-        is_float = tf.as_dtype(value.dtype).is_floating
-        if compute_dtype is None or not is_float or value.dtype == compute_dtype:
-            return value
-        cast = tf.cast(value, compute_dtype)
-        if isinstance(value, tf.SparseTensor):
-            cast.set_shape(value.shape)  # In a trace, the cast forgets it.
-        return cast
-    if hasattr(value, "__array__") and not isinstance(value, type):
-        tensor = as_tensors(tf.convert_to_tensor(value), compute_dtype)
-        if specs.given_dtype(tensor) == tf.float64 != tensor.dtype:
-            # What NumPy makes of Python's floats: nobody has chosen it.
-            tensor._tfkit_given = tf.as_dtype(settings.floatx())
-        return tensor
-    return value
-
-
-def _is_tensors(value: Any) -> bool:
-    if isinstance(value, _TENSORS) or not nests.is_nested(value):
-        return isinstance(value, _TENSORS)
-    items = nests.children(value)
-    return bool(items) and all(item is None or _is_tensors(item) for item in items)
-
-
-def check_tensors(value: Any, layer: Layer) -> None:
-    """Refuses positional arguments that are no tensors, as Keras does."""
-    if value is None or isinstance(value, _TENSORS):
-        return
-    if not nests.is_nested(value):
-        raise ValueError(
-            f"Only input tensors may be passed as positional arguments. Layer '{layer.path}' received "
-            f"{value!r} (of type {type(value).__name__}), which should be passed as a keyword argument "
-            "(numbers in a list: pass `np.array(...)`)."
-        )
-    for item in nests.children(value):
-        check_tensors(item, layer)

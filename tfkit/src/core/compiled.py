@@ -25,7 +25,7 @@ from tfkit.src.core.context import next_record
 from tfkit.src.core.state import LayerState
 from tfkit.src.errors import kernel_errors
 from tfkit.src.guards.xla_call import XlaCall
-from tfkit.src.runtime.shared_programs import SharedProgram
+from tfkit.src.runtime.shared_programs import PlainCall
 from tfkit.src.symbolic import descriptions
 
 _log = logging.getLogger("tfkit")
@@ -63,12 +63,10 @@ class DirectCalls:
             self._kinds.setdefault(kind_key, made)  # Another thread may have come before.
             return outputs
         kind = self._kinds[kind_key]
-        if kind is None:
-            return self._forward(args, kwargs)
-        if kind.first_time(tensors):
+        if kind is None or kind.first_time(tensors):
             return self._forward(args, kwargs)
         try:
-            trace = kind.trace_for(tensors, self._forward, self._state)
+            trace = kind.trace_for(tensors, self._forward)
         except Exception as error:
             if uses_xla:
                 raise
@@ -97,15 +95,13 @@ class _Kind:
         self._sizes.add(sizes)
         return True
 
-    def trace_for(
-        self, tensors: list[tf.Tensor], forward: Callable[..., Any], state: LayerState
-    ) -> _Trace:
+    def trace_for(self, tensors: list[tf.Tensor], forward: Callable[..., Any]) -> _Trace:
         """A trace that takes these tensors."""
         shapes = [tensor.shape for tensor in tensors]
         trace = self._known(shapes)
         if trace is None:
             with self._lock:  # Threads that want the same trace do not make it twice.
-                trace = self._known(shapes) or self._new_trace(shapes, forward, state)
+                trace = self._known(shapes) or self._new_trace(shapes, forward)
         return trace
 
     def _known(self, shapes: list[tf.TensorShape]) -> _Trace | None:
@@ -114,15 +110,13 @@ class _Kind:
                 return trace
         return None
 
-    def _new_trace(
-        self, shapes: list[tf.TensorShape], forward: Callable[..., Any], state: LayerState
-    ) -> _Trace:
+    def _new_trace(self, shapes: list[tf.TensorShape], forward: Callable[..., Any]) -> _Trace:
         valid = [trace for trace in self._traces if trace.watch.unchanged()]
         self._relaxed = [
             old.most_specific_compatible_shape(new)
             for old, new in zip(self._relaxed, shapes, strict=True)
         ]
-        trace = _Trace(self._description, self._relaxed, forward, state, self._uses_xla)
+        trace = _Trace(self._description, self._relaxed, forward, self._uses_xla)
         self._traces = [*valid[:1], trace]
         return trace
 
@@ -135,7 +129,6 @@ class _Trace:
         description: Any,
         shapes: list[tf.TensorShape],
         forward: Callable[..., Any],
-        state: LayerState,
         uses_xla: bool,
     ) -> None:
         self._shapes = shapes
@@ -159,8 +152,9 @@ class _Trace:
             return results
 
         self._program = tf.function(program, autograph=False).get_concrete_function(*specs)
-        self._in_xla = XlaCall(self._program, self.watch.path_of) if uses_xla else None
-        self._shared: SharedProgram | None = None
+        self._call: XlaCall | PlainCall = (
+            XlaCall(self._program, self.watch.path_of) if uses_xla else PlainCall(self._program)
+        )
 
     def takes(self, shapes: list[tf.TensorShape]) -> bool:
         """Whether tensors of these shapes fit."""
@@ -181,17 +175,7 @@ class _Trace:
     def _results(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         try:
             if could_possibly_record():
-                run = self._in_xla.run_recorded if self._in_xla else self._run_recorded
-            else:
-                run = self._in_xla.run if self._in_xla else self._run
-            return run(tensors)
+                return self._call.run_recorded(tensors)
+            return self._call.run(tensors)
         except tf.errors.OpError as error:
             raise kernel_errors.in_layer(error, self.watch.path_of, self._program.graph) from None
-
-    def _run_recorded(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
-        return self._program(*tensors)
-
-    def _run(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
-        if self._shared is None:
-            self._shared = SharedProgram(self._program)
-        return self._shared.run_flat(tensors)

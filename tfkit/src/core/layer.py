@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import tensorflow as tf
 
-from tfkit.src import regularizers
+from tfkit.src import constraints, regularizers
 from tfkit.src.base import budget, execution, limits, recomputation
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.names import auto_name
 from tfkit.src.core import attributes, building, claims, output_specs, tracking, weights
-from tfkit.src.core.arguments import CallArguments, CallSignature, as_tensors, check_tensors
+from tfkit.src.core.arguments import CallArguments, CallSignature
 from tfkit.src.core.compiled import DirectCalls
 from tfkit.src.core.configuration import layer_config
 from tfkit.src.core.context import CallFrame
@@ -34,6 +34,7 @@ from tfkit.src.registry.constructors import (
 from tfkit.src.registry.serialization import deserialize_keras_object
 from tfkit.src.runtime.autograph import convert
 from tfkit.src.symbolic import specs
+from tfkit.src.symbolic.conversion import as_tensors, check_tensors
 from tfkit.src.symbolic.input_spec import check_inputs
 from tfkit.src.symbolic.tensors import Node, any_symbolic
 
@@ -320,19 +321,22 @@ class Layer(Copied, Stateful):
         """
         self._tfkit.check_initialized()
         shape, initializer, dtype = weights.by_position(args, shape, initializer, dtype)
-        return weights.add(
+        weight: Any = weights.add(
             self,
             name or "variable",
             shape,
             initializer,
             dtype or self.variable_dtype,
+            autocast,
             trainable=trainable,
-            autocast=autocast,
-            regularizer=regularizer,
-            constraint=constraint,
+            constraint=constraints.get(constraint),
             aggregation=aggregation,
+            regularizer=regularizers.get(regularizer),
             overwrite_with_gradient=overwrite_with_gradient,
         )
+        if trainable and not self._trainable:
+            weight.trainable = False
+        return weight
 
     def add_loss(self, loss: Any) -> None:
         """Adds scalars to the losses that training minimizes; to be used inside `call`."""

@@ -13,6 +13,7 @@ from tfkit.src.core import attributes, tracking
 from tfkit.src.core.state import LayerState
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.metrics.base import Metric
+from tfkit.src.variables.together import assign_all
 from tfkit.src.variables.variables import Variable
 
 # TensorFlow has no types: below a base class of any type every attribute would be there.
@@ -188,26 +189,7 @@ class Stateful(_Module):
         Raises:
             ValueError: where the number of values or a shape differs; no weight has changed then.
         """
-        expected = self.weights
-        if len(weights) != len(expected):
-            raise ValueError(
-                f"You called `set_weights(weights)` on layer '{self._tfkit.path}' with a weight list of "
-                f"length {len(weights)}, but the layer was expecting {len(expected)} weights."
-            )
-        arrays = [np.asarray(value) for value in weights]
-        for weight, array in zip(expected, arrays, strict=True):
-            if tuple(weight.shape) != array.shape:
-                raise ValueError(
-                    f"Layer '{self._tfkit.path}' weight '{weight.path}' has shape {tuple(weight.shape)}, "
-                    f"which is not compatible with the provided weight shape {array.shape}."
-                )
-            if array.dtype.kind in "OSUM":
-                raise ValueError(
-                    f"Layer '{self._tfkit.path}' weight '{weight.path}' holds numbers of dtype "
-                    f"{weight.dtype.name}. Received an array of dtype {array.dtype}."
-                )
-        for weight, array in zip(expected, arrays, strict=True):
-            weight.assign(tf.cast(array, weight.dtype))
+        assign_all(self.weights, weights, f"layer '{self._tfkit.path}'")
 
     def save_own_variables(self, store: Any) -> None:
         """Puts the layer's own weights into `store`, a dict of arrays; those of layers inside are not.

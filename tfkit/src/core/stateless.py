@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import tensorflow as tf
-
-from tfkit.src.variables.variables import lent
+from tfkit.src.variables.together import computed_with
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
@@ -38,33 +36,12 @@ def stateless_call(
                 f"Argument `{name}` must hold one value for each of `layer.{name}` of layer "
                 f"'{layer.path}'. Expected {len(variables)} values. Received: {len(values)}"
             )
-    structure: list[Any] = []
 
-    @tf.custom_gradient
-    def pure(*values: tf.Tensor) -> Any:
-        with lent((*trainable, *non_trainable), (*values, *non_trainable_values), "variables"):
-            with tf.GradientTape(persistent=True) as tape:
-                results = {"outputs": layer(*args, **kwargs)}
-                if return_losses:
-                    results["losses"] = layer.losses
-            results["state"] = [tf.identity(variable) for variable in non_trainable]
-        structure[:] = [results]
-        flat = tf.nest.flatten(results)
+    def compute() -> dict[str, Any]:
+        results = {"outputs": layer(*args, **kwargs)}
+        return {**results, "losses": layer.losses} if return_losses else results
 
-        def gradient(*upstream: Any, variables: Any = ()) -> Any:
-            inner = tape.gradient(
-                flat, trainable, list(upstream), unconnected_gradients=tf.UnconnectedGradients.ZERO
-            )
-            return inner, [tf.zeros_like(variable) for variable in variables]
-
-        return flat, gradient
-
-    values = [
-        tf.convert_to_tensor(value, variable.dtype)
-        for value, variable in zip(trainable_values, trainable, strict=True)
-    ]
-    flat = pure(*values)
-    results = tf.nest.pack_sequence_as(structure[0], flat)
-    if return_losses:
-        return results["outputs"], results["state"], results["losses"]
-    return results["outputs"], results["state"]
+    results = computed_with(
+        compute, trainable, non_trainable, trainable_values, non_trainable_values
+    )
+    return tuple(results[name] for name in ("outputs", "state", "losses") if name in results)

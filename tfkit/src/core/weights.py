@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfkit.src import constraints, regularizers
 from tfkit.src.base.calls import current_frame
 from tfkit.src.core import tracking
 from tfkit.src.errors import forks
@@ -55,15 +54,24 @@ def add(
     shape: Any,
     initializer: Any,
     dtype: Any,
-    *,
-    trainable: bool,
     autocast: bool,
+    *,
     regularizer: Any,
-    constraint: Any,
-    aggregation: str | None,
     overwrite_with_gradient: bool,
-) -> tf.Variable:
-    """Makes a weight of `layer`, outside of any trace that may be under way; see `Layer.add_weight`.
+    **options: Any,
+) -> Any:
+    """Makes a weight of `layer`, outside of any trace that may be under way.
+
+    Args:
+        layer: the layer.
+        name: name of the weight.
+        shape: sizes, all known.
+        initializer: as `initializers.get` takes it; `None` is Glorot uniform for floats, else zeros.
+        dtype: dtype of the weight.
+        autocast: whether it is read in the caller's compute dtype, where the layer has a mixed policy.
+        regularizer: function of the weight whose value is added to the loss, or `None`.
+        overwrite_with_gradient: whether an update replaces the weight by its gradient.
+        **options: options of `make_variable`.
 
     Raises:
         ValueError: where the layer may get no weight, for a bad name, and for a size that is not known.
@@ -72,7 +80,7 @@ def add(
     path = layer.path
     what = f"weight '{name}' of layer '{path}'"
     forks.check(f"Making {what}")
-    regularizer, dtype = regularizers.get(regularizer), standardize_dtype(dtype)
+    dtype = standardize_dtype(dtype)
     if initializer is None:
         initializer = "glorot_uniform" if is_float(dtype) else "zeros"
     is_value = isinstance(initializer, (tf.Tensor, tf.Variable)) or hasattr(
@@ -87,22 +95,17 @@ def add(
         initializer if is_value else initializers.get(initializer),
         dtype,
         name,
-        trainable=trainable,
-        aggregation=aggregation,
         counted_as="stored" if stored else None,
         variable_class=AutocastVariable if mixed else tf.Variable,
-        constraint=constraints.get(constraint),
         may_be_deferred=stored and _is_ours(layer, initializer),
+        **options,
     )
-    weight.regularizer = regularizer
-    weight.overwrite_with_gradient = overwrite_with_gradient
+    weight.regularizer, weight.overwrite_with_gradient = regularizer, overwrite_with_gradient
     weight.label, weight.made = name, tracking.tick()
     weight.path = f"{path}/{name}"
     # From here on a change of the weight's settings makes traces of its layer stale.
     weight.owner = weakref.ref(layer._tfkit)
     layer._tfkit.weights.append(weight)
-    if trainable and not layer._trainable:
-        weight.trainable = False
     return weight
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import in_save_context, save_context
-from tfkit.src.core.arguments import as_tensors
 from tfkit.src.core.context import CallFrame
 from tfkit.src.export.freezing import frozen
 from tfkit.src.export.signatures import call_specs, input_names, layer_specs, output_names, specs_of
 from tfkit.src.runtime.autograph import convert
 from tfkit.src.runtime.tensorflow_faults import assume_onednn
+from tfkit.src.symbolic.conversion import as_tensors
 
 PREDICT = "tensorflow/serving/predict"
 _MARK = "_tfkit_endpoint"
