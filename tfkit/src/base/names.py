@@ -51,6 +51,19 @@ def operation_name(name: str, default: str) -> str:
     return re.sub(r"[^A-Za-z0-9_./-]", "_", name).lstrip("_./-") or default
 
 
+def check_name(name: Any) -> None:
+    """Refuses a name of a layer that is no label.
+
+    Raises:
+        ValueError: for what is no string, and for a string with `/`; `None` is for a default name.
+    """
+    if name is not None and (not isinstance(name, str) or "/" in name):
+        raise ValueError(
+            "Argument `name` must be a string and cannot contain character `/`. "
+            f"Received: name={name} (of type {type(name).__name__})"
+        )
+
+
 def did_you_mean(name: Any, known: Iterable[str]) -> str:
     """The end of an error message: the known name that is nearest, if one is near."""
     close = nearest(str(name), known, 0.5)

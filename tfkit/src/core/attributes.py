@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfkit.src import activations, constraints, regularizers
 from tfkit.src.base.calls import current_frame
+from tfkit.src.base.members import holds_members
 from tfkit.src.core import tracking
 from tfkit.src.registry import tables as registry
 from tfkit.src.variables.variables import Variable
@@ -29,19 +30,6 @@ def calling_layer() -> weakref.ref[Layer] | None:
     """A reference to the layer in whose `call` this runs; `None` outside of any, and inside a `build`."""
     frame = current_frame()
     return None if frame is None or frame.layer._tfkit.builds else weakref.ref(frame.layer)
-
-
-def check_name(name: Any) -> None:
-    """Refuses a name of a layer that is no label.
-
-    Raises:
-        ValueError: for what is no string, and for a string with `/`; `None` is for a default name.
-    """
-    if name is not None and (not isinstance(name, str) or "/" in name):
-        raise ValueError(
-            "Argument `name` must be a string and cannot contain character `/`. "
-            f"Received: name={name} (of type {type(name).__name__})"
-        )
 
 
 def check_trainable(trainable: Any) -> None:
@@ -70,7 +58,7 @@ def check_may_set(layer: Stateful, name: str, value: Any) -> None:
             f"`layer.{name}.assign(value)`."
         )
     caller = calling_layer()
-    if caller and caller() is layer and tracking.holds_members(value):
+    if caller and caller() is layer and holds_members(value):
         for _, member in tracking.walk(name, value):
             added = getattr(getattr(member, "_tfkit", None), "made_in", None) is not None
             if isinstance(member, Variable):

@@ -27,17 +27,16 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def undone_on_error(layer: Layer) -> Iterator[None]:
-    """Inside, layers are built; after an error, `layer` and those below are as they were before.
+def undone_on_error(layers: list[Layer]) -> Iterator[None]:
+    """Inside, layers are built; after an error, they are as they were before.
 
     Otherwise the layers that came before the refused one would keep the sizes of the refused input.
     """
-    below = tracking.all_layers(layer)
-    before = [(_attributes(each), each._tfkit.build_state()) for each in below]
+    before = [(_attributes(each), each._tfkit.build_state()) for each in layers]
     try:
         yield
     except BaseException:
-        for each, (attributes, state) in zip(below, before, strict=True):
+        for each, (attributes, state) in zip(layers, before, strict=True):
             each._tfkit.set_build_state(state)
             for name, value in _attributes(each).items():
                 if name not in attributes:
@@ -55,7 +54,7 @@ def first_call(layer: Layer) -> Iterator[None]:
     """
     with claims.claimed(layer):
         outermost = current_frame() is None and not layer._tfkit.built
-        with undone_on_error(layer) if outermost else contextlib.nullcontext():
+        with undone_on_error(tracking.all_layers(layer) if outermost else []):
             yield
 
 
@@ -111,12 +110,6 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
 # --- What `build` gets --------------------------------------------------------------------------------
 
 
-def build_from_arguments(layer: Layer, arguments: CallArguments) -> None:
-    """Calls the layer's own `build` with the shapes of a call's arguments."""
-    positional, named = shape_arguments(layer, layer.build, arguments)
-    layer.build(*positional, **named)
-
-
 def shape_arguments(
     layer: Layer, method: Callable[..., Any], arguments: CallArguments
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -168,22 +161,13 @@ def traced(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The symbolic outputs that a trace of a call gives, which builds the layer."""
 
     def forward(*args: Any, **kwargs: Any) -> Any:
-        _mark_as_cast(layer, (args, kwargs))
+        policy = layer.dtype_policy
+        if layer.autocast and policy.is_mixed:
+            # Floats of 16 bits stand for what a caller would pass: floats of 32, which the layer casts.
+            specs.mark_as_given((args, kwargs), policy.compute_dtype, policy.variable_dtype)
         return layer._forward(*layer._as_tensors(args, kwargs))
 
     return trace(forward, args, kwargs)
-
-
-def _mark_as_cast(layer: Layer, inputs: Any) -> None:
-    """Symbolic inputs of mixed precision that are 16-bit floats stand for what a caller would pass.
-
-    That is floats in the dtype of the weights, which the layer casts.
-    """
-    policy = layer.dtype_policy
-    if layer.autocast and policy.is_mixed:
-        for tensor in tf.nest.flatten(inputs):
-            if isinstance(tensor, tf.Tensor) and tensor.dtype == policy.compute_dtype:
-                tensor._tfkit_given = tf.as_dtype(policy.variable_dtype)
 
 
 # --- Building again -----------------------------------------------------------------------------------

@@ -17,11 +17,11 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.calls import next_record
 from tfkit.src.base.execution import Execution
 from tfkit.src.base.per_thread import Lock
 from tfkit.src.base.watching import StateWatch
 from tfkit.src.borrowed.private import could_possibly_record
-from tfkit.src.core.context import next_record
 from tfkit.src.core.state import LayerState
 from tfkit.src.errors import kernel_errors
 from tfkit.src.guards.xla_call import XlaCall
@@ -134,10 +134,6 @@ class _Trace:
         self._shapes = shapes
         self._outputs: Any = None
         self._loss_states: list[LayerState] = []
-        specs = [
-            tf.TensorSpec(shape, dtype)
-            for shape, dtype in zip(shapes, descriptions.dtypes_of(description), strict=True)
-        ]
 
         def program(*tensors: tf.Tensor) -> list[tf.Tensor]:
             args, kwargs = descriptions.rebuild(description, iter(tensors))
@@ -151,7 +147,9 @@ class _Trace:
                 below.losses = []
             return results
 
-        self._program = tf.function(program, autograph=False).get_concrete_function(*specs)
+        self._program = tf.function(program, autograph=False).get_concrete_function(
+            *descriptions.specs_of(description, shapes)
+        )
         self._call: XlaCall | PlainCall = (
             XlaCall(self._program, self.watch.path_of) if uses_xla else PlainCall(self._program)
         )

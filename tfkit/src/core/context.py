@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from tfkit.src.base import watching
-from tfkit.src.base.calls import calls, current_frame
+from tfkit.src.base.calls import calls, current_frame, next_record
 from tfkit.src.base.names import operation_name
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
 
-_clock = itertools.count(1)
 _NO_STEPS: dict[int, tuple[Any, str]] = {}
 
 
@@ -73,8 +71,3 @@ class CallFrame:
             error.add_note(
                 f"Raised in the call of layer {where} (of type {type(self.layer).__name__})."
             )
-
-
-def next_record() -> int:
-    """A number for a new outermost call, larger than all before."""
-    return next(_clock)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.generators import drawing_aside
@@ -14,13 +13,13 @@ from tfkit.src.losses.base import Loss
 from tfkit.src.metrics.base import Metric
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.registry import serialization
+from tfkit.src.registry.plain_data import is_data, same_data
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
     from tfkit.src.core.state import LayerState
 
 _NOT_SET_BY_USERS = ("_self_", "_tfkit", "_name", "_auto_named", "_trainable")
-_SCALARS = (type(None), bool, int, float, complex, str, bytes, np.ndarray, np.generic, tf.Tensor)
 # Not found again by the constructor, where the program has set them later.
 _HELPERS = (Loss, Metric, Optimizer)
 # What a layer was called with; files keep what building needs of it.
@@ -73,13 +72,9 @@ def from_state(state: dict[str, Any]) -> Any:
     for path, each in _own_stores(layer):
         each.load_own_variables(dict(state["stores"][path]))
     variables, values = _variables(layer), state["variables"]
-    differ = sorted(
-        path
-        for path in variables.keys() | values.keys()
-        if path not in variables
-        or path not in values
-        or tuple(variables[path].shape) != values[path].shape
-    )
+    made = {path: tuple(variable.shape) for path, variable in variables.items()}
+    held = {path: value.shape for path, value in values.items()}
+    differ = sorted(path for path in made.keys() | held.keys() if made.get(path) != held.get(path))
     if differ:
         raise ValueError(
             f"{layer!r} cannot be copied: made again from its configuration, it has not the same variables. "
@@ -127,7 +122,7 @@ def _traits(layer: Layer) -> dict[str, Any]:
             name: value
             for name, value in vars(layer).items()
             if not name.startswith(_NOT_SET_BY_USERS)
-            and (isinstance(value, _HELPERS) or _is_data(value))
+            and (isinstance(value, _HELPERS) or is_data(value))
         },
     }
 
@@ -149,21 +144,4 @@ def _same(made: Any, value: Any) -> bool:
     """Whether the attribute that the constructor has set will do."""
     if isinstance(value, _HELPERS):
         return isinstance(made, (Loss, Metric))  # An optimizer's values came with it.
-    if type(made) is not type(value):
-        return False
-    if isinstance(value, (np.ndarray, tf.Tensor)):
-        return np.array_equal(made, value)
-    try:
-        return bool(made == value)
-    except ValueError:  # Arrays in nests.
-        return False
-
-
-def _is_data(value: Any) -> bool:
-    """Whether a value is made of numbers, texts and arrays alone."""
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return all(map(_is_data, value))
-    if isinstance(value, dict):
-        return all(map(_is_data, value.keys())) and all(map(_is_data, value.values()))
-    is_symbolic = isinstance(value, tf.Tensor) and not hasattr(value, "numpy")
-    return isinstance(value, _SCALARS) and not is_symbolic
+    return same_data(made, value)

@@ -10,33 +10,27 @@ import tensorflow as tf
 from tfkit.src import constraints, regularizers
 from tfkit.src.base import budget, execution, limits, recomputation
 from tfkit.src.base.calls import current_frame
-from tfkit.src.base.names import auto_name
+from tfkit.src.base.names import auto_name, check_name
 from tfkit.src.core import attributes, building, claims, output_specs, tracking, weights
 from tfkit.src.core.arguments import CallArguments, CallSignature
 from tfkit.src.core.compiled import DirectCalls
-from tfkit.src.core.configuration import layer_config
 from tfkit.src.core.context import CallFrame
 from tfkit.src.core.copies import Copied
 from tfkit.src.core.masks import attach_mask
 from tfkit.src.core.state import LayerState
 from tfkit.src.core.stateful import Stateful
-from tfkit.src.core.stateless import stateless_call
 from tfkit.src.core.typing import open_signature
 from tfkit.src.errors import forks, tracebacks
 from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.registry import dtype_policies
-from tfkit.src.registry.constructors import (
-    ConstructorArguments,
-    ConstructorSignature,
-    made_from,
-    unknown_arguments,
-)
+from tfkit.src.registry import constructors, dtype_policies
+from tfkit.src.registry.configuration import layer_config
 from tfkit.src.registry.serialization import deserialize_keras_object
 from tfkit.src.runtime.autograph import convert
 from tfkit.src.symbolic import specs
 from tfkit.src.symbolic.conversion import as_tensors, check_tensors
 from tfkit.src.symbolic.input_spec import check_inputs
 from tfkit.src.symbolic.tensors import Node, any_symbolic
+from tfkit.src.variables.together import computed_with
 
 
 class Layer(Copied, Stateful):
@@ -81,14 +75,14 @@ class Layer(Copied, Stateful):
     """
 
     _allow_non_tensor_positional_args = False
-    __signature__ = ConstructorSignature()
+    __signature__ = constructors.ConstructorSignature()
 
     # --- Making a layer -----------------------------------------------------------------------------
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Keeps the constructor's arguments, for `get_config()`."""
         layer = super().__new__(cls)
-        arguments = ConstructorArguments(cls, args, kwargs)
+        arguments = constructors.ConstructorArguments(cls, args, kwargs)
         object.__setattr__(layer, "_tfkit", LayerState(layer, arguments, tracking.tick()))
         return layer
 
@@ -113,8 +107,8 @@ class Layer(Copied, Stateful):
         input_dim = kwargs.pop("input_dim", None)
         input_shape = kwargs.pop("input_shape", None if input_dim is None else (input_dim,))
         if kwargs:
-            raise unknown_arguments(type(self), kwargs)
-        attributes.check_name(name)
+            raise constructors.unknown_arguments(type(self), kwargs)
+        check_name(name)
         attributes.check_trainable(trainable)
         self._name = name or auto_name(type(self).__name__)
         self._auto_named = name is None
@@ -206,7 +200,8 @@ class Layer(Copied, Stateful):
         if not self._tfkit.built:
             self._tfkit.specs = specs.merged(self._tfkit.specs, arguments.specs())
             if self._overrides("build"):
-                building.build_from_arguments(self, arguments)
+                shapes, named = building.shape_arguments(self, self.build, arguments)
+                self.build(*shapes, **named)
 
     def _undone_on_error(self) -> contextlib.AbstractContextManager[None]:
         """Around a call that builds: other threads wait, and if an outermost one fails, nothing is built."""
@@ -374,9 +369,17 @@ class Layer(Copied, Stateful):
         Returns:
             The outputs and the new values of `non_trainable_variables` (and the losses).
         """
-        return stateless_call(
-            self, trainable_variables, non_trainable_variables, args, kwargs, return_losses
-        )
+        if not self.built:
+            raise ValueError(
+                f"To call `stateless_call`, layer '{self.path}' must be built. Call it on some data first."
+            )
+
+        def compute() -> dict[str, Any]:
+            results = {"outputs": self(*args, **kwargs)}
+            return {**results, "losses": self.losses} if return_losses else results
+
+        results = computed_with(self, compute, trainable_variables, non_trainable_variables)
+        return tuple(results[name] for name in ("outputs", "state", "losses") if name in results)
 
     # --- Properties ---------------------------------------------------------------------------------
 
@@ -445,14 +448,14 @@ class Layer(Copied, Stateful):
         Raises:
             TypeError: that names the argument that cannot be saved.
         """
-        return layer_config(self, Layer)
+        return layer_config(self, self._tfkit.arguments, Layer)
 
     @classmethod
     @shortened
     def from_config(cls, config: dict[str, Any]) -> Layer:
         """Returns a new layer with the arguments that `config` holds."""
         arguments = {name: deserialize_keras_object(value) for name, value in config.items()}
-        return made_from(cls, arguments)
+        return constructors.made_from(cls, arguments)
 
     def get_build_config(self) -> dict[str, Any] | None:
         """Returns what `build_from_config` needs to make the weights again, without data."""

@@ -31,8 +31,6 @@ def attach_mask(layer: Layer, inputs: Any, outputs: Any, mask: Any) -> None:
     if all(get_mask(tensor) is not None for tensor in tensors):
         return
     masks = layer.compute_mask(inputs, mask)
-    if masks is None:
-        return
     for tensor, tensor_mask in zip(tensors, tf.nest.flatten(masks), strict=False):
         if get_mask(tensor) is None and tensor_mask is not None:
             set_mask(tensor, tensor_mask)

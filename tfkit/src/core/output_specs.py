@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfkit.src.base import budget, nests
+from tfkit.src.base import budget
 from tfkit.src.core import building, tracking
 from tfkit.src.errors.frames import warn
-from tfkit.src.registry import dtypes
-from tfkit.src.symbolic import masking, specs
-from tfkit.src.symbolic.tensors import KerasTensor
+from tfkit.src.symbolic import specs
+from tfkit.src.symbolic.conversion import symbolic_in_dtype
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
@@ -22,7 +21,8 @@ def of_call(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     a subclass defines it.
     """
     if layer._overrides("compute_output_spec"):
-        args, kwargs = nests.mapped(lambda leaf: _in_input_dtype(layer, leaf), (args, kwargs))
+        if layer.autocast:
+            args, kwargs = symbolic_in_dtype((args, kwargs), layer.input_dtype)
         return layer.compute_output_spec(*args, **kwargs)
     known = layer._known_outputs(args, kwargs)
     if known is not None:
@@ -71,18 +71,6 @@ def build_by_trace(layer: Layer, input_shape: Any) -> None:
             f"no `build()` of its own; the layers {unbuilt} inside are not built by that. Pass the shape of "
             "the inputs, or define `build()`.",
         )
-
-
-def _in_input_dtype(layer: Layer, value: Any) -> Any:
-    """Symbolic floats in the dtype to which the layer casts its inputs, with their masks."""
-    if nests.is_nested(value):
-        return nests.mapped(lambda item: _in_input_dtype(layer, item), value)
-    is_float = isinstance(value, KerasTensor) and dtypes.is_float(value.dtype)
-    if not is_float or not layer.autocast or value.dtype == layer.input_dtype:
-        return value
-    cast = KerasTensor(value.shape, layer.input_dtype, value.sparse, value.ragged)
-    masking.set_mask(cast, masking.get_mask(value))
-    return cast
 
 
 def _declared(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfkit.src.base import watching
-from tfkit.src.base.calls import calls
+from tfkit.src.base.calls import Part, calls
 from tfkit.src.core import tracking
 from tfkit.src.core.arguments import CallArguments, CallSignature
 from tfkit.src.core.context import CallFrame
@@ -29,23 +29,6 @@ if TYPE_CHECKING:
 
 _specs_lock = threading.Lock()
 _CHANGED_BY_BUILDING = ("build_arguments", "built", "given", "locked", "output_shapes", "specs")
-
-
-class Part:
-    """What a layer does in an outermost call, in one thread: another thread may be in another call of it.
-
-    Attributes:
-        thread: what stands for the thread, `None` for none.
-        record: the number of the call.
-        losses: the values that `add_loss` got in it.
-    """
-
-    __slots__ = ("losses", "record", "thread")
-
-    def __init__(self, thread: object) -> None:
-        self.thread = thread
-        self.record = 0
-        self.losses: list[tf.Tensor] = []
 
 
 @dataclasses.dataclass(eq=False, repr=False)

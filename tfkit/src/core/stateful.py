@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.members import holds_members
+from tfkit.src.base.names import check_name
 from tfkit.src.core import attributes, tracking
 from tfkit.src.core.state import LayerState
 from tfkit.src.errors.tracebacks import shortened
@@ -56,19 +58,19 @@ class Stateful(_Module):
 
     @name.setter
     def name(self, name: str) -> None:
-        attributes.check_name(name)
+        check_name(name)
         self._name, self._auto_named = name, False
 
     def _members(self) -> list[tuple[str, Any]]:
         """Direct members with their paths; containers of layers name them in their own way."""
-        return tracking.members(self)
+        return tracking.members_of(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._tfkit.initialized:
             attributes.check_may_set(self, name, value)
             value = attributes.resolved(self, name, value)
             attributes.hand_to_weight(self, name, value)
-        if tracking.holds_members(value):
+        if holds_members(value):
             self._tfkit.attached[name] = tracking.tick()
         if name not in self._not_read_in_calls:
             self._tfkit.changed(name)
@@ -111,27 +113,30 @@ class Stateful(_Module):
             name=name,
         )
 
+    def _listed(self, seeds: bool, trained: bool | None = None) -> list[tf.Variable]:
+        """Weights, and states of seed generators: all, or those that training changes, or the others."""
+        found = tracking.variables_of(self, seeds)
+        return [variable for variable, is_trained in found if trained in (None, is_trained)]
+
     @property
     def weights(self) -> list[tf.Variable]:
         """Weights of this layer, trainable first, then those of the layers inside, each once."""
-        return [weight for weight, _ in tracking.variables_of(self, seeds=False)]
+        return self._listed(seeds=False)
 
     @property
     def trainable_weights(self) -> list[tf.Variable]:
         """The weights that training changes."""
-        return [weight for weight, trained in tracking.variables_of(self, seeds=False) if trained]
+        return self._listed(seeds=False, trained=True)
 
     @property
     def non_trainable_weights(self) -> list[tf.Variable]:
         """The weights that training leaves alone."""
-        return [
-            weight for weight, trained in tracking.variables_of(self, seeds=False) if not trained
-        ]
+        return self._listed(seeds=False, trained=False)
 
     @property
     def variables(self) -> list[tf.Variable]:
         """Weights and the states of seed generators."""
-        return [variable for variable, _ in tracking.variables_of(self, seeds=True)]
+        return self._listed(seeds=True)
 
     @property
     def trainable_variables(self) -> list[tf.Variable]:
@@ -141,9 +146,7 @@ class Stateful(_Module):
     @property
     def non_trainable_variables(self) -> list[tf.Variable]:
         """The variables that training does not change by gradients, seed states included."""
-        return [
-            variable for variable, trained in tracking.variables_of(self, seeds=True) if not trained
-        ]
+        return self._listed(seeds=True, trained=False)
 
     @property
     def metrics(self) -> list[Metric]:

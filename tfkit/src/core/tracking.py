@@ -1,22 +1,18 @@
 """What a layer holds: its layers, weights, metrics and seeds, found in its attributes, each once.
 
-Members are found by walking the attributes when they are asked for, through nests as `base/nests.py` has
-them, sets and queues, dataclasses and plain `tf.Module`s. Nothing is wrapped, so what a user stores stays
-what it was, and a layer appended to a list later is found like any other. A member is known by its
-attribute path, `blocks/0/dense/kernel`.
+Members are found by walking the attributes when they are asked for, as `base/members.py` does. A member is
+known by its attribute path, `blocks/0/dense/kernel`.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfkit.src.base import nests
+from tfkit.src.base import members
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.names import escaped, free
 from tfkit.src.metrics.base import Metric
@@ -27,11 +23,6 @@ if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
     from tfkit.src.core.stateful import Stateful
 
-# TensorFlow's own bookkeeping, and ours.
-_NOT_MEMBERS = ("_self_", "_tfkit", "_name", "_scope_name")
-_NOT_IN_METRICS = (*_NOT_MEMBERS, "_added_variables")
-# Beside nests; members of a set count in the order in which they were made.
-_WITHOUT_KEYS = (set, frozenset, deque)
 _clock = itertools.count(1)
 
 
@@ -40,16 +31,7 @@ def tick() -> int:
     return next(_clock)
 
 
-def holds_members(value: Any) -> bool:
-    """Whether `value` is a kind of thing in which members are looked for."""
-    return (
-        isinstance(value, (tf.Module, tf.Variable, *_WITHOUT_KEYS))
-        or nests.is_nested(value)
-        or _is_dataclass(value)
-    )
-
-
-def members(layer: Stateful) -> list[tuple[str, Any]]:
+def members_of(layer: Stateful) -> list[tuple[str, Any]]:
     """The layer's direct members with their paths, in the order in which they were attached.
 
     A member of a list counts as attached when it was made or when the list was set, whichever came
@@ -59,7 +41,7 @@ def members(layer: Stateful) -> list[tuple[str, Any]]:
     attached = layer._tfkit.attached
     found = []
     for name, value in vars(layer).copy().items():  # Another thread may be building it.
-        if not name.startswith(_NOT_MEMBERS):
+        if not name.startswith(members.NOT_MEMBERS):
             when = attached.get(name, 0)
             for path, member in walk(name, value):
                 found.append((max(when, _made(member)) if "/" in path else when, path, member))
@@ -70,35 +52,16 @@ def members(layer: Stateful) -> list[tuple[str, Any]]:
     return list(unique.values())
 
 
-def walk(path: str, value: Any, inside: frozenset[int] = frozenset()) -> Iterator[tuple[str, Any]]:
-    """Members in one attribute; `inside` are the containers that are being walked, against cycles."""
-    if isinstance(value, (tf.Variable, Metric, SeedGenerator)) or hasattr(value, "_tfkit"):
-        yield path, value
-        return
-    if id(value) in inside or isinstance(value, Optimizer):
-        return
-    items: Iterator[tuple[Any, Any]]
-    if nests.is_nested(value):
-        items = iter(nests.items(value))
-    elif isinstance(value, _WITHOUT_KEYS):
-        items = enumerate(value if isinstance(value, deque) else sorted(value, key=_made))
-    elif isinstance(value, tf.Module):
-        items = (
-            (name, item) for name, item in vars(value).items() if not name.startswith(_NOT_MEMBERS)
-        )
-    elif _is_dataclass(value):
-        fields = dataclasses.fields(value)
-        items = ((field.name, getattr(value, field.name, None)) for field in fields)
-    else:
-        return
-    inside = inside | {id(value)}
-    for key, item in items:
-        if holds_members(item):
-            yield from walk(f"{path}/{escaped(key)}", item, inside)
+def walk(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The members in one attribute; what an optimizer holds is its own."""
+    for place, found in members.walk(path, value, _is_member, _made):
+        if not isinstance(found, Optimizer):
+            yield place, found
 
 
-def _is_dataclass(value: Any) -> bool:
-    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+def _is_member(value: Any) -> bool:
+    kinds = (tf.Variable, Metric, SeedGenerator, Optimizer)
+    return isinstance(value, kinds) or hasattr(value, "_tfkit")
 
 
 def _made(member: Any) -> int:
@@ -199,18 +162,18 @@ def _named(layer: Stateful, prefix: str, seeds: bool) -> list[tuple[str, tf.Vari
             return
         visited.add(id(layer))
         trainable = trainable and layer.trainable
-        members = layer._members()
-        paths = {id(member): path for path, member in members}
+        inside = layer._members()
+        paths = {id(member): path for path, member in inside}
         # A path's first step too: `blocks` cannot be a weight beside the layer `blocks/0`.
-        taken = {step for path, _ in members for step in (path, path.partition("/")[0])}
+        taken = {step for path, _ in inside for step in (path, path.partition("/")[0])}
         for weight in own_weights(layer):
             path = paths.get(id(weight)) or free(escaped(getattr(weight, "label", "weight")), taken)
             taken.add(path)
             found.setdefault(id(weight), (prefix + path, weight, trainable and weight.trainable))
-        for path, member in members if seeds else ():
+        for path, member in inside if seeds else ():
             if isinstance(member, SeedGenerator):
                 found.setdefault(id(member.state), (f"{prefix}{path}/state", member.state, False))
-        for path, member in members:
+        for path, member in inside:
             if hasattr(member, "_tfkit"):
                 collect(member, f"{prefix}{path}/", trainable)
 
@@ -226,23 +189,3 @@ def named_metrics(layer: Stateful) -> list[tuple[str, Metric]]:
             if isinstance(member, Metric):
                 found.setdefault(id(member), (f"{path}/{name}".lstrip("/"), member))
     return list(found.values())
-
-
-def metric_variables(metric: Metric) -> dict[str, tf.Variable]:
-    """The variables of a metric by attribute path; one that is no attribute stands at `variable`."""
-    found: dict[int, str] = {}
-
-    def look(prefix: str, owner: Metric) -> None:
-        attributes = {k: v for k, v in vars(owner).items() if not k.startswith(_NOT_IN_METRICS)}
-        for name, value in attributes.items():
-            for path, member in walk(f"{prefix}{name}", value):
-                if isinstance(member, Metric):
-                    look(f"{path}/", member)
-                else:
-                    found.setdefault(id(member), path)
-
-    look("", metric)
-    named: dict[str, tf.Variable] = {}
-    for variable in metric.variables:
-        named[found.get(id(variable)) or free("variable", set(named))] = variable
-    return named

@@ -76,8 +76,6 @@ class Model(Trainer, Layer):
     """
 
     _graph: Graph | None = None
-    # While layers are connected, each of which asks for its path.
-    _names_below: list[tuple[str, Layer]] | None = None
     _is_stack = False
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -110,8 +108,12 @@ class Model(Trainer, Layer):
     def _set_graph(self, graph: Graph) -> None:
         """Makes the model compute `graph`."""
         self._graph = graph
-        names = operation_names(graph)
-        self.output_names = [names[id(tensor.node)] for tensor in graph.flat_outputs]
+        last: list[Any] = [tensor.node for tensor in graph.flat_outputs]
+        if all(isinstance(node.operation, Layer) for node in last):
+            self.output_names = [node.operation.name for node in last]
+        else:
+            names = operation_names(graph)
+            self.output_names = [names[id(node)] for node in last]
         self.input_spec = _input_specs(graph.inputs)
         self.supports_masking = True
         self.built = True
@@ -151,7 +153,8 @@ class Model(Trainer, Layer):
         A trace of models that call models twice would double its time at each level.
         """
         graph = self._graph
-        is_plain = type(self).call.__module__.startswith("tfkit.models.")
+        made_by = next(cls for cls in type(self).__mro__ if "call" in vars(cls))
+        is_plain = registry.is_builtin(made_by)
         if graph is None or graph.num_calls < _LARGE or not is_plain or len(args) != 1:
             return None
         if self.activity_regularizer is not None or any(v is not None for v in kwargs.values()):
@@ -216,9 +219,9 @@ class Model(Trainer, Layer):
 
     def _members(self) -> list[tuple[str, Any]]:
         """The layers of the graph by names of their own, then what the attributes hold."""
-        graph = self._names_below or local_names(self._graph_layers())
+        graph = local_names(self._graph_layers())
         known = {id(layer) for _, layer in graph}
-        return graph + [entry for entry in tracking.members(self) if id(entry[1]) not in known]
+        return graph + [entry for entry in tracking.members_of(self) if id(entry[1]) not in known]
 
     @property
     def layers(self) -> list[Layer]:

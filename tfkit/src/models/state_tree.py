@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.base.names import escaped, free
 from tfkit.src.core import tracking
+from tfkit.src.metrics.named_variables import named_variables
 
 _FORMATS = ("backend_tensor", "numpy_array")
 
@@ -67,7 +68,7 @@ def _variables(model: Any) -> dict[str, dict[str, tf.Variable]]:
         "metrics_variables": {
             f"{escaped(metric.name)}/{name}": variable
             for metric in _metrics(model)
-            for name, variable in tracking.metric_variables(metric).items()
+            for name, variable in named_variables(metric).items()
         },
     }
 

@@ -11,6 +11,7 @@ import tensorflow as tf
 from tfkit.src.base.names import escaped, free
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
+from tfkit.src.metrics.named_variables import named_variables
 from tfkit.src.saving import hdf5
 
 # Groups of a file, and the text with the layers' names.
@@ -129,7 +130,7 @@ def metrics_state(model: Any) -> dict[str, tf.Variable]:
     """
     state: dict[str, tf.Variable] = {}
     for path, metric in tracking.named_metrics(model):
-        variables = tracking.metric_variables(metric)
+        variables = named_variables(metric)
         state |= {f"{path}/{name}": variable for name, variable in variables.items()}
     return state
 

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfkit.src.base import nests, settings
 from tfkit.src.base.protocols import HasPath
+from tfkit.src.registry import dtypes
 from tfkit.src.symbolic import masking, specs
 from tfkit.src.symbolic.tensors import KerasTensor
 
@@ -46,6 +47,18 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
             tensor._tfkit_given = tf.as_dtype(settings.floatx())
         return tensor
     return value
+
+
+def symbolic_in_dtype(value: Any, dtype: str) -> Any:
+    """A nest with its symbolic floats in a dtype, and their masks on them."""
+    if nests.is_nested(value):
+        return nests.mapped(lambda item: symbolic_in_dtype(item, dtype), value)
+    is_float = isinstance(value, KerasTensor) and dtypes.is_float(value.dtype)
+    if not is_float or value.dtype == dtype:
+        return value
+    cast = KerasTensor(value.shape, dtype, value.sparse, value.ragged)
+    masking.set_mask(cast, masking.get_mask(value))
+    return cast
 
 
 def is_tensors(value: Any) -> bool:

@@ -52,13 +52,18 @@ def rebuild(description: Any, tensors: Iterator[tf.Tensor]) -> Any:
     return float(description[1]) if kind is float else description[1]
 
 
-def dtypes_of(description: Any) -> Iterator[tf.DType]:
+def specs_of(description: Any, shapes: list[tf.TensorShape]) -> list[tf.TensorSpec]:
+    """Specs of the tensors of a description, which have the given shapes."""
+    return list(map(tf.TensorSpec, shapes, _dtypes(description)))
+
+
+def _dtypes(description: Any) -> Iterator[tf.DType]:
     """The dtypes of the tensors of a description, in order."""
     kind = description[0]
     if kind is tf.Tensor:
         yield description[1]
         if description[3]:
-            yield from dtypes_of(description[3])
+            yield from _dtypes(description[3])
     elif kind is nests.Form:
         for item in description[2:]:
-            yield from dtypes_of(item)
+            yield from _dtypes(item)

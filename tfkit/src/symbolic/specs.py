@@ -60,6 +60,13 @@ def given_dtype(tensor: Any) -> tf.DType:
     return getattr(tensor, "_tfkit_given", tensor.dtype)
 
 
+def mark_as_given(tensors: Any, dtype: str, given: str) -> None:
+    """Marks the tensors of a dtype in a nest as if a layer had cast them, which were given as another."""
+    for tensor in tf.nest.flatten(tensors):
+        if isinstance(tensor, tf.Tensor) and tensor.dtype == dtype:
+            tensor._tfkit_given = tf.as_dtype(given)
+
+
 def spec_of(tensor: Any, as_given: bool = False) -> Any:
     """The spec of a tensor with any batch, of its dtype or, `as_given`, of that before a cast."""
     if tensor is None:

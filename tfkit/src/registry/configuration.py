@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
+from tfkit.src.base.protocols import HasPath
 from tfkit.src.registry import serialization
 from tfkit.src.registry import tables as registry
-
-if TYPE_CHECKING:
-    from tfkit.src.core.layer import Layer
+from tfkit.src.registry.constructors import ConstructorArguments
 
 _OF_EVERY_LAYER = ("name", "trainable", "dtype")
 
 
-def layer_config(layer: Layer, base: type) -> dict[str, Any]:
+class Recorded(HasPath, Protocol):
+    """A layer, as far as its configuration goes."""
+
+    activity_regularizer: Any
+    _omitted_from_config: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The label."""
+
+    @property
+    def trainable(self) -> bool:
+        """Whether training changes the weights."""
+
+    @property
+    def dtype_policy(self) -> Any:
+        """The dtypes of computations and weights."""
+
+
+def layer_config(layer: Recorded, recorded: ConstructorArguments, base: type) -> dict[str, Any]:
     """The configuration of a layer: its name, `trainable` and dtype, then its arguments.
 
     Where the method `get_config` of its class is a user's, this is what that method starts from, and the
@@ -23,12 +42,12 @@ def layer_config(layer: Layer, base: type) -> dict[str, Any]:
 
     Args:
         layer: the layer.
+        recorded: what its constructor was given.
         base: the class `Layer`.
 
     Raises:
         TypeError: that names the argument that cannot be saved.
     """
-    recorded = layer._tfkit.arguments
     config = {
         "name": layer.name,
         "trainable": layer.trainable,
@@ -50,7 +69,7 @@ def layer_config(layer: Layer, base: type) -> dict[str, Any]:
     return config
 
 
-def _extended(layer: Layer, base: type) -> dict[str, Any]:
+def _extended(layer: Recorded, base: type) -> dict[str, Any]:
     """The arguments of the built-in class that a user's layer extends, as it has them now."""
     config: dict[str, Any] = {}
     builtin = next((cls for cls in type(layer).__mro__ if registry.is_builtin(cls)), base)
@@ -65,7 +84,7 @@ def _extended(layer: Layer, base: type) -> dict[str, Any]:
     return config
 
 
-def _keeps(layer: Layer, name: str, base: type) -> bool:
+def _keeps(layer: Recorded, name: str, base: type) -> bool:
     """Whether a layer has an attribute of the name of an argument, which is no method of every layer's."""
     return hasattr(layer, name) and not hasattr(base, name)
 
@@ -75,7 +94,7 @@ def _is_ours(cls: type) -> bool:
 
 
 def _add(
-    config: dict[str, Any], name: str, value: Any, layer: Layer, builtin: bool, required: bool
+    config: dict[str, Any], name: str, value: Any, layer: Recorded, builtin: bool, required: bool
 ) -> None:
     """Puts one argument into a configuration; one that cannot be saved must not be required."""
     omitted = layer._omitted_from_config
