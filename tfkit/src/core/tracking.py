@@ -15,13 +15,13 @@ import tensorflow as tf
 from tfkit.src.base import members
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.names import escaped, free
+from tfkit.src.core.typing import Tracked
 from tfkit.src.metrics.base import Metric
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.random import SeedGenerator
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
-    from tfkit.src.core.stateful import Stateful
 
 _clock = itertools.count(1)
 
@@ -31,7 +31,7 @@ def tick() -> int:
     return next(_clock)
 
 
-def members_of(layer: Stateful) -> list[tuple[str, Any]]:
+def members_of(layer: Tracked) -> list[tuple[str, Any]]:
     """The layer's direct members with their paths, in the order in which they were attached.
 
     A member of a list counts as attached when it was made or when the list was set, whichever came
@@ -87,22 +87,22 @@ def step_to(layer: Layer, caller: Layer) -> str:
 # --- What the members of a whole tree of layers add up to ---------------------------------------------
 
 
-def sublayers(layer: Stateful) -> list[Layer]:
+def sublayers(layer: Tracked) -> list[Layer]:
     """The layers directly below `layer`, each once."""
     return [member for _, member in named_sublayers(layer)]
 
 
-def named_sublayers(layer: Stateful) -> list[tuple[str, Layer]]:
+def named_sublayers(layer: Tracked) -> list[tuple[str, Layer]]:
     """The layers directly below `layer` with the paths that name them."""
     return [(path, member) for path, member in layer._members() if hasattr(member, "_tfkit")]
 
 
-def all_layers(layer: Stateful) -> list[Layer]:
+def all_layers(layer: Tracked) -> list[Layer]:
     """`layer` and all layers below it, parents before children, each once."""
     return [below for _, below in named_layers(layer)]
 
 
-def named_layers(layer: Stateful) -> list[tuple[str, Layer]]:
+def named_layers(layer: Tracked) -> list[tuple[str, Layer]]:
     """`layer`, whose path is empty, and all layers below it, each once, with their attribute paths."""
     found: dict[int, tuple[str, Layer]] = {}
     pending = [("", layer._tfkit.layer)]
@@ -115,7 +115,7 @@ def named_layers(layer: Stateful) -> list[tuple[str, Layer]]:
     return list(found.values())
 
 
-def own_weights(layer: Stateful) -> list[tf.Variable]:
+def own_weights(layer: Tracked) -> list[tf.Variable]:
     """Weights of the layer itself: trainable ones first, each kind in order of creation."""
     found = {id(weight): weight for weight in layer._tfkit.weights}
     for _, member in layer._members():
@@ -129,12 +129,12 @@ def made_trainable(weight: tf.Variable) -> bool:
     return bool(getattr(weight, "made_trainable", weight.trainable))
 
 
-def named_weights(layer: Stateful, prefix: str = "") -> dict[str, tf.Variable]:
+def named_weights(layer: Tracked, prefix: str = "") -> dict[str, tf.Variable]:
     """All weights at and below `layer` by attribute path, in the order of `layer.weights`."""
     return {path: weight for path, weight, _ in _named(layer, prefix, seeds=False)}
 
 
-def named_state(layer: Stateful, prefix: str = "") -> dict[str, tf.Variable]:
+def named_state(layer: Tracked, prefix: str = "") -> dict[str, tf.Variable]:
     """All weights and seed states at and below `layer` by attribute path."""
     state: dict[str, tf.Variable] = {}
     for path, variable, _ in _named(layer, prefix, seeds=True):
@@ -147,17 +147,17 @@ def named_state(layer: Stateful, prefix: str = "") -> dict[str, tf.Variable]:
     return state
 
 
-def variables_of(layer: Stateful, seeds: bool) -> list[tuple[tf.Variable, bool]]:
+def variables_of(layer: Tracked, seeds: bool) -> list[tuple[tf.Variable, bool]]:
     """Weights (and seed states) at and below `layer`, each with whether training changes it."""
     return [(variable, trained) for _, variable, trained in _named(layer, "", seeds)]
 
 
-def _named(layer: Stateful, prefix: str, seeds: bool) -> list[tuple[str, tf.Variable, bool]]:
+def _named(layer: Tracked, prefix: str, seeds: bool) -> list[tuple[str, tf.Variable, bool]]:
     """Variables at and below `layer`: path, variable, and whether training changes it."""
     found: dict[int, tuple[str, tf.Variable, bool]] = {}
     visited: set[int] = set()
 
-    def collect(layer: Stateful, prefix: str, trainable: bool) -> None:
+    def collect(layer: Tracked, prefix: str, trainable: bool) -> None:
         if id(layer) in visited:
             return
         visited.add(id(layer))
@@ -181,7 +181,7 @@ def _named(layer: Stateful, prefix: str, seeds: bool) -> list[tuple[str, tf.Vari
     return list(found.values())
 
 
-def named_metrics(layer: Stateful) -> list[tuple[str, Metric]]:
+def named_metrics(layer: Tracked) -> list[tuple[str, Metric]]:
     """The metrics at and below `layer`, each once, with their attribute paths."""
     found: dict[int, tuple[str, Metric]] = {}
     for path, below in named_layers(layer):

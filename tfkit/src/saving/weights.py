@@ -14,6 +14,7 @@ import tensorflow as tf
 from tfkit.src.base.names import unescaped
 from tfkit.src.base.quoting import quoted
 from tfkit.src.core.layer import Layer
+from tfkit.src.core.typing import AnyModel
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.runtime.arrays import tensor_in
 from tfkit.src.saving import float_widths, hdf5, matching, shards, state
@@ -30,7 +31,7 @@ _THREADS = 4
 
 @shortened
 def save_weights(
-    model: Any,
+    model: AnyModel,
     filepath: Any,
     overwrite: bool = True,
     max_shard_size: float | None = None,
@@ -80,7 +81,7 @@ def check_writable(path: Path, overwrite: bool) -> None:
         raise FileNotFoundError(f"There is no folder {path.parent} to save {path.name} in.")
 
 
-def check_built(model: Any, doing: str) -> None:
+def check_built(model: AnyModel, doing: str) -> None:
     """Refuses a model that has no weights yet."""
     if not model.built:
         raise ValueError(
@@ -89,7 +90,7 @@ def check_built(model: Any, doing: str) -> None:
         )
 
 
-def check_whole(model: Any) -> None:
+def check_whole(model: AnyModel) -> None:
     """Refuses a model that is not built, although layers in it are: loading would not make their weights."""
     if not model.built and model.weights:
         raise ValueError(
@@ -102,7 +103,7 @@ def check_whole(model: Any) -> None:
 
 
 def load_weights(
-    model: Any,
+    model: AnyModel,
     filepath: Any,
     skip_mismatch: bool = False,
     by_name: bool = False,
@@ -240,7 +241,7 @@ def tensor_of(value: np.ndarray) -> Any:
 
 def read_model(
     reader: Reader,
-    model: Any,
+    model: AnyModel,
     skip_mismatch: bool = False,
     by_name: bool = False,
     rename: Rename | None = None,
