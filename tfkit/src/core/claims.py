@@ -44,8 +44,8 @@ def claimed(layer: Layer) -> Iterator[None]:
     Waits while another thread builds one of them. All are claimed at once, so that of two threads none holds
     what the other waits for.
     """
-    if _in_replica():
-        yield
+    if tf.distribute.has_strategy() and not tf.distribute.in_cross_replica_context():
+        yield  # One of the threads of a strategy's replicas, which wait for each other anyway.
         return
     builder = Builder()
     states = _claim(layer, builder)
@@ -69,8 +69,3 @@ def _claim(layer: Layer, builder: Builder) -> list[LayerState]:
                     state.builder = builder
                 return mine
         other.is_over.wait()
-
-
-def _in_replica() -> bool:
-    """Whether this is one of the threads of a strategy's replicas, which wait for each other anyway."""
-    return tf.distribute.has_strategy() and not tf.distribute.in_cross_replica_context()

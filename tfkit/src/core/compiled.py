@@ -35,17 +35,14 @@ class DirectCalls:
     """The traces of one layer's direct calls.
 
     Args:
-        forward: the layer's uncompiled call: `forward(args, kwargs)`.
         state: the layer's bookkeeping.
-        settings: what `compile` was given, where the layer is a model.
     """
 
-    def __init__(
-        self, forward: Callable[..., Any], state: LayerState, settings: Execution | None
-    ) -> None:
-        self._forward = forward
+    def __init__(self, state: LayerState) -> None:
         self._state = state
-        self._settings = settings
+        self._forward = state.layer._forward
+        # What `compile` was given, of a model.
+        self._settings: Execution | None = state.layer._tfkit_settings
         self._kinds: dict[Any, _Kind | None] = {}
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

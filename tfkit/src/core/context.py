@@ -62,12 +62,6 @@ class CallFrame:
         if self.scope is not None:
             self.scope.__exit__(kind, error, trace)
         if isinstance(error, Exception) and not hasattr(error, "__notes__"):
-            self._say_where(error)
-
-    def _say_where(self, error: Exception) -> None:
-        """Adds the innermost layer's path to an error that does not name it."""
-        where = f"'{self.layer.path}'"
-        if where not in str(error):
-            error.add_note(
-                f"Raised in the call of layer {where} (of type {type(self.layer).__name__})."
-            )
+            # The innermost layer adds its path, unless the message has it.
+            if f"'{self.layer.path}'" not in str(error):
+                error.add_note(f"Raised in the call of layer {self.layer._tfkit.title}.")

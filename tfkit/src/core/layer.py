@@ -122,7 +122,7 @@ class Layer(Copied, Stateful):
         state = self._tfkit
         state.made_in = attributes.calling_layer()
         state.signature = CallSignature(self.call)
-        state.direct = DirectCalls(self._forward, state, self._tfkit_settings)
+        state.direct = DirectCalls(state)
         state.initialized = True
 
     # --- Calling it ---------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import tensorflow as tf
 from tfkit.src.base import members
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.names import escaped, free
-from tfkit.src.core.typing import Tracked
+from tfkit.src.base.protocols import Tracked
 from tfkit.src.metrics.base import Metric
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.random import SeedGenerator

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfkit.src.base.protocols import ModelLike
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import AnyModel
 from tfkit.src.errors.frames import warn
 from tfkit.src.export.archive import ExportArchive
 from tfkit.src.export.endpoints import layer_endpoint, marked_endpoint, marked_methods
@@ -45,7 +45,7 @@ def archive_of(
 DEFAULT_SIGNATURE = "_default_save_signature"
 
 
-def default_signature(model: AnyModel) -> dict[str, Any]:
+def default_signature(model: ModelLike) -> dict[str, Any]:
     """What `tf.saved_model.save(layer, folder)` takes as `serving_default`: that of `layer.export(folder)`.
 
     Returns:

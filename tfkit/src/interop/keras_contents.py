@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfkit.src.base.protocols import ModelLike
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import AnyModel
 from tfkit.src.interop import keras_layout, keras_matching
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.random import SeedGenerator
@@ -34,7 +34,9 @@ def seeds(places: list[tuple[str, Layer]]) -> dict[str, Any]:
     }
 
 
-def contents(model: AnyModel, optimizer: Optimizer | None) -> tuple[dict[str, str], dict[str, Any]]:
+def contents(
+    model: ModelLike, optimizer: Optimizer | None
+) -> tuple[dict[str, str], dict[str, Any]]:
     """The names of layers by the path of their groups, and the variables by path."""
     places = keras_layout.places(model._tfkit.layer)
     placed = {id(layer) for _, layer in places}

@@ -11,10 +11,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.protocols import ModelLike
 from tfkit.src.base.quoting import quoted, shown
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import AnyModel
 from tfkit.src.interop import keras_matching
 from tfkit.src.interop.keras_hdf5 import KerasReader
 from tfkit.src.interop.keras_matching import Plan
@@ -50,7 +50,7 @@ def group_of(reader: KerasReader) -> str:
 
 
 def plan(
-    reader: KerasReader, model: AnyModel, rename: Mapping[str, str] | None, same_order: bool
+    reader: KerasReader, model: ModelLike, rename: Mapping[str, str] | None, same_order: bool
 ) -> Plan:
     """The datasets of all variables of a model.
 
@@ -92,7 +92,7 @@ def _ordered(layer: Layer) -> list[tf.Variable]:
 
 def _matched_layers(
     reader: KerasReader,
-    model: AnyModel,
+    model: ModelLike,
     names: list[str],
     layers: list[Layer],
     rename: Mapping[str, str] | None,

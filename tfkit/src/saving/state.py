@@ -9,9 +9,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.names import escaped, free
+from tfkit.src.base.protocols import ModelLike
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import AnyModel
 from tfkit.src.metrics.named_variables import named_variables
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.saving import hdf5
@@ -34,7 +34,7 @@ class Skipped:
         ValueError: for anything else.
     """
 
-    def __init__(self, model: AnyModel | None, objects: Iterable[Any] | None) -> None:
+    def __init__(self, model: ModelLike | None, objects: Iterable[Any] | None) -> None:
         self._ids: set[int] = set()
         for item in objects or ():
             if isinstance(item, Layer):
@@ -61,7 +61,7 @@ class Skipped:
 _NOTHING = Skipped(None, None)
 
 
-def model_state(model: AnyModel, skipped: Skipped = _NOTHING) -> dict[str, Any]:
+def model_state(model: ModelLike, skipped: Skipped = _NOTHING) -> dict[str, Any]:
     """Weights, seed states, and what layers store themselves, by path."""
     state: dict[str, Any] = dict(plain_state(model, skipped))
     for prefix, layer in own_stores(model, skipped):
@@ -80,14 +80,14 @@ def model_state(model: AnyModel, skipped: Skipped = _NOTHING) -> dict[str, Any]:
     return state
 
 
-def plain_state(model: AnyModel, skipped: Skipped = _NOTHING) -> dict[str, tf.Variable]:
+def plain_state(model: ModelLike, skipped: Skipped = _NOTHING) -> dict[str, tf.Variable]:
     """The weights and seed states by path, without those that a layer stores itself."""
     own = {id(w) for _, layer in own_stores(model) for w in tracking.own_weights(layer)}
     state = tracking.named_state(model)
     return {path: it for path, it in state.items() if id(it) not in own and it not in skipped}
 
 
-def own_stores(model: AnyModel, skipped: Skipped = _NOTHING) -> list[tuple[str, Layer]]:
+def own_stores(model: ModelLike, skipped: Skipped = _NOTHING) -> list[tuple[str, Layer]]:
     """The layers that say themselves what a file keeps of them, with the beginnings of their paths."""
     return [
         (f"{path}/vars/".lstrip("/"), layer)
@@ -100,13 +100,13 @@ def own_stores(model: AnyModel, skipped: Skipped = _NOTHING) -> list[tuple[str, 
     ]
 
 
-def optimizer_state(model: AnyModel) -> dict[str, tf.Variable]:
+def optimizer_state(model: ModelLike) -> dict[str, tf.Variable]:
     """The variables of the model's optimizer, by path; none where it is not built."""
     optimizer = getattr(model, "optimizer", None)
     return {} if optimizer is None or not optimizer.built else named_slots(optimizer, model)
 
 
-def named_slots(optimizer: Optimizer, model: AnyModel) -> dict[str, tf.Variable]:
+def named_slots(optimizer: Optimizer, model: ModelLike) -> dict[str, tf.Variable]:
     """An optimizer's variables: slots by the path of the weight that they belong to.
 
     `slots/dense/kernel/momentum` belongs to the weight at `dense/kernel`; what belongs to no weight stands at
@@ -125,7 +125,7 @@ def named_slots(optimizer: Optimizer, model: AnyModel) -> dict[str, tf.Variable]
     return state
 
 
-def metrics_state(model: AnyModel) -> dict[str, tf.Variable]:
+def metrics_state(model: ModelLike) -> dict[str, tf.Variable]:
     """The variables of the metrics that layers hold in attributes, by path.
 
     Those that `compile` makes are no state of the model: each epoch and evaluation begins them anew.
@@ -137,7 +137,7 @@ def metrics_state(model: AnyModel) -> dict[str, tf.Variable]:
     return state
 
 
-def layer_names(model: AnyModel) -> dict[str, str]:
+def layer_names(model: ModelLike) -> dict[str, str]:
     """The names that users have given to layers inside, by path; a name that tfkit made says nothing."""
     return {
         path: layer.name
