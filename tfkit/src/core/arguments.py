@@ -5,15 +5,13 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.protocols import HasPath
 from tfkit.src.symbolic import masking, specs
 from tfkit.src.symbolic.conversion import is_tensors
-
-if TYPE_CHECKING:
-    from tfkit.src.core.layer import Layer
 
 
 class CallSignature:
@@ -36,7 +34,7 @@ class CallSignature:
         )
         self.mask_names = tuple(n for n in self.names if n == "mask" or n.endswith("_mask"))
 
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any], layer: Layer) -> CallArguments:
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any], layer: HasPath) -> CallArguments:
         """Matches the arguments of a call to the parameters of `call`.
 
         Args:

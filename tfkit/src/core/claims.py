@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
+from tfkit.src.base.protocols import Tracked
 from tfkit.src.core import tracking
 
 if TYPE_CHECKING:
-    from tfkit.src.core.layer import Layer
     from tfkit.src.core.state import LayerState
 
 _lock = threading.Lock()
@@ -29,7 +29,7 @@ class Builder:
         self.is_over = threading.Event()
 
 
-def is_needed(layer: Layer) -> bool:
+def is_needed(layer: Tracked) -> bool:
     """Whether a call of the layer has to be inside `claimed`."""
     builder = layer._tfkit.builder
     if builder is None:
@@ -38,7 +38,7 @@ def is_needed(layer: Layer) -> bool:
 
 
 @contextlib.contextmanager
-def claimed(layer: Layer) -> Iterator[None]:
+def claimed(layer: Tracked) -> Iterator[None]:
     """Inside, no other thread builds or calls `layer` and those below it, unless they were built before.
 
     Waits while another thread builds one of them. All are claimed at once, so that of two threads none holds
@@ -57,7 +57,7 @@ def claimed(layer: Layer) -> Iterator[None]:
         builder.is_over.set()
 
 
-def _claim(layer: Layer, builder: Builder) -> list[LayerState]:
+def _claim(layer: Tracked, builder: Builder) -> list[LayerState]:
     while True:
         states = [below._tfkit for below in tracking.all_layers(layer)]
         with _lock:

@@ -61,7 +61,7 @@ class CallFrame:
         calls.frame = self.parent
         if self.scope is not None:
             self.scope.__exit__(kind, error, trace)
-        if isinstance(error, Exception) and not hasattr(error, "__notes__"):
-            # The innermost layer adds its path, unless the message has it.
-            if f"'{self.layer.path}'" not in str(error):
-                error.add_note(f"Raised in the call of layer {self.layer._tfkit.title}.")
+        # The innermost layer adds its path, unless the message has it.
+        is_first = isinstance(error, Exception) and not hasattr(error, "__notes__")
+        if error is not None and is_first and f"'{self.layer.path}'" not in str(error):
+            error.add_note(f"Raised in the call of layer {self.layer._tfkit.title}.")
