@@ -8,6 +8,7 @@ import operator
 import random
 import re
 import statistics
+import tempfile
 from pathlib import Path
 
 import keras
@@ -40,7 +41,15 @@ def test_examples_show_what_they_say(file):
     module = importlib.import_module(
         file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     )
-    names = {**vars(module), "tfkit": tfkit, "ops": tfkit.ops, "np": np, "tf": tf}
+    names = {
+        "Path": Path,
+        "tempfile": tempfile,
+        "tfkit": tfkit,
+        "ops": tfkit.ops,
+        "np": np,
+        "tf": tf,
+    }
+    names = {**vars(module), **names}
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
     report = []
     for name, line, text in docstrings_of(WITH_EXAMPLES[file]):

@@ -3,6 +3,19 @@
 from tfkit.src.base.settings import disable_interactive_logging as disable_interactive_logging
 from tfkit.src.base.settings import enable_interactive_logging as enable_interactive_logging
 from tfkit.src.base.settings import is_interactive_logging_enabled as is_interactive_logging_enabled
+from tfkit.src.datasets.audio_folder import (
+    audio_dataset_from_directory as audio_dataset_from_directory,
+)
+from tfkit.src.datasets.get_file import get_file as get_file
+from tfkit.src.datasets.image_folder import (
+    image_dataset_from_directory as image_dataset_from_directory,
+)
+from tfkit.src.datasets.text_folder import (
+    text_dataset_from_directory as text_dataset_from_directory,
+)
+from tfkit.src.datasets.timeseries import (
+    timeseries_dataset_from_array as timeseries_dataset_from_array,
+)
 from tfkit.src.random import set_random_seed as set_random_seed
 from tfkit.src.registry.dtypes import standardize_dtype as standardize_dtype
 from tfkit.src.registry.serialization import deserialize_keras_object as deserialize_keras_object

@@ -7,6 +7,7 @@ import pytest
 import tfkit
 from tests.tolerances import assert_same_sums
 from tfkit import layers
+from tfkit.src.core import building
 
 X = np.arange(12, dtype="float32").reshape(4, 3)
 
@@ -156,3 +157,28 @@ def test_configurations_of_keras2_are_read():
 def test_an_input_takes_the_batch_shape_by_its_older_name():
     with pytest.warns(UserWarning, match="Use `batch_shape` instead"):
         assert layers.InputLayer(batch_input_shape=(None, 10)).batch_shape == (None, 10)
+
+
+@pytest.mark.parametrize("own_call", [False, True])
+def test_a_large_graph_is_not_traced_again_where_it_is_called(own_call, monkeypatch):
+    """Models that call models twice would double the time at each level; a `call` of a user's is run."""
+    base = tfkit.layers.Dense(3)
+    for _ in range(9):
+        inputs = tfkit.Input((3,))
+        base = tfkit.Model(inputs, base(base(inputs)))
+
+    class Doubled(tfkit.Functional):
+        def call(self, inputs):
+            return 2.0 * super().call(inputs)
+
+    if own_call:
+        base = Doubled(base.inputs[0], base.outputs[0])
+    traced = []
+    plain = building.traced
+    monkeypatch.setattr(building, "traced", lambda *args: traced.append(args) or plain(*args))
+    inputs = tfkit.Input((3,))
+    outputs = base(inputs)
+    assert outputs.shape == (None, 3)
+    assert bool(traced) == own_call
+    x = np.ones((2, 3), "float32")
+    np.testing.assert_allclose(tfkit.Model(inputs, outputs)(x), base(x), rtol=1e-5)

@@ -27,7 +27,7 @@ def get(client, path):
 @pytest.fixture
 def logged(base, caplog):
     """A server of its own, so that its numbers are those of the test."""
-    caplog.set_level(logging.INFO, "tfkit.src.apps.serving.requests")
+    caplog.set_level(logging.INFO, "tfkit.serving.requests")
     with serving(base, log_requests=True) as client:
         yield client, caplog
 
@@ -93,11 +93,7 @@ def test_the_log_has_a_line_for_each_request_and_no_value(logged):
     assert client("small:predict", {"instances": [[12345.5, 2, 3]]})[0] == 200
     assert client("no\x1b[31m:predict".replace("\x1b", "%1b"), {"instances": [[12345.5]]})[0] == 404
     ask_over_grpc(client, "none\n")
-    lines = [
-        each.getMessage()
-        for each in caplog.records
-        if each.name == "tfkit.src.apps.serving.requests"
-    ]
+    lines = [each.getMessage() for each in caplog.records if each.name == "tfkit.serving.requests"]
     assert not any("12345" in line or "\n" in line or "\x1b" in line for line in lines)
     good, bad, third = map(json.loads, lines)
     times = [each.pop("ms") for each in (good, bad, third)]
@@ -123,7 +119,7 @@ def test_the_log_has_a_line_for_each_request_and_no_value(logged):
 def test_nothing_is_logged_unless_asked(client, caplog):
     caplog.set_level(logging.INFO)
     client("small:predict", ROWS)
-    assert not [each for each in caplog.records if each.name == "tfkit.src.apps.serving.requests"]
+    assert not [each for each in caplog.records if each.name == "tfkit.serving.requests"]
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,10 @@
 """Data sets for examples and tests."""
 
+from tfkit.datasets import boston_housing as boston_housing
+from tfkit.datasets import california_housing as california_housing
+from tfkit.datasets import cifar10 as cifar10
+from tfkit.datasets import cifar100 as cifar100
+from tfkit.datasets import fashion_mnist as fashion_mnist
+from tfkit.datasets import imdb as imdb
 from tfkit.datasets import mnist as mnist
+from tfkit.datasets import reuters as reuters

@@ -2,3 +2,12 @@
 
 from tfkit.preprocessing import image as image
 from tfkit.preprocessing import sequence as sequence
+from tfkit.src.datasets.image_folder import (
+    image_dataset_from_directory as image_dataset_from_directory,
+)
+from tfkit.src.datasets.text_folder import (
+    text_dataset_from_directory as text_dataset_from_directory,
+)
+from tfkit.src.datasets.timeseries import (
+    timeseries_dataset_from_array as timeseries_dataset_from_array,
+)

@@ -21,25 +21,36 @@ from tfkit import (
     random,
     regularizers,
 )
-from tfkit.src import operators as operators
+from tfkit.src import (
+    operators as operators,  # Imported for its effect: tensors get their operators.
+)
 from tfkit.src.errors import absent_names
 from tfkit.src.registry.tables import register_builtins
 
-_LOSSES = {
-    "bce": "binary_crossentropy",
-    "kld": "kl_divergence",
-    "mae": "mean_absolute_error",
-    "mape": "mean_absolute_percentage_error",
-    "mse": "mean_squared_error",
-    "msle": "mean_squared_logarithmic_error",
-}
-_METRICS = {
-    "bce": "BinaryCrossentropy",
-    "mae": "MeanAbsoluteError",
-    "mape": "MeanAbsolutePercentageError",
-    "mse": "MeanSquaredError",
-    "msle": "MeanSquaredLogarithmicError",
-}
+
+def _in_both_cases(names: dict[str, str]) -> dict[str, str]:
+    return {**names, **{short.upper(): name for short, name in names.items()}}
+
+
+_LOSSES = _in_both_cases(
+    {
+        "bce": "binary_crossentropy",
+        "kld": "kl_divergence",
+        "mae": "mean_absolute_error",
+        "mape": "mean_absolute_percentage_error",
+        "mse": "mean_squared_error",
+        "msle": "mean_squared_logarithmic_error",
+    }
+)
+_METRICS = _in_both_cases(
+    {
+        "bce": "BinaryCrossentropy",
+        "mae": "MeanAbsoluteError",
+        "mape": "MeanAbsolutePercentageError",
+        "mse": "MeanSquaredError",
+        "msle": "MeanSquaredLogarithmicError",
+    }
+)
 _INITIALIZERS = {
     "normal": "RandomNormal",
     "one": "Ones",
@@ -70,14 +81,12 @@ def _register(
         kind: the name of the module in configurations.
         face: the module.
         has_kind: which of its objects are entered.
-        short: further names, in lower case, of some of them; they are entered in upper case, too.
+        short: further names of some of them.
     """
     found = dict(_listed(face, has_kind))
     aliases = {name: item for name, item in found.items() if name != item.__name__}
     for name, stands_for in (short or {}).items():
         aliases[name] = found[stands_for]
-        if len(name) < 5 and kind in ("losses", "metrics"):
-            aliases[name.upper()] = found[stands_for]
     register_builtins(kind, dict.fromkeys(found.values()), aliases)
 
 

@@ -1,53 +1,149 @@
-"""Fetches one file, checked by its hash, into the cache."""
+"""Fetches one file: it appears when it is whole and right, and a later try goes on where one has stopped."""
 
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
-import tempfile
+import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
+from typing import Any
+
+from tfkit.src.saving.atomic import alone, sync
+from tfkit.src.training.progress import Progbar, print_message
 
 _CHUNK = 1 << 20  # bytes read at a time
 _TIMEOUT = 30.0  # seconds without an answer
+_SCHEMES = ("http", "https", "ftp", "file")
+_HASH_OF_LENGTH = {32: "md5", 64: "sha256"}
 
 
-def cache_folder() -> Path:
-    """Where downloaded data sets are kept: `$TFKIT_HOME/datasets`, or `~/.tfkit/datasets`."""
-    home = os.environ.get("TFKIT_HOME")
-    return (Path(home) if home else Path.home() / ".tfkit") / "datasets"
+def fetch(url: str, path: Path, file_hash: str | None = None, algorithm: str = "auto") -> None:
+    """Downloads `url` to `path`, with a progress bar.
 
-
-def fetch(url: str, path: Path, sha256: str) -> None:
-    """Downloads `url` to `path`, which appears only when it is whole and its hash is right.
+    What has come is kept beside `path` when the connection breaks, and the next call asks for the rest,
+    where the server says that the file is still the same one (RFC 9110, `If-Range`). Of several processes
+    that fetch to one path, one does; the others wait and have it.
 
     Args:
-        url: where the file is.
+        url: where the file is: `http`, `https`, `ftp` or `file`.
         path: the file to write; its folder is made where needed.
-        sha256: the expected hash of the file, in hexadecimal.
+        file_hash: the expected hash of the file, in hexadecimal; `None` for no check.
+        algorithm: of the hash, see `has_hash`.
 
     Raises:
         OSError: when the file cannot be fetched or written.
-        ValueError: when what came has another hash.
+        ValueError: when what came has another hash; nothing is kept.
     """
+    scheme = urllib.parse.urlsplit(url).scheme
+    if scheme not in _SCHEMES:
+        raise ValueError(
+            f"A file is fetched by {', '.join(_SCHEMES)}. Received the address: {url!r}"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
-    digest = hashlib.sha256()
-    handle, part = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent)
-    try:
-        with (
-            os.fdopen(handle, "wb") as file,
-            urllib.request.urlopen(url, timeout=_TIMEOUT) as response,
-        ):
-            while chunk := response.read(_CHUNK):
-                digest.update(chunk)
-                file.write(chunk)
-            file.flush()
-            os.fsync(file.fileno())
-        if digest.hexdigest() != sha256:
+    before = _stamp(path)
+    with alone(path):
+        if _stamp(path) != before and has_hash(path, file_hash, algorithm):
+            return  # Another process has fetched it meanwhile.
+        print_message(f"Downloading data from {url}")
+        part = path.with_name(f".{path.name}.part")
+        tag = part.with_suffix(".part.tag")
+        try:
+            _receive(url, part, tag)
+        except (OSError, http.client.HTTPException) as error:
+            raise OSError(f"{url} cannot be fetched: {error}") from error
+        tag.unlink(missing_ok=True)
+        if not has_hash(part, file_hash, algorithm):
+            received = hash_of(part, algorithm_of(file_hash or "", algorithm))
+            part.unlink()
             raise ValueError(
-                f"The file at {url} is not the expected one. Expected SHA-256: {sha256}. "
-                f"Received: {digest.hexdigest()}. Nothing was kept: try again."
+                f"The file at {url} is not the expected one. Expected hash: {file_hash}. "
+                f"Received: {received}. Nothing was kept: try again, or correct the hash."
             )
         os.replace(part, path)
-    finally:
-        Path(part).unlink(missing_ok=True)
+        sync(path.parent)
+
+
+def _receive(url: str, part: Path, tag: Path) -> None:
+    """Receives a file, or the rest of it, into `part`; `tag` keeps what names this version of it."""
+    request = urllib.request.Request(url)
+    if part.is_file() and tag.is_file():
+        request.add_header("Range", f"bytes={part.stat().st_size}-")
+        request.add_header("If-Range", tag.read_text("utf-8"))
+    try:
+        response = urllib.request.urlopen(request, timeout=_TIMEOUT)
+    except urllib.error.HTTPError as error:
+        if error.code != http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
+            raise
+        tag.unlink(missing_ok=True)  # Nothing is left to send, or the file became shorter.
+        response = urllib.request.urlopen(url, timeout=_TIMEOUT)
+    with response:
+        goes_on = getattr(response, "status", None) == http.client.PARTIAL_CONTENT
+        version = response.headers.get("ETag") or ""
+        if version.startswith('"'):  # A weak one does not name the bytes.
+            tag.write_text(version, "utf-8")
+        else:
+            tag.unlink(missing_ok=True)
+        with part.open("ab" if goes_on else "wb") as file:
+            _copy(response, file)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _copy(response: Any, file: Any) -> None:
+    """Copies the body of a response, with a bar; refuses one that ends too early."""
+    done = file.tell()
+    length = response.headers.get("Content-Length")
+    total = done + int(length) if length and length.isdecimal() else None
+    bar = Progbar(total, unit_name="byte")
+    while chunk := response.read(_CHUNK):
+        file.write(chunk)
+        done += len(chunk)
+        bar.update(min(done, total or done), finalize=False)
+    if total is not None and done < total:
+        raise OSError(f"{done} of {total} bytes came. Try again: the rest is fetched then")
+    bar.update(done, finalize=True)
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """What changes when a file is replaced; `None` where there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def has_hash(path: Path, file_hash: str | None, algorithm: str = "auto") -> bool:
+    """Whether a file has a hash; `None` stands for any.
+
+    Args:
+        path: the file.
+        file_hash: in hexadecimal.
+        algorithm: `"md5"`, `"sha256"`, or `"auto"` for the one whose hashes are as long as this.
+    """
+    if file_hash is None:
+        return True
+    return hash_of(path, algorithm_of(file_hash, algorithm)) == file_hash.lower()
+
+
+def algorithm_of(file_hash: str, algorithm: str = "auto") -> str:
+    """The name of the algorithm that a hash belongs to."""
+    if algorithm in ("md5", "sha256"):
+        return algorithm
+    if algorithm == "auto" and len(file_hash) in _HASH_OF_LENGTH:
+        return _HASH_OF_LENGTH[len(file_hash)]
+    raise ValueError(
+        '`hash_algorithm` must be "md5", "sha256", or "auto" for a hash of 32 or 64 hexadecimal digits. '
+        f"Received: hash_algorithm={algorithm!r} and the hash {file_hash!r}"
+    )
+
+
+def hash_of(path: Path, algorithm: str) -> str:
+    """The hash of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(
+            file, lambda: hashlib.new(algorithm, usedforsecurity=False)
+        ).hexdigest()

@@ -8,10 +8,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-_DATASETS = "Load the data by other means, for one with the package `tensorflow_datasets`."
-_FOLDERS = (
-    "Make a `tf.data.Dataset`: `tf.data.Dataset.list_files(...)` and a `map` that reads a file."
-)
 _IMAGES = "Change images in the pipeline: `dataset.map(...)` with functions of `tf.image` and `ops.image`."
 _LOOKUP = "Use `tf.lookup` and `tf.strings` in the pipeline: `dataset.map(...)`."
 _APPLICATIONS = (
@@ -48,9 +44,6 @@ ABSENT: dict[str, dict[str, str]] = {
             "Pass `epochs` and `steps_per_epoch` to `fit()`."
         ),
         "enable_flash_attention disable_flash_attention is_flash_attention_enabled": "",
-    },
-    "datasets": {
-        "boston_housing california_housing cifar10 cifar100 fashion_mnist imdb reuters": _DATASETS,
     },
     "dtype_policies": {
         "AWQDTypePolicy GPTQDTypePolicy Int4DTypePolicy QuantizedDTypePolicy "
@@ -98,17 +91,9 @@ ABSENT: dict[str, dict[str, str]] = {
         "MultiOptimizer OptimizerMap": "Override `train_step`, with an optimizer for each group of weights.",
         "legacy": "Use the optimizer of the same name.",
     },
-    "preprocessing": {
-        "image_dataset_from_directory text_dataset_from_directory": _FOLDERS,
-        "timeseries_dataset_from_array": "Use `tf.data.Dataset.window`.",
-    },
-    "preprocessing.image": {"smart_resize": "Use `tf.image.resize`, and crop before."},
     "saving": {"KerasFileEditor": "Use `tfkit inspect` and `tfkit diff` on the command line."},
     "utils": {
-        "audio_dataset_from_directory image_dataset_from_directory text_dataset_from_directory": _FOLDERS,
-        "timeseries_dataset_from_array": "Use `tf.data.Dataset.window`.",
         "Config FeatureSpace bounding_boxes get_source_inputs legacy": "",
-        "get_file": "Download with `urllib.request.urlretrieve(url, path)`.",
         "model_to_dot plot_model": "Use `model.summary()`.",
     },
 }

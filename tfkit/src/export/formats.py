@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import ConverterError, context
+from tfkit.src.borrowed.private import ConverterError
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.export.archive import DEFAULT
@@ -19,6 +19,7 @@ from tfkit.src.export.endpoints import layer_endpoint
 from tfkit.src.export.saved_model import ENDPOINT, archive_of, export_saved_model
 from tfkit.src.layers.recurrent.rnn import RNN
 from tfkit.src.runtime import litert
+from tfkit.src.runtime.function_defs import make_known
 from tfkit.src.runtime.tensorflow_faults import assume_onednn
 from tfkit.src.saving.atomic import atomic_write
 
@@ -87,8 +88,7 @@ def export_stablehlo(
 def _register_functions(function: Any) -> None:
     """Makes the functions that a trace calls known to TensorFlow, as its first run would: a loop's body."""
     for definition in function.graph.as_graph_def().library.function:
-        if not context.context().has_function(definition.signature.name):
-            context.context().add_function_def(definition)
+        make_known(definition)
 
 
 def export_litert(

@@ -13,8 +13,9 @@ from tfkit.src.borrowed.private import (
     get_read_only_resource_input_indices_graph,
 )
 from tfkit.src.guards.ordering import hold_back
-from tfkit.src.guards.rewriting import Rewriter, registered
+from tfkit.src.guards.rewriting import Rewriter
 from tfkit.src.guards.survey import Difference, Survey
+from tfkit.src.runtime.function_defs import registered
 
 
 class GuardedFunction:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import AtomicFunction, context, function_pb2
+from tfkit.src.borrowed.private import function_pb2
 from tfkit.src.guards.check import Operation
 from tfkit.src.guards.known_values import SHAPES
 from tfkit.src.guards.table import CHECKS
+from tfkit.src.runtime.function_defs import registered
 
 _MAX_CONSTANT = 64  # Numbers; larger constants are arguments.
 
@@ -48,8 +49,7 @@ class Predicate:
         definition.arg_attr.clear()
         definition.signature.name += "_of_used"
         self._called = function  # What it calls must stay known to TensorFlow.
-        context.context().add_function_def(definition)
-        self.function = AtomicFunction(definition.signature.name, context.context(), None)
+        self.function = registered(definition)
 
     def __call__(self, tensors: Sequence[tf.Tensor]) -> tf.Tensor:
         """The answer for the inputs and outputs of an operation."""

@@ -22,7 +22,6 @@ import tensorflow as tf
 
 from tfkit.src.borrowed.private import (
     AtomicFunction,
-    context,
     function_pb2,
     op_def_registry,
     types_pb2,
@@ -30,7 +29,7 @@ from tfkit.src.borrowed.private import (
 from tfkit.src.guards.ahead import prune
 from tfkit.src.guards.predicates import Predicate
 from tfkit.src.guards.survey import CALLS, Survey, dtypes_of, led_out_functions
-from tfkit.src.runtime.function_defs import functions_in
+from tfkit.src.runtime.function_defs import functions_in, registered
 from tfkit.src.runtime.xla import LOOPS
 
 _BOOL = tf.bool.as_datatype_enum
@@ -214,12 +213,6 @@ def _assert_shapes(definition: Any, node: Any, accepted: str) -> None:
     )
     asserted.attr["T"].type = asserted.attr["Tshape"].type = types_pb2.DT_INT32
     node.input.append(f"^{asserted.name}")
-
-
-def registered(definition: Any) -> AtomicFunction:
-    """A function of a definition, known to TensorFlow as long as the object lives."""
-    context.context().add_function_def(definition)
-    return AtomicFunction(definition.signature.name, context.context(), None)
 
 
 def _result_of(call: Any) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 from tfkit.src.base.names import to_snake_case
 from tfkit.src.core.layer import Layer
+from tfkit.src.registry.configuration import is_ours
 
 # What decides the order of the members of a container.
 GRAPH, LIST, DICT, CREATION = "graph", "list", "dict", "creation"
@@ -150,8 +151,7 @@ def _names_of_base(cls: Any) -> frozenset[str]:
     base = next(
         base
         for base in cls.__mro__
-        if base.__name__ in ("Sequential", "Model", "Layer")
-        and base.__module__.startswith("tfkit.")
+        if base.__name__ in ("Sequential", "Model", "Layer") and is_ours(base)
     )
     if base.__name__ not in _names:
         _names[base.__name__] = frozenset(dir(base(name="names")))

@@ -30,6 +30,7 @@ from tfkit.src.models.input_forms import match_form, path_of
 from tfkit.src.models.naming import local_names
 from tfkit.src.models.summary import html_summary, print_summary
 from tfkit.src.registry import tables as registry
+from tfkit.src.registry.configuration import is_ours, owner_of
 from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.saving.matching import LoadReport, Rename
 from tfkit.src.saving.weights import save_weights
@@ -153,8 +154,7 @@ class Model(Trainer, Layer):
         A trace of models that call models twice would double its time at each level.
         """
         graph = self._graph
-        made_by = next(cls for cls in type(self).__mro__ if "call" in vars(cls))
-        is_plain = registry.is_builtin(made_by)
+        is_plain = is_ours(owner_of(type(self), "call"))
         if graph is None or graph.num_calls < _LARGE or not is_plain or len(args) != 1:
             return None
         if self.activity_regularizer is not None or any(v is not None for v in kwargs.values()):
@@ -560,8 +560,8 @@ def _fit(value: Any, expected: Any, inputs: Any, keep_floats: bool) -> Any:
 
     Args:
         value: the value.
-        expected: the symbolic input,
-        inputs: and the nest that it is in.
+        expected: the symbolic input.
+        inputs: the nest of inputs that `expected` is in.
         keep_floats: whether floats have the right dtype already, the compute dtype of the model.
     """
     if not isinstance(value, tf.Tensor):

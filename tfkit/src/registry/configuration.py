@@ -53,8 +53,8 @@ def layer_config(layer: Recorded, recorded: ConstructorArguments, base: type) ->
         "trainable": layer.trainable,
         "dtype": serialization.serialize_keras_object(layer.dtype_policy),
     }
-    owner = next(cls for cls in type(layer).__mro__ if "get_config" in vars(cls))
-    if owner is not base and not _is_ours(owner):
+    owner = owner_of(type(layer), "get_config")
+    if owner is not base and not is_ours(owner):
         return {**config, **_extended(layer, base)}
     if owner is base:  # So that `cls(**config)` works.
         config = {name: value for name, value in config.items() if recorded.accepts(name)}
@@ -89,7 +89,13 @@ def _keeps(layer: Recorded, name: str, base: type) -> bool:
     return hasattr(layer, name) and not hasattr(base, name)
 
 
-def _is_ours(cls: type) -> bool:
+def owner_of(cls: type, name: str) -> type:
+    """The class that gives a class one of its methods: itself, or one that it extends."""
+    return next(each for each in cls.__mro__ if name in vars(each))
+
+
+def is_ours(cls: type) -> bool:
+    """Whether a class is one of tfkit's, and not a user's."""
     return cls.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 

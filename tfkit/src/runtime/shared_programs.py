@@ -19,7 +19,7 @@ import tensorflow as tf
 from tfkit.src.borrowed.private import context, function_pb2
 from tfkit.src.errors import kernel_errors
 from tfkit.src.runtime import xla
-from tfkit.src.runtime.function_defs import functions_in
+from tfkit.src.runtime.function_defs import functions_in, make_known
 from tfkit.src.runtime.xla_equals import equal_of
 
 # What a node or function carries for readers or for gradients: it differs between equal programs.
@@ -188,8 +188,7 @@ class _Renaming:
         name = copy.signature.name = f"tfkit_{digest[:32]}"
         for index, node in enumerate(definition.node_def):
             self.operations[name, f"n{index}"] = node.op, node.name, *callers
-        if not context.context().has_function(name):
-            context.context().add_function_def(copy)
+        make_known(copy)
         return name
 
     def _inner(

@@ -15,7 +15,7 @@ from tfkit.src.apps.serving.errors import Code, RequestError
 from tfkit.src.apps.serving.metrics import Metrics
 from tfkit.src.apps.serving.service import Answer
 
-_log = logging.getLogger("tfkit.src.apps.serving.requests")
+_log = logging.getLogger("tfkit.serving.requests")
 
 
 @dataclasses.dataclass

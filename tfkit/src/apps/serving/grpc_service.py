@@ -27,7 +27,7 @@ from tfkit.src.apps.serving.offload import LARGE, Arrays, num_bytes
 from tfkit.src.apps.serving.servable import Servable, with_bfloat16
 from tfkit.src.apps.serving.service import Answer, Read, Service
 
-_log = logging.getLogger("tfkit.src.apps.serving")
+_log = logging.getLogger("tfkit.serving")
 _PACKAGE = "tensorflow.serving"
 Method = Callable[[bytes, str], Awaitable[bytes]]  # of the request and who sends it
 

@@ -25,7 +25,7 @@ from tfkit.src.apps.serving.offload import Arrays, Body
 from tfkit.src.apps.serving.servable import Servable
 from tfkit.src.apps.serving.service import Read, Service
 
-_log = logging.getLogger("tfkit.src.apps.serving")
+_log = logging.getLogger("tfkit.serving")
 _MODEL = r"/v1/models/(?P<name>[^/:]+)(?:/versions/(?P<version>\d+))?"
 _METHOD = re.compile(_MODEL + ":(?P<method>predict|classify|regress)")
 _QUESTION = re.compile(_MODEL + "(?P<metadata>/metadata)?")

@@ -20,7 +20,7 @@ from tfkit.src.export.c_api import SavedModel, Signature, StatusError
 from tfkit.src.export.warmup import FILE
 
 DEFAULT = "serving_default"
-_log = logging.getLogger("tfkit.src.apps.serving")
+_log = logging.getLogger("tfkit.serving")
 _LARGEST_MESSAGE = 2**31 - 1  # bytes
 
 

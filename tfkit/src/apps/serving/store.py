@@ -14,7 +14,7 @@ from tfkit.src.apps.serving.metrics import Metrics
 from tfkit.src.apps.serving.servable import Servable
 from tfkit.src.export.versions import versions_in
 
-_log = logging.getLogger("tfkit.src.apps.serving")
+_log = logging.getLogger("tfkit.serving")
 Folders = dict[str, dict[int, Path]]
 
 

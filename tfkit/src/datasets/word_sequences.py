@@ -1,0 +1,53 @@
+"""Texts as lists of word numbers, as the published data sets have them: by frequency, 1 for the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfkit.src.datasets.splits import Pair
+
+
+def numbered(
+    sequences: Iterable[Sequence[int]],
+    labels: Sequence[Any] | np.ndarray,
+    *,
+    num_words: int | None,
+    skip_top: int,
+    maxlen: int | None,
+    start_char: int | None,
+    oov_char: int | None,
+    index_from: int | None,
+) -> Pair:
+    """The sequences with the numbers that a user asks for, and their labels.
+
+    Args:
+        sequences: of word numbers.
+        labels: one for each.
+        num_words: words from this number on are out of the vocabulary; `None` for none.
+        skip_top: words below this number are, too.
+        maxlen: sequences of this length or longer are left out; `None` for none.
+        start_char: put before each sequence; `None` for nothing.
+        oov_char: stands for words out of the vocabulary; `None` leaves them out.
+        index_from: is added to each number; `None` for 0.
+
+    Raises:
+        ValueError: where no sequence is shorter than `maxlen`.
+    """
+    start = [] if start_char is None else [start_char]
+    offset = index_from or 0
+    texts = [[*start, *(word + offset for word in text)] for text in sequences]
+    kept = [number for number, text in enumerate(texts) if maxlen is None or len(text) < maxlen]
+    if not kept:
+        raise ValueError(
+            f"No sequence is shorter than `maxlen`. Received: maxlen={maxlen}. The shortest one has "
+            f"{min(map(len, texts), default=0)} words."
+        )
+    most = np.inf if num_words is None else num_words
+    result = np.empty(len(kept), object)
+    for place, number in enumerate(kept):
+        known = [word if skip_top <= word < most else oov_char for word in texts[number]]
+        result[place] = [word for word in known if word is not None]
+    return result, np.asarray(labels)[kept]
