@@ -47,6 +47,7 @@ class CallSignature:
             TypeError: where they do not match.
         """
         training = kwargs.get("training")
+        # Any layer may be told the mode: if it has no use for it, those inside may.
         if "training" in kwargs and not self.has_training and not self.takes_any_keyword:
             kwargs = {name: value for name, value in kwargs.items() if name != "training"}
         try:

@@ -41,7 +41,9 @@ def undone_on_error(layers: list[Layer]) -> Iterator[None]:
             for name, value in _attributes(each).items():
                 if name not in attributes:
                     delattr(each, name)
-                elif attributes[name] is not value:
+                elif (
+                    attributes[name] is not value
+                ):  # By `setattr`: traces that have read it are stale.
                     setattr(each, name, attributes[name])
         raise
 
@@ -90,6 +92,8 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
             unfinished = builds > 0 or not state.locked
             state.builds += unfinished
             try:
+                # Out of a trace that may be under way: a weight outlives it. The frame makes the layer the
+                # caller of those that it builds, and lets their paths be told.
                 with tf.init_scope(), CallFrame(self) if unfinished else contextlib.nullcontext():
                     build(self, *args, **kwargs)
             except BaseException:

@@ -31,6 +31,8 @@ class Builder:
 
 def is_needed(layer: Tracked) -> bool:
     """Whether a call of the layer has to be inside `claimed`."""
+    # Without the lock, for each call asks. What another thread is about to claim is not built yet: then this
+    # is true anyway, and `claimed` waits.
     builder = layer._tfkit.builder
     if builder is None:
         return not layer._tfkit.built
@@ -64,8 +66,11 @@ def _claim(layer: Tracked, builder: Builder) -> list[LayerState]:
             builders = [state.builder for state in states]
             other = next((it for it in builders if it and it.thread != builder.thread), None)
             if other is None:
+                # Those that a call further out in this thread has claimed stay its own: it gives them back.
                 mine = [state for state in states if state.builder is None]
                 for state in mine:
                     state.builder = builder
                 return mine
+        # Not under the lock: who builds may need it for layers that it finds on the way. Afterwards all is
+        # looked at again: layers may have come, and a third thread may have been faster.
         other.is_over.wait()

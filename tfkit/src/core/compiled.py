@@ -60,11 +60,14 @@ class DirectCalls:
             self._kinds.setdefault(kind_key, made)  # Another thread may have come before.
             return outputs
         kind = self._kinds[kind_key]
+        # `None`: it could not be traced once, and would not be the next time.
         if kind is None or kind.first_time(tensors):
             return self._forward(args, kwargs)
         try:
             trace = kind.trace_for(tensors, self._forward)
         except Exception as error:
+            # Whoever has asked for XLA is to hear why there is none. Anybody else gets the same numbers, more
+            # slowly: the trace has changed nothing, for the watch refuses attributes that it sets.
             if uses_xla:
                 raise
             _log.debug("%s stays plain Python: %s", self._forward, error)
@@ -108,6 +111,8 @@ class _Kind:
         return None
 
     def _new_trace(self, shapes: list[tf.TensorShape], forward: Callable[..., Any]) -> _Trace:
+        # Two traces at most, one for the shapes that came first, and one for all others so far: where sizes
+        # never repeat, a trace for each of them would cost more than it saves.
         valid = [trace for trace in self._traces if trace.watch.unchanged()]
         self._relaxed = [
             old.most_specific_compatible_shape(new)
@@ -138,6 +143,7 @@ class _Trace:
                 outputs = forward(args, kwargs)
             results: list[tf.Tensor] = []
             self._outputs = descriptions.describe(outputs, results)
+            # Losses are results like the outputs: a value that only the trace has is no value outside of it.
             for below in [it for it in self.watch.noted if isinstance(it, LayerState)]:
                 self._loss_states += [below] * len(below.losses)
                 results += below.losses

@@ -91,6 +91,8 @@ class LayerState(watching.Called):
 
     def called_by(self, frame: CallFrame | None) -> None:
         """Notes who calls the layer: the first layer that does, `None` where none has."""
+        # Once it is built it keeps its path, which weights and messages have. The reference is weak: a layer
+        # does not keep the model alive that it was taken from.
         if not self.built or self.caller is None or self.caller() is None:
             self.caller = weakref.ref(frame.layer) if frame else None
 
@@ -138,6 +140,8 @@ class LayerState(watching.Called):
 
     def part_here(self) -> Part:
         """The layer's part in the latest outermost call of this thread."""
+        # Mostly one thread calls a layer, and its part is kept here. Where another one comes, both find theirs
+        # in what belongs to their thread.
         part = self.part
         thread = calls.thread
         if part.thread is not thread:

@@ -66,6 +66,7 @@ class Stateful(_Module):
         return tracking.members_of(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        # A class may set attributes before it calls `super().__init__()`: they are taken as they are.
         if self._tfkit.initialized:
             attributes.check_may_set(self, name, value)
             value = attributes.resolved(self, name, value)
