@@ -140,8 +140,8 @@ class LayerState(watching.Called):
 
     def part_here(self) -> Part:
         """The layer's part in the latest outermost call of this thread."""
-        # Mostly one thread calls a layer, and its part is kept here. Where another one comes, both find theirs
-        # in what belongs to their thread.
+        # Mostly one thread calls a layer, and its part is kept here. Where another one comes, both find their
+        # own in what belongs to their thread.
         part = self.part
         thread = calls.thread
         if part.thread is not thread:

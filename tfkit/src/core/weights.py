@@ -83,9 +83,7 @@ def add(
     dtype = standardize_dtype(dtype)
     if initializer is None:
         initializer = "glorot_uniform" if is_float(dtype) else "zeros"
-    is_value = isinstance(initializer, (tf.Tensor, tf.Variable)) or hasattr(
-        initializer, "__array__"
-    )
+    is_value = tf.is_tensor(initializer) or hasattr(initializer, "__array__")
     mixed = autocast and layer.autocast and layer.dtype_policy.is_mixed and is_float(dtype)
     # Whether a file holds the weight as it is, so that the file bounds its size.
     stored = not layer._overrides("save_own_variables")

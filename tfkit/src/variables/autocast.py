@@ -30,7 +30,7 @@ class AutocastVariable(Variable, BaseResourceVariable):
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Leaves all to the constructor: `Variable.__new__` takes other arguments, and makes a plain variable."""
+        """Leaves all to the constructor; `Variable.__new__` has other arguments, and makes a plain one."""
         return object.__new__(cls)
 
     def __init__(
