@@ -29,11 +29,9 @@ from tfkit import utils as utils
 from tfkit import wrappers as wrappers
 from tfkit.src.base.version import __version__ as __version__
 from tfkit.src.base.version import version as version
-from tfkit.src.core.input_layer import Input as Input
-from tfkit.src.core.input_spec import InputSpec as InputSpec
 from tfkit.src.core.layer import Layer as Layer
-from tfkit.src.core.rematerialization import remat as remat
 from tfkit.src.initializers.base import Initializer as Initializer
+from tfkit.src.layers.input_layer import Input as Input
 from tfkit.src.losses.base import Loss as Loss
 from tfkit.src.metrics.base import Metric as Metric
 from tfkit.src.models.model import Functional as Functional
@@ -45,6 +43,8 @@ from tfkit.src.registry.dtype_policies import DTypePolicy as DTypePolicy
 from tfkit.src.registry.dtype_policies import FloatDTypePolicy as FloatDTypePolicy
 from tfkit.src.regularizers import Regularizer as Regularizer
 from tfkit.src.runtime.device_scope import device as device
+from tfkit.src.runtime.rematerialization import remat as remat
+from tfkit.src.symbolic.input_spec import InputSpec as InputSpec
 from tfkit.src.symbolic.tensors import KerasTensor as KerasTensor
 from tfkit.src.variables.variables import Variable as Variable
 

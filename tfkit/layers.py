@@ -1,8 +1,5 @@
 """The layers."""
 
-from tfkit.src.core.input_layer import Input as Input
-from tfkit.src.core.input_layer import InputLayer as InputLayer
-from tfkit.src.core.input_spec import InputSpec as InputSpec
 from tfkit.src.core.layer import Layer as Layer
 from tfkit.src.export.loading import TFSMLayer as TFSMLayer
 from tfkit.src.layers.activation import ELU as ELU
@@ -23,6 +20,8 @@ from tfkit.src.layers.einsum_dense import EinsumDense as EinsumDense
 from tfkit.src.layers.embedding import Embedding as Embedding
 from tfkit.src.layers.identity import Identity as Identity
 from tfkit.src.layers.identity import Wrapper as Wrapper
+from tfkit.src.layers.input_layer import Input as Input
+from tfkit.src.layers.input_layer import InputLayer as InputLayer
 from tfkit.src.layers.lambda_layer import Lambda as Lambda
 from tfkit.src.layers.lookup import deserialize as deserialize
 from tfkit.src.layers.lookup import serialize as serialize
@@ -86,6 +85,7 @@ from tfkit.src.layers.resizing import UpSampling2D as UpSampling2D
 from tfkit.src.layers.resizing import ZeroPadding1D as ZeroPadding1D
 from tfkit.src.layers.resizing import ZeroPadding2D as ZeroPadding2D
 from tfkit.src.layers.time_distributed import TimeDistributed as TimeDistributed
+from tfkit.src.symbolic.input_spec import InputSpec as InputSpec
 
 AvgPool1D = AveragePooling1D
 AvgPool2D = AveragePooling2D

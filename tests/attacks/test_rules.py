@@ -27,7 +27,7 @@ DANGEROUS = {
 }
 DANGEROUS |= {"urllib", "http", "requests", "socket", "runpy"}
 ALLOWED = {
-    ("src/core/tracking.py", "urllib.parse"),
+    ("src/base/names.py", "urllib.parse"),
     ("src/datasets/download.py", "urllib.request"),  # One data set, with a fixed hash.
     # TensorFlow's own library, and the program that runs it.
     ("src/export/c_api/__main__.py", "runpy"),

@@ -1,5 +1,8 @@
 """A stack of layers: what its first input settles."""
 
+import sys
+from pathlib import Path
+
 import keras
 import numpy as np
 import pytest
@@ -7,6 +10,7 @@ import pytest
 import tfkit
 from tests.tolerances import assert_same_sums
 
+_TFKIT = str(Path(tfkit.__file__).parent)
 X = np.arange(12, dtype="float32").reshape(4, 3)
 
 
@@ -89,3 +93,66 @@ def test_a_layer_that_needs_two_tensors_is_refused(first):
 
     with pytest.raises(ValueError, match=r"can only have a single required.*needs \['a', 'b'\]"):
         tfkit.Sequential([*first, Two()])(np.ones((2, 3)))
+
+
+class _InAList(tfkit.Model):
+    def __init__(self, layers):
+        super().__init__()
+        self.blocks = layers
+
+    def call(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+def _added(layers):
+    model = tfkit.Sequential([tfkit.Input((2,))])
+    for layer in layers:
+        model.add(layer)
+
+
+def _added_and_built(layers):
+    model = tfkit.Sequential()
+    for layer in layers:
+        model.add(layer)
+    model.build((None, 2))
+
+
+def _functional(layers):
+    inputs = outputs = tfkit.Input((2,))
+    for layer in layers:
+        outputs = layer(outputs)
+    tfkit.Model(inputs, outputs)
+
+
+def _in_a_list(layers):
+    _InAList(layers)(np.ones((1, 2), "float32"))
+
+
+def _num_calls(run, *args):
+    """How many functions of tfkit are called, however long they take."""
+    count = 0
+
+    def note(frame, event, _):
+        nonlocal count
+        count += event == "call" and frame.f_code.co_filename.startswith(_TFKIT)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        run(*args)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("make", [_added, _added_and_built, _functional, _in_a_list])
+def test_each_layer_takes_as_many_calls_as_the_one_before(make):
+    make(
+        [tfkit.layers.Dense(2) for _ in range(2)]
+    )  # What is imported, traced or kept the first time.
+    few, some, many = (
+        _num_calls(make, [tfkit.layers.Dense(2) for _ in range(number)]) for number in (4, 8, 12)
+    )
+    assert many - some == pytest.approx(some - few, abs=8)

@@ -11,8 +11,8 @@ import tensorflow as tf
 import tfkit
 from tests.threads.together import together
 from tfkit import layers
-from tfkit.src.core.context import current_frame
-from tfkit.src.core.state import StateWatch
+from tfkit.src.base.calls import current_frame
+from tfkit.src.base.watching import StateWatch
 
 X = np.random.default_rng(0).normal(size=(16, 4)).astype("float32")
 

@@ -1,11 +1,13 @@
-"""Names: default ones, those that TensorFlow takes, and those that a user may have meant."""
+"""Names: default ones, those that TensorFlow takes, those that a user may have meant, steps of paths."""
 
 from __future__ import annotations
 
 import collections
 import difflib
+import itertools
 import re
-from collections.abc import Iterable
+import urllib.parse
+from collections.abc import Container, Iterable
 from typing import Any
 
 from tfkit.src.base import limits
@@ -49,6 +51,19 @@ def operation_name(name: str, default: str) -> str:
     return re.sub(r"[^A-Za-z0-9_./-]", "_", name).lstrip("_./-") or default
 
 
+def check_name(name: Any) -> None:
+    """Refuses a name of a layer that is no label.
+
+    Raises:
+        ValueError: for what is no string, and for a string with `/`; `None` is for a default name.
+    """
+    if name is not None and (not isinstance(name, str) or "/" in name):
+        raise ValueError(
+            "Argument `name` must be a string and cannot contain character `/`. "
+            f"Received: name={name} (of type {type(name).__name__})"
+        )
+
+
 def did_you_mean(name: Any, known: Iterable[str]) -> str:
     """The end of an error message: the known name that is nearest, if one is near."""
     close = nearest(str(name), known, 0.5)
@@ -73,3 +88,20 @@ def nearest(name: str, known: Iterable[str], cutoff: float) -> str | None:
 def reset_names() -> None:
     """Starts the counts of default names again."""
     _counts.get().clear()
+
+
+def escaped(key: Any) -> str:
+    """A dict's key as one step of a path: it must not look like several, or like "here" or "above"."""
+    text = str(key).replace("%", "%25").replace("/", "%2F").replace("\0", "%00")
+    return {"": "%", ".": "%2E", "..": "%2E%2E"}.get(text, text)
+
+
+def unescaped(step: str) -> str:
+    """The key that `escaped` made one step of a path."""
+    return "" if step == "%" else urllib.parse.unquote(step)
+
+
+def free(name: str, taken: Container[str]) -> str:
+    """`name`, numbered where it is taken."""
+    candidates = itertools.chain((name,), (f"{name}_{count}" for count in itertools.count(1)))
+    return next(candidate for candidate in candidates if candidate not in taken)

@@ -8,9 +8,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Protocol
 
 _under_way: ContextVar[Recomputation | None] = ContextVar("recomputation", default=None)
+
+
+class HasLosses(Protocol):
+    """What losses are added to: the state of a layer."""
+
+    losses: list[Any]
 
 
 class Recomputation:
@@ -24,7 +30,7 @@ class Recomputation:
         self._read: list[Any] = []
         self._left: Iterator[Any] | None = None
         self._outer = _under_way.get()
-        self.losses: list[tuple[Any, Any]] = []
+        self.losses: list[tuple[HasLosses, Any]] = []
 
     @contextlib.contextmanager
     def first(self) -> Iterator[None]:
@@ -70,7 +76,7 @@ def is_second() -> bool:
     return recomputation is not None and recomputation.is_second
 
 
-def add_loss(owner: Any, value: Any) -> None:
+def add_loss(owner: HasLosses, value: Any) -> None:
     """Adds to the losses of `owner`: at once, or as a result of what is under way, with a gradient then."""
     recomputation = _under_way.get()
     if recomputation is None:

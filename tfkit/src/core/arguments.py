@@ -1,20 +1,17 @@
-"""The arguments of one layer call: tensors made of arrays, and `training` and `mask` filled in."""
+"""The arguments of one layer call: bound to parameters, with `training` and `mask` filled in."""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base import nests, settings
-from tfkit.src.base.brief import brief
-from tfkit.src.base.names import did_you_mean
-from tfkit.src.symbolic.masking import get_mask, set_mask
-from tfkit.src.symbolic.tensors import KerasTensor
-
-_TENSORS = (tf.Tensor, tf.Variable, tf.SparseTensor, tf.RaggedTensor, KerasTensor)
+from tfkit.src.base.protocols import HasPath
+from tfkit.src.symbolic import masking, specs
+from tfkit.src.symbolic.conversion import is_tensors
 
 
 class CallSignature:
@@ -37,7 +34,7 @@ class CallSignature:
         )
         self.mask_names = tuple(n for n in self.names if n == "mask" or n.endswith("_mask"))
 
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any], layer: Any) -> CallArguments:
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any], layer: HasPath) -> CallArguments:
         """Matches the arguments of a call to the parameters of `call`.
 
         Args:
@@ -50,6 +47,7 @@ class CallSignature:
             TypeError: where they do not match.
         """
         training = kwargs.get("training")
+        # Any layer may be told the mode: if it has no use for it, those inside may.
         if "training" in kwargs and not self.has_training and not self.takes_any_keyword:
             kwargs = {name: value for name, value in kwargs.items() if name != "training"}
         try:
@@ -61,57 +59,16 @@ class CallSignature:
             ) from None
         if self.has_training:
             training = bound.get("training")
-        return CallArguments(self, args, kwargs, bound, training)
+        return CallArguments(self, bound, training)
 
 
-def check_trainable(trainable: Any) -> None:
-    """Refuses what is neither true nor false."""
-    if not isinstance(trainable, bool):
-        raise ValueError(
-            "Expected `trainable` to be a boolean. "
-            f"Received: trainable={trainable} (of type {type(trainable).__name__})"
-        )
-
-
-def unknown_arguments(cls: type, given: dict[str, Any]) -> ValueError:
-    """The error for arguments of a constructor that its class does not have."""
-    known = {
-        name
-        for each in cls.__mro__
-        if "__init__" in vars(each) and each is not object
-        for name in inspect.signature(vars(each)["__init__"]).parameters
-    }
-    unknown = next(iter(given))
-    nearest = did_you_mean(unknown, sorted(known - {"self", "args", "kwargs"}))
-    return ValueError(
-        f"Unrecognized keyword arguments passed to {cls.__name__}: {brief(given)}.{nearest}"
-    )
-
-
+@dataclasses.dataclass(slots=True)
 class CallArguments:
-    """The arguments of one call.
+    """The arguments of one call."""
 
-    Attributes:
-        args, kwargs: what is handed to `call`, as the user gave it and as tensors.
-        by_name: the same by parameter name, without defaults.
-        training: the mode that was asked for, or `None`.
-    """
-
-    __slots__ = ("args", "by_name", "kwargs", "signature", "training")
-
-    def __init__(
-        self,
-        signature: CallSignature,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        by_name: dict[str, Any],
-        training: Any,
-    ) -> None:
-        self.signature = signature
-        self.args = args
-        self.kwargs = kwargs
-        self.by_name = by_name
-        self.training = training
+    signature: CallSignature
+    by_name: dict[str, Any]  # As tensors, by parameter name, without defaults.
+    training: Any  # The mode that was asked for, or `None`.
 
     @property
     def first(self) -> Any:
@@ -120,14 +77,27 @@ class CallArguments:
 
     def tensors(self) -> dict[str, Any]:
         """The arguments that are tensors or nests of nothing but tensors, by parameter name."""
-        return {name: value for name, value in self.by_name.items() if _is_tensors(value)}
+        return {name: value for name, value in self.by_name.items() if is_tensors(value)}
 
     def shapes(self) -> dict[str, Any]:
         """The shapes of the tensor arguments by parameter name, as tuples in the same nests."""
         return {
-            name: shapes_of(value)
+            name: specs.shapes_of(value)
             for name, value in self.tensors().items()
             if name != "mask" and name in self.signature.names
+        }
+
+    def specs(self, as_given: bool = False) -> dict[str, Any]:
+        """The specs of the tensor arguments, with any batch, by parameter name.
+
+        Args:
+            as_given: whether they say what the caller gave: dtypes before casts, and masks, too.
+        """
+        left_out = () if as_given else self.signature.mask_names
+        return {
+            name: tf.nest.map_structure(lambda leaf: specs.spec_of(leaf, as_given), value)
+            for name, value in self.tensors().items()
+            if name in self.signature.names and name not in left_out
         }
 
     def mode(self, inherited: Any) -> Any:
@@ -147,95 +117,7 @@ class CallArguments:
         for name, value in tensors.items():
             mask_name = "mask" if len(tensors) == 1 else f"{name}_mask"
             if mask_name in self.signature.mask_names and by_name.get(mask_name) is None:
-                by_name[mask_name] = masks_of(value)
+                by_name[mask_name] = masking.masks_of(value)
         bound = inspect.BoundArguments(self.signature.signature, by_name)
         mask = by_name.get("mask")
-        return bound.args, bound.kwargs, masks_of(self.first) if mask is None else mask
-
-
-def as_tensors(value: Any, compute_dtype: str | None) -> Any:
-    """`value` with arrays as tensors, and float tensors in `compute_dtype`; masks stay attached.
-
-    Symbolic tensors stay as they are: a cast would be a step of its own in a functional model. The
-    layer casts in the trace, and whenever the model calls it.
-    """
-    if isinstance(value, tf.Tensor):
-        if compute_dtype is None or not value.dtype.is_floating or value.dtype == compute_dtype:
-            return value
-        cast = tf.cast(value, compute_dtype)
-        set_mask(cast, get_mask(value))
-        cast._tfkit_given = value.dtype
-        return cast
-    if nests.is_nested(value):
-        return nests.mapped(lambda item: as_tensors(item, compute_dtype), value)
-    if isinstance(value, KerasTensor):
-        return value
-    if isinstance(value, (tf.SparseTensor, tf.RaggedTensor, tf.Variable)):
-        is_float = tf.as_dtype(value.dtype).is_floating
-        if compute_dtype is None or not is_float or value.dtype == compute_dtype:
-            return value
-        cast = tf.cast(value, compute_dtype)
-        if isinstance(value, tf.SparseTensor):
-            cast.set_shape(value.shape)  # In a trace, the cast forgets it.
-        return cast
-    if hasattr(value, "__array__") and not isinstance(value, type):
-        tensor = as_tensors(tf.convert_to_tensor(value), compute_dtype)
-        if given_dtype(tensor) == tf.float64 != tensor.dtype:
-            # What NumPy makes of Python's floats: nobody has chosen it.
-            tensor._tfkit_given = tf.as_dtype(settings.floatx())
-        return tensor
-    return value
-
-
-def given_dtype(tensor: Any) -> tf.DType:
-    """The dtype of a tensor before `as_tensors` cast it."""
-    return getattr(tensor, "_tfkit_given", tensor.dtype)
-
-
-def shapes_of(value: Any) -> Any:
-    """The shape of a tensor as a tuple, of a nest of tensors as a nest of tuples: as data for files."""
-    if isinstance(value, Mapping):
-        return {key: shapes_of(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return nests.mapped(shapes_of, value)
-    if nests.is_nested(value):
-        return tuple(shapes_of(item) for item in nests.children(value))
-    if value is None:
-        return None
-    return tuple(value.shape)
-
-
-def masks_of(value: Any) -> Any:
-    """The masks that travel with a tensor or a nest of tensors, `None` where there are none at all."""
-    masks = _masks(value)
-    return masks if any(mask is not None for mask in tf.nest.flatten(masks)) else None
-
-
-def _masks(value: Any) -> Any:
-    if isinstance(value, _TENSORS) or not nests.is_nested(value):
-        return get_mask(value)
-    if isinstance(value, Mapping):
-        return {key: _masks(item) for key, item in value.items()}
-    masks = [_masks(item) for item in nests.children(value)]
-    return tuple(masks) if isinstance(value, tuple) else masks
-
-
-def _is_tensors(value: Any) -> bool:
-    if isinstance(value, _TENSORS) or not nests.is_nested(value):
-        return isinstance(value, _TENSORS)
-    items = nests.children(value)
-    return bool(items) and all(item is None or _is_tensors(item) for item in items)
-
-
-def check_tensors(value: Any, layer: Any) -> None:
-    """Refuses positional arguments that are no tensors, as Keras does."""
-    if value is None or isinstance(value, _TENSORS):
-        return
-    if not nests.is_nested(value):
-        raise ValueError(
-            f"Only input tensors may be passed as positional arguments. Layer '{layer.path}' received "
-            f"{value!r} (of type {type(value).__name__}), which should be passed as a keyword argument "
-            "(numbers in a list: pass `np.array(...)`)."
-        )
-    for item in nests.children(value):
-        check_tensors(item, layer)
+        return bound.args, bound.kwargs, masking.masks_of(self.first) if mask is None else mask

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import functools
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfkit.src import activations, constraints, regularizers
+from tfkit.src.base.calls import current_frame
+from tfkit.src.base.members import holds_members
 from tfkit.src.core import tracking
-from tfkit.src.core.context import current_frame
 from tfkit.src.registry import tables as registry
 from tfkit.src.variables.variables import Variable
+
+if TYPE_CHECKING:
+    from tfkit.src.core.layer import Layer
+    from tfkit.src.core.stateful import Stateful
 
 # Settings that built-in layers resolve in their constructors, by the ends of their names.
 _RESOLVE = {
@@ -21,42 +26,22 @@ _RESOLVE = {
 _OF_WEIGHTS = ("_regularizer", "_constraint")
 
 
-def calling_layer() -> Any:
+def calling_layer() -> weakref.ref[Layer] | None:
     """A reference to the layer in whose `call` this runs; `None` outside of any, and inside a `build`."""
     frame = current_frame()
     return None if frame is None or frame.layer._tfkit.builds else weakref.ref(frame.layer)
 
 
-def check_name(name: Any) -> None:
-    """Refuses a name of a layer that is no label.
-
-    Raises:
-        ValueError: for what is no string, and for a string with `/`; `None` is for a default name.
-    """
-    if name is not None and (not isinstance(name, str) or "/" in name):
+def check_trainable(trainable: Any) -> None:
+    """Refuses what is neither true nor false."""
+    if not isinstance(trainable, bool):
         raise ValueError(
-            "Argument `name` must be a string and cannot contain character `/`. "
-            f"Received: name={name} (of type {type(name).__name__})"
+            "Expected `trainable` to be a boolean. "
+            f"Received: trainable={trainable} (of type {type(trainable).__name__})"
         )
 
 
-def check_made_outside_calls(layer: Any) -> None:
-    """Refuses weights for a layer that was made inside a `call`.
-
-    Raises:
-        ValueError: that names both layers.
-    """
-    caller = layer._tfkit.made_in and layer._tfkit.made_in()
-    if caller is not None:
-        raise ValueError(
-            f"Layer '{layer.name}' (of type {type(layer).__name__}) was made inside the `call()` of layer "
-            f"'{caller.path}' (of type {type(caller).__name__}): each call would make it anew, with weights "
-            "that are never trained. Make it in `__init__()`, and call it in `call()`: "
-            f"`self.{type(layer).__name__.lower()} = {type(layer).__name__}(...)`."
-        )
-
-
-def check_may_set(layer: Any, name: str, value: Any) -> None:
+def check_may_set(layer: Stateful, name: str, value: Any) -> None:
     """Refuses what would lose a weight, or add state at each call.
 
     Raises:
@@ -68,45 +53,49 @@ def check_may_set(layer: Any, name: str, value: Any) -> None:
     is_weight = isinstance(old, Variable) and any(old is weight for weight in state.weights)
     if is_weight and state.locked and not state.builds and value is not old:
         raise AttributeError(
-            f"Attribute `{name}` of layer '{layer.path}' (of type {type(layer).__name__}) holds a weight, "
-            f"which cannot be replaced. Received: a value of type {type(value).__name__}. To change the "
-            f"values of the weight, use `layer.{name}.assign(value)`."
+            f"Attribute `{name}` of layer {state.title} holds a weight, which cannot be replaced. Received: "
+            f"a value of type {type(value).__name__}. To change the values of the weight, use "
+            f"`layer.{name}.assign(value)`."
         )
     caller = calling_layer()
-    if caller and caller() is layer and tracking.holds_members(value):
+    if caller and caller() is layer and holds_members(value):
         for _, member in tracking.walk(name, value):
             added = getattr(getattr(member, "_tfkit", None), "made_in", None) is not None
             if isinstance(member, Variable):
-                added = not any(member is weight for weight in tracking.own_weights(layer))
+                added = not any(member is weight for weight in tracking.own_weights(state.layer))
             if added:
                 raise ValueError(
                     "You cannot add new elements of state (variables or sub-layers) to a layer inside its "
-                    f"`call()`. Layer '{layer.path}' (of type {type(layer).__name__}) sets attribute "
-                    f"`{name}` to a {type(member).__name__}. Make all state in `__init__()` or `build()`."
+                    f"`call()`. Layer {state.title} sets attribute `{name}` to a {type(member).__name__}. "
+                    "Make all state in `__init__()` or `build()`."
                 )
 
 
-def resolved(layer: Any, name: str, value: Any) -> Any:
+def resolved(layer: Stateful, name: str, value: Any) -> Any:
     """A setting in the form in which the constructor of a built-in layer keeps it: `"relu"` as a function."""
     for end, get in _RESOLVE.items():
-        if name.endswith(end) and name in vars(layer) and _has_built_in_settings(layer.__class__):
+        if (
+            name.endswith(end)
+            and name in vars(layer)
+            and _has_built_in_settings(type(layer).__mro__)
+        ):
             return get(value)
     return value
 
 
 @functools.cache
-def _has_built_in_settings(cls: Any) -> bool:
-    return any(registry.is_builtin(base) for base in cls.__mro__)
+def _has_built_in_settings(bases: tuple[type, ...]) -> bool:
+    return any(map(registry.is_builtin, bases))
 
 
-def hand_to_weight(layer: Any, name: str, value: Any) -> None:
+def hand_to_weight(layer: Stateful, name: str, value: Any) -> None:
     """Gives the weight `kernel` of a complete layer what was set as `kernel_regularizer`.
 
     Raises:
         AttributeError: where the layer keeps the weight elsewhere, in a layer inside it.
     """
     kind = next((end for end in _OF_WEIGHTS if name.endswith(end)), None)
-    if kind is None or not layer._tfkit.locked or not _has_built_in_settings(layer.__class__):
+    if kind is None or not layer._tfkit.locked or not _has_built_in_settings(type(layer).__mro__):
         return
     prefix = name.removesuffix(kind)
     if prefix == "activity" or name not in vars(layer):
@@ -118,6 +107,6 @@ def hand_to_weight(layer: Any, name: str, value: Any) -> None:
                 setattr(weight, kind.removeprefix("_"), value)
             return
     raise AttributeError(
-        f"`{name}` of layer '{layer.path}' (of type {type(layer).__name__}) cannot be set once the layer is "
-        "built: its weights are made. Set it before, or pass it to the constructor."
+        f"`{name}` of layer {layer._tfkit.title} cannot be set once the layer is built: its weights are "
+        "made. Set it before, or pass it to the constructor."
     )

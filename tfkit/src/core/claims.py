@@ -8,16 +8,20 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
+from tfkit.src.base.protocols import Tracked
 from tfkit.src.core import tracking
+
+if TYPE_CHECKING:
+    from tfkit.src.core.state import LayerState
 
 _lock = threading.Lock()
 
 
-class _Builder:
+class Builder:
     """A call that builds, in one thread."""
 
     def __init__(self) -> None:
@@ -25,8 +29,10 @@ class _Builder:
         self.is_over = threading.Event()
 
 
-def is_needed(layer: Any) -> bool:
+def is_needed(layer: Tracked) -> bool:
     """Whether a call of the layer has to be inside `claimed`."""
+    # Without the lock, for each call asks. What another thread is about to claim is not built yet: then this
+    # is true anyway, and `claimed` waits.
     builder = layer._tfkit.builder
     if builder is None:
         return not layer._tfkit.built
@@ -34,16 +40,16 @@ def is_needed(layer: Any) -> bool:
 
 
 @contextlib.contextmanager
-def claimed(layer: Any) -> Iterator[None]:
+def claimed(layer: Tracked) -> Iterator[None]:
     """Inside, no other thread builds or calls `layer` and those below it, unless they were built before.
 
     Waits while another thread builds one of them. All are claimed at once, so that of two threads none holds
     what the other waits for.
     """
-    if _in_replica():
-        yield
+    if tf.distribute.has_strategy() and not tf.distribute.in_cross_replica_context():
+        yield  # One of the threads of a strategy's replicas, which wait for each other anyway.
         return
-    builder = _Builder()
+    builder = Builder()
     states = _claim(layer, builder)
     try:
         yield
@@ -53,20 +59,18 @@ def claimed(layer: Any) -> Iterator[None]:
         builder.is_over.set()
 
 
-def _claim(layer: Any, builder: _Builder) -> list[Any]:
+def _claim(layer: Tracked, builder: Builder) -> list[LayerState]:
     while True:
         states = [below._tfkit for below in tracking.all_layers(layer)]
         with _lock:
             builders = [state.builder for state in states]
             other = next((it for it in builders if it and it.thread != builder.thread), None)
             if other is None:
+                # Those that a call further out in this thread has claimed stay its own: it gives them back.
                 mine = [state for state in states if state.builder is None]
                 for state in mine:
                     state.builder = builder
                 return mine
+        # Not under the lock: who builds may need it for layers that it finds on the way. Afterwards all is
+        # looked at again: layers may have come, and a third thread may have been faster.
         other.is_over.wait()
-
-
-def _in_replica() -> bool:
-    """Whether this is one of the threads of a strategy's replicas, which wait for each other anyway."""
-    return tf.distribute.has_strategy() and not tf.distribute.in_cross_replica_context()

@@ -12,45 +12,37 @@ of any layer that took part (`layer.rate = 0.1`, `layer.trainable = False`) make
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base import nests
+from tfkit.src.base.calls import next_record
 from tfkit.src.base.execution import Execution
 from tfkit.src.base.per_thread import Lock
+from tfkit.src.base.watching import StateWatch
 from tfkit.src.borrowed.private import could_possibly_record
-from tfkit.src.core.context import next_record
-from tfkit.src.core.state import LayerState, StateWatch
-from tfkit.src.core.xla_calls import XlaCall
+from tfkit.src.core.state import LayerState
 from tfkit.src.errors import kernel_errors
-from tfkit.src.runtime.shared_programs import SharedProgram
-from tfkit.src.symbolic.masking import get_mask, set_mask
+from tfkit.src.guards.xla_call import XlaCall
+from tfkit.src.runtime.shared_programs import PlainCall
+from tfkit.src.symbolic import descriptions
 
 _log = logging.getLogger("tfkit")
-_PRIMITIVES = (type(None), bool, int, str, bytes)
-
-
-class _NotTraceable(Exception):
-    """A call takes or returns what a trace cannot hold."""
 
 
 class DirectCalls:
     """The traces of one layer's direct calls.
 
     Args:
-        forward: the layer's uncompiled call: `forward(args, kwargs)`.
         state: the layer's bookkeeping.
-        settings: what `compile` was given, where the layer is a model.
     """
 
-    def __init__(
-        self, forward: Callable[..., Any], state: LayerState, settings: Execution | None
-    ) -> None:
-        self._forward = forward
+    def __init__(self, state: LayerState) -> None:
         self._state = state
-        self._settings = settings
+        self._forward = state.layer._forward
+        # What `compile` was given, of a model.
+        self._settings: Execution | None = state.layer._tfkit_settings
         self._kinds: dict[Any, _Kind | None] = {}
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -58,9 +50,9 @@ class DirectCalls:
         tensors: list[tf.Tensor] = []
         try:
             uses_xla = self._settings is not None and self._settings.jit_compile is True
-            description = _describe((args, kwargs), tensors)
+            description = descriptions.describe((args, kwargs), tensors)
             kind_key = (uses_xla, description)
-        except _NotTraceable:
+        except descriptions.NotDescribed:
             return self._forward(args, kwargs)
         if kind_key not in self._kinds:
             outputs = self._forward(args, kwargs)
@@ -68,13 +60,14 @@ class DirectCalls:
             self._kinds.setdefault(kind_key, made)  # Another thread may have come before.
             return outputs
         kind = self._kinds[kind_key]
-        if kind is None:
-            return self._forward(args, kwargs)
-        if kind.first_time(tensors):
+        # `None`: it could not be traced once, and would not be the next time.
+        if kind is None or kind.first_time(tensors):
             return self._forward(args, kwargs)
         try:
-            trace = kind.trace_for(tensors, self._forward, self._state)
+            trace = kind.trace_for(tensors, self._forward)
         except Exception as error:
+            # Whoever has asked for XLA is to hear why there is none. Anybody else gets the same numbers, more
+            # slowly: the trace has changed nothing, for the watch refuses attributes that it sets.
             if uses_xla:
                 raise
             _log.debug("%s stays plain Python: %s", self._forward, error)
@@ -102,15 +95,13 @@ class _Kind:
         self._sizes.add(sizes)
         return True
 
-    def trace_for(
-        self, tensors: list[tf.Tensor], forward: Callable[..., Any], state: LayerState
-    ) -> _Trace:
+    def trace_for(self, tensors: list[tf.Tensor], forward: Callable[..., Any]) -> _Trace:
         """A trace that takes these tensors."""
         shapes = [tensor.shape for tensor in tensors]
         trace = self._known(shapes)
         if trace is None:
             with self._lock:  # Threads that want the same trace do not make it twice.
-                trace = self._known(shapes) or self._new_trace(shapes, forward, state)
+                trace = self._known(shapes) or self._new_trace(shapes, forward)
         return trace
 
     def _known(self, shapes: list[tf.TensorShape]) -> _Trace | None:
@@ -119,15 +110,15 @@ class _Kind:
                 return trace
         return None
 
-    def _new_trace(
-        self, shapes: list[tf.TensorShape], forward: Callable[..., Any], state: LayerState
-    ) -> _Trace:
+    def _new_trace(self, shapes: list[tf.TensorShape], forward: Callable[..., Any]) -> _Trace:
+        # Two traces at most, one for the shapes that came first, and one for all others so far: where sizes
+        # never repeat, a trace for each of them would cost more than it saves.
         valid = [trace for trace in self._traces if trace.watch.unchanged()]
         self._relaxed = [
             old.most_specific_compatible_shape(new)
             for old, new in zip(self._relaxed, shapes, strict=True)
         ]
-        trace = _Trace(self._description, self._relaxed, forward, state, self._uses_xla)
+        trace = _Trace(self._description, self._relaxed, forward, self._uses_xla)
         self._traces = [*valid[:1], trace]
         return trace
 
@@ -140,32 +131,31 @@ class _Trace:
         description: Any,
         shapes: list[tf.TensorShape],
         forward: Callable[..., Any],
-        state: LayerState,
         uses_xla: bool,
     ) -> None:
         self._shapes = shapes
         self._outputs: Any = None
         self._loss_states: list[LayerState] = []
-        specs = [
-            tf.TensorSpec(shape, dtype)
-            for shape, dtype in zip(shapes, _dtypes(description), strict=True)
-        ]
 
         def program(*tensors: tf.Tensor) -> list[tf.Tensor]:
-            args, kwargs = _rebuild(description, iter(tensors))
+            args, kwargs = descriptions.rebuild(description, iter(tensors))
             with StateWatch(frozen=True) as self.watch:
                 outputs = forward(args, kwargs)
             results: list[tf.Tensor] = []
-            self._outputs = _describe(outputs, results)
-            for below in self.watch.called:
+            self._outputs = descriptions.describe(outputs, results)
+            # Losses are results like the outputs: a value that only the trace has is no value outside of it.
+            for below in [it for it in self.watch.noted if isinstance(it, LayerState)]:
                 self._loss_states += [below] * len(below.losses)
                 results += below.losses
                 below.losses = []
             return results
 
-        self._program = tf.function(program, autograph=False).get_concrete_function(*specs)
-        self._in_xla = XlaCall(self._program, self.watch.path_of) if uses_xla else None
-        self._shared: SharedProgram | None = None
+        self._program = tf.function(program, autograph=False).get_concrete_function(
+            *descriptions.specs_of(description, shapes)
+        )
+        self._call: XlaCall | PlainCall = (
+            XlaCall(self._program, self.watch.path_of) if uses_xla else PlainCall(self._program)
+        )
 
     def takes(self, shapes: list[tf.TensorShape]) -> bool:
         """Whether tensors of these shapes fit."""
@@ -176,7 +166,7 @@ class _Trace:
     def run(self, tensors: list[tf.Tensor], state: LayerState) -> Any:
         """The outputs for these tensors; losses are handed to the layers that added them."""
         results = iter(self._results(tensors))
-        outputs = _rebuild(self._outputs, results)
+        outputs = descriptions.rebuild(self._outputs, results)
         state.begin_record(next_record())
         for below, loss in zip(self._loss_states, results, strict=True):
             below.begin_record(state.part_here().record)
@@ -186,67 +176,7 @@ class _Trace:
     def _results(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         try:
             if could_possibly_record():
-                run = self._in_xla.run_recorded if self._in_xla else self._run_recorded
-            else:
-                run = self._in_xla.run if self._in_xla else self._run
-            return run(tensors)
+                return self._call.run_recorded(tensors)
+            return self._call.run(tensors)
         except tf.errors.OpError as error:
             raise kernel_errors.in_layer(error, self.watch.path_of, self._program.graph) from None
-
-    def _run_recorded(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
-        return self._program(*tensors)
-
-    def _run(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
-        if self._shared is None:
-            self._shared = SharedProgram(self._program)
-        return self._shared.run_flat(tensors)
-
-
-# --- Nests as hashable descriptions, with the tensors taken out ---------------------------------------
-
-
-def _describe(value: Any, tensors: list[tf.Tensor]) -> Any:
-    """A hashable description of a nest; its tensors, and the masks on them, are appended to `tensors`."""
-    if isinstance(value, tf.Tensor):
-        tensors.append(value)
-        mask = get_mask(value)
-        return (
-            tf.Tensor,
-            value.dtype,
-            value.shape.rank,
-            mask is not None and _describe(mask, tensors),
-        )
-    if isinstance(value, float):
-        return (float, repr(value))  # Which tells 0.0 from -0.0, and one NaN is like the other.
-    if isinstance(value, _PRIMITIVES):
-        return (type(value), value)
-    if nests.is_nested(value):
-        form, items = nests.opened(value)
-        if form.is_described():
-            return (nests.Form, form, *(_describe(item, tensors) for item in items))
-    raise _NotTraceable(f"it takes or gives a {type(value).__name__}")
-
-
-def _rebuild(description: Any, tensors: Iterator[tf.Tensor]) -> Any:
-    """The nest that was described, with `tensors` in their places."""
-    kind = description[0]
-    if kind is tf.Tensor:
-        tensor = next(tensors)
-        if description[3]:
-            set_mask(tensor, _rebuild(description[3], tensors))
-        return tensor
-    if kind is nests.Form:
-        return nests.closed(description[1], [_rebuild(item, tensors) for item in description[2:]])
-    return float(description[1]) if kind is float else description[1]
-
-
-def _dtypes(description: Any) -> Iterator[tf.DType]:
-    """The dtypes of the tensors of a description, in order."""
-    kind = description[0]
-    if kind is tf.Tensor:
-        yield description[1]
-        if description[3]:
-            yield from _dtypes(description[3])
-    elif kind is nests.Form:
-        for item in description[2:]:
-            yield from _dtypes(item)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.generators import drawing_aside
-from tfkit.src.core import building, tracking
-from tfkit.src.core.stateful import Stateful
+from tfkit.src.core import tracking
 from tfkit.src.losses.base import Loss
 from tfkit.src.metrics.base import Metric
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.registry import serialization
+from tfkit.src.registry.plain_data import is_data, same_data
+
+if TYPE_CHECKING:
+    from tfkit.src.core.layer import Layer
+    from tfkit.src.core.state import LayerState
 
 _NOT_SET_BY_USERS = ("_self_", "_tfkit", "_name", "_auto_named", "_trainable")
-_SCALARS = (type(None), bool, int, float, complex, str, bytes, np.ndarray, np.generic, tf.Tensor)
 # Not found again by the constructor, where the program has set them later.
 _HELPERS = (Loss, Metric, Optimizer)
 # What a layer was called with; files keep what building needs of it.
@@ -27,22 +29,24 @@ _SEEN = ("given", "output_shapes", "specs")
 class Copied:
     """A layer that can be copied and pickled, mixed into `Layer`."""
 
+    _tfkit: LayerState
+
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy or a pickle is made of the configuration and of the values of the variables."""
-        return from_state, (state_of(self),)
+        return from_state, (state_of(self._tfkit.layer),)
 
     def __copy__(self) -> Any:
         """A copy of a layer has weights and settings of its own, as a deep copy has."""
         return copy.deepcopy(self)
 
 
-def state_of(layer: Any) -> dict[str, Any]:
+def state_of(layer: Layer) -> dict[str, Any]:
     """A layer as data: its configuration, what it refers to, its variables, what was set afterwards.
 
     Raises:
         TypeError: for a layer whose configuration cannot be made.
     """
-    building.check_initialized(layer)
+    layer._tfkit.check_initialized()
     references = serialization.References()
     with references.written():
         config = serialization.serialize_keras_object(layer)
@@ -68,13 +72,9 @@ def from_state(state: dict[str, Any]) -> Any:
     for path, each in _own_stores(layer):
         each.load_own_variables(dict(state["stores"][path]))
     variables, values = _variables(layer), state["variables"]
-    differ = sorted(
-        path
-        for path in variables.keys() | values.keys()
-        if path not in variables
-        or path not in values
-        or tuple(variables[path].shape) != values[path].shape
-    )
+    made = {path: tuple(variable.shape) for path, variable in variables.items()}
+    held = {path: value.shape for path, value in values.items()}
+    differ = sorted(path for path in made.keys() | held.keys() if made.get(path) != held.get(path))
     if differ:
         raise ValueError(
             f"{layer!r} cannot be copied: made again from its configuration, it has not the same variables. "
@@ -86,7 +86,7 @@ def from_state(state: dict[str, Any]) -> Any:
     return layer
 
 
-def _variables(layer: Any) -> dict[str, tf.Variable]:
+def _variables(layer: Layer) -> dict[str, tf.Variable]:
     """Weights, seed states, and states that stay between batches, by path."""
     variables = dict(tracking.named_state(layer))
     for path, each in tracking.named_layers(layer):
@@ -95,22 +95,22 @@ def _variables(layer: Any) -> dict[str, tf.Variable]:
     return variables
 
 
-def _own_stores(layer: Any) -> list[tuple[str, Any]]:
+def _own_stores(layer: Layer) -> list[tuple[str, Layer]]:
     """The layers that say themselves what a file keeps of them."""
     return [
         (path, each)
         for path, each in tracking.named_layers(layer)
-        if type(each).save_own_variables is not Stateful.save_own_variables
+        if each._overrides("save_own_variables")
     ]
 
 
-def _store(layer: Any) -> dict[str, Any]:
+def _store(layer: Layer) -> dict[str, Any]:
     store: dict[str, Any] = {}
     layer.save_own_variables(store)
     return store
 
 
-def _traits(layer: Any) -> dict[str, Any]:
+def _traits(layer: Layer) -> dict[str, Any]:
     """What a layer is beside its configuration and its weights."""
     state = layer._tfkit
     return {
@@ -122,12 +122,12 @@ def _traits(layer: Any) -> dict[str, Any]:
             name: value
             for name, value in vars(layer).items()
             if not name.startswith(_NOT_SET_BY_USERS)
-            and (isinstance(value, _HELPERS) or _is_data(value))
+            and (isinstance(value, _HELPERS) or is_data(value))
         },
     }
 
 
-def _set_traits(layer: Any, traits: dict[str, Any]) -> None:
+def _set_traits(layer: Layer, traits: dict[str, Any]) -> None:
     if not traits:
         return
     layer._name, layer._auto_named = traits["name"]
@@ -144,21 +144,4 @@ def _same(made: Any, value: Any) -> bool:
     """Whether the attribute that the constructor has set will do."""
     if isinstance(value, _HELPERS):
         return isinstance(made, (Loss, Metric))  # An optimizer's values came with it.
-    if type(made) is not type(value):
-        return False
-    if isinstance(value, (np.ndarray, tf.Tensor)):
-        return np.array_equal(made, value)
-    try:
-        return bool(made == value)
-    except ValueError:  # Arrays in nests.
-        return False
-
-
-def _is_data(value: Any) -> bool:
-    """Whether a value is made of numbers, texts and arrays alone."""
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return all(map(_is_data, value))
-    if isinstance(value, dict):
-        return all(map(_is_data, value.keys())) and all(map(_is_data, value.values()))
-    is_symbolic = isinstance(value, tf.Tensor) and not hasattr(value, "numpy")
-    return isinstance(value, _SCALARS) and not is_symbolic
+    return same_data(made, value)

@@ -3,45 +3,34 @@
 from __future__ import annotations
 
 import contextlib
-import weakref
 from typing import Any, Self
 
 import tensorflow as tf
 
 from tfkit.src import constraints, regularizers
 from tfkit.src.base import budget, execution, limits, recomputation
-from tfkit.src.base.names import auto_name
-from tfkit.src.core import attributes, building, claims, output_specs, tracking
-from tfkit.src.core.arguments import (
-    CallArguments,
-    CallSignature,
-    as_tensors,
-    check_tensors,
-    check_trainable,
-    unknown_arguments,
-)
-from tfkit.src.core.autograph import convert
+from tfkit.src.base.calls import current_frame
+from tfkit.src.base.names import auto_name, check_name
+from tfkit.src.core import attributes, building, claims, output_specs, tracking, weights
+from tfkit.src.core.arguments import CallArguments, CallSignature
 from tfkit.src.core.compiled import DirectCalls
-from tfkit.src.core.context import CallFrame, current_frame
+from tfkit.src.core.context import CallFrame
 from tfkit.src.core.copies import Copied
-from tfkit.src.core.input_spec import check_inputs
 from tfkit.src.core.masks import attach_mask
-from tfkit.src.core.recording import (
-    ConstructorArguments,
-    ConstructorSignature,
-    layer_config,
-    made_from,
-)
 from tfkit.src.core.state import LayerState
 from tfkit.src.core.stateful import Stateful
-from tfkit.src.core.stateless import stateless_call
 from tfkit.src.core.typing import open_signature
-from tfkit.src.core.weights import by_position, check_may_add, make_weight
 from tfkit.src.errors import forks, tracebacks
 from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.registry import dtype_policies
+from tfkit.src.registry import constructors, dtype_policies
+from tfkit.src.registry.configuration import layer_config
 from tfkit.src.registry.serialization import deserialize_keras_object
+from tfkit.src.runtime.autograph import convert
+from tfkit.src.symbolic import specs
+from tfkit.src.symbolic.conversion import as_tensors, check_tensors
+from tfkit.src.symbolic.input_spec import check_inputs
 from tfkit.src.symbolic.tensors import Node, any_symbolic
+from tfkit.src.variables.together import computed_with
 
 
 class Layer(Copied, Stateful):
@@ -86,15 +75,15 @@ class Layer(Copied, Stateful):
     """
 
     _allow_non_tensor_positional_args = False
-    __signature__ = ConstructorSignature()
+    __signature__ = constructors.ConstructorSignature()
 
     # --- Making a layer -----------------------------------------------------------------------------
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Keeps the constructor's arguments, for `get_config()`."""
         layer = super().__new__(cls)
-        arguments = ConstructorArguments(cls, args, kwargs)
-        object.__setattr__(layer, "_tfkit", LayerState(tracking.tick(), arguments))
+        arguments = constructors.ConstructorArguments(cls, args, kwargs)
+        object.__setattr__(layer, "_tfkit", LayerState(layer, arguments, tracking.tick()))
         return layer
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -118,9 +107,9 @@ class Layer(Copied, Stateful):
         input_dim = kwargs.pop("input_dim", None)
         input_shape = kwargs.pop("input_shape", None if input_dim is None else (input_dim,))
         if kwargs:
-            raise unknown_arguments(type(self), kwargs)
-        attributes.check_name(name)
-        check_trainable(trainable)
+            raise constructors.unknown_arguments(type(self), kwargs)
+        check_name(name)
+        attributes.check_trainable(trainable)
         self._name = name or auto_name(type(self).__name__)
         self._auto_named = name is None
         self._trainable = trainable
@@ -129,11 +118,11 @@ class Layer(Copied, Stateful):
         self.activity_regularizer = regularizers.get(activity_regularizer)
         self.autocast = autocast
         self.input_spec: Any = None
-        self.supports_masking = type(self).compute_mask is not Layer.compute_mask
+        self.supports_masking = self._overrides("compute_mask")
         state = self._tfkit
         state.made_in = attributes.calling_layer()
         state.signature = CallSignature(self.call)
-        state.direct = DirectCalls(self._forward, state, self._tfkit_settings)
+        state.direct = DirectCalls(state)
         state.initialized = True
 
     # --- Calling it ---------------------------------------------------------------------------------
@@ -176,7 +165,7 @@ class Layer(Copied, Stateful):
 
     def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arrays as tensors, floats in the compute dtype."""
-        building.check_initialized(self)
+        self._tfkit.check_initialized()
         dtype = self._cast_dtype()
         args = tuple([as_tensors(arg, dtype) for arg in args])
         if not self._allow_non_tensor_positional_args:
@@ -203,15 +192,16 @@ class Layer(Copied, Stateful):
             current_frame() is None
             and tf.executing_eagerly()
             and not recomputation.is_under_way()
-            and not execution.is_eager(tracking.settings_of(self))
+            and not execution.is_eager(self._tfkit.settings())
         )
 
     def _build_once(self, arguments: CallArguments) -> None:
         """Calls `build` with the shapes of the arguments, the first time."""
         if not self._tfkit.built:
-            self._tfkit.specs = building.merge_specs(self._tfkit.specs, arguments)
-            if type(self).build is not Layer.build:
-                building.build_from_arguments(self, arguments)
+            self._tfkit.specs = specs.merged(self._tfkit.specs, arguments.specs())
+            if self._overrides("build"):
+                shapes, named = building.shape_arguments(self, self.build, arguments)
+                self.build(*shapes, **named)
 
     def _undone_on_error(self) -> contextlib.AbstractContextManager[None]:
         """Around a call that builds: other threads wait, and if an outermost one fails, nothing is built."""
@@ -221,9 +211,9 @@ class Layer(Copied, Stateful):
         """Keeps what files and exports need to know of a successful call."""
         state = self._tfkit
         if current_frame() is None:
-            building.note_specs(state, arguments)
+            state.note_specs(arguments)
         if not state.built or state.output_shapes is None:
-            state.output_shapes = building.free_batch(outputs)
+            state.output_shapes = specs.free_batch(outputs)
             state.locked = state.locked or not state.built
             state.built = True
 
@@ -243,6 +233,10 @@ class Layer(Copied, Stateful):
                 batch_size = tf.shape(output)[0] if output.shape.rank else 1
                 self.add_loss(tf.math.divide_no_nan(loss, tf.cast(batch_size, loss.dtype)))
 
+    def _overrides(self, method: str) -> bool:
+        """Whether a subclass has replaced a method of `Layer`."""
+        return getattr(type(self), method) is not getattr(Layer, method)
+
     # --- What subclasses define ---------------------------------------------------------------------
 
     @open_signature
@@ -257,7 +251,7 @@ class Layer(Copied, Stateful):
                 several arguments names them after those of `call`: `query_shape`, `value_shape`. Here
                 `None` only marks the layer as built.
         """
-        if type(self).build is Layer.build and not self._tfkit.built:
+        if not self._overrides("build") and not self._tfkit.built:
             output_specs.build_by_trace(self, input_shape)
         self.built = True
 
@@ -320,30 +314,21 @@ class Layer(Copied, Stateful):
         Raises:
             ValueError: if a size in `shape` is unknown, or if a name is.
         """
-        name = name or "variable"
-        building.check_initialized(self)
-        shape, initializer, dtype = by_position(args, shape, initializer, dtype)
-        check_may_add(self, name)
-        regularizer, constraint = regularizers.get(regularizer), constraints.get(constraint)
-        mixed = autocast and self.autocast and self._dtype_policy.is_mixed
-        weight = make_weight(
+        self._tfkit.check_initialized()
+        shape, initializer, dtype = weights.by_position(args, shape, initializer, dtype)
+        weight: Any = weights.add(
             self,
-            name,
+            name or "variable",
             shape,
             initializer,
             dtype or self.variable_dtype,
+            autocast,
             trainable=trainable,
-            mixed=mixed,
-            constraint=constraint,
+            constraint=constraints.get(constraint),
             aggregation=aggregation,
-            stored=type(self).save_own_variables is Layer.save_own_variables,
+            regularizer=regularizers.get(regularizer),
+            overwrite_with_gradient=overwrite_with_gradient,
         )
-        weight.regularizer = regularizer
-        weight.overwrite_with_gradient = overwrite_with_gradient
-        weight.label, weight.made = name, tracking.tick()
-        weight.path = f"{self.path}/{name}"
-        weight.owner = weakref.ref(self._tfkit)
-        self._tfkit.weights.append(weight)
         if trainable and not self._trainable:
             weight.trainable = False
         return weight
@@ -361,7 +346,7 @@ class Layer(Copied, Stateful):
     @property
     def losses(self) -> list[tf.Tensor]:
         """What `add_loss` got in the latest call, here and inside, and the weights' regularization."""
-        return tracking.losses_of(self)
+        return self._tfkit.all_losses()
 
     @shortened
     def stateless_call(
@@ -384,21 +369,29 @@ class Layer(Copied, Stateful):
         Returns:
             The outputs and the new values of `non_trainable_variables` (and the losses).
         """
-        return stateless_call(
-            self, trainable_variables, non_trainable_variables, args, kwargs, return_losses
-        )
+        if not self.built:
+            raise ValueError(
+                f"To call `stateless_call`, layer '{self.path}' must be built. Call it on some data first."
+            )
+
+        def compute() -> dict[str, Any]:
+            results = {"outputs": self(*args, **kwargs)}
+            return {**results, "losses": self.losses} if return_losses else results
+
+        results = computed_with(self, compute, trainable_variables, non_trainable_variables)
+        return tuple(results[name] for name in ("outputs", "state", "losses") if name in results)
 
     # --- Properties ---------------------------------------------------------------------------------
 
     @property
     def path(self) -> str:
         """How the layer is reached from the outermost layer that called it: `encoder/dense_proj`."""
-        return tracking.path_of(self)
+        return self._tfkit.path
 
     @property
     def built(self) -> bool:
         """Whether the weights are made; from the beginning where the class has none."""
-        at_once = self._built_at_once and type(self).build is Layer.build
+        at_once = self._built_at_once and not self._overrides("build")
         return self._tfkit.built or at_once
 
     @built.setter
@@ -434,12 +427,12 @@ class Layer(Copied, Stateful):
     @property
     def input(self) -> Any:
         """The symbolic inputs of the first recorded call."""
-        return tracking.first_node(self).inputs
+        return self._tfkit.first_node.inputs
 
     @property
     def output(self) -> Any:
         """The symbolic outputs of the first recorded call."""
-        return tracking.first_node(self).outputs
+        return self._tfkit.first_node.outputs
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={self.name}, built={self.built}>"
@@ -455,14 +448,14 @@ class Layer(Copied, Stateful):
         Raises:
             TypeError: that names the argument that cannot be saved.
         """
-        return layer_config(self, Layer)
+        return layer_config(self, self._tfkit.arguments, Layer)
 
     @classmethod
     @shortened
     def from_config(cls, config: dict[str, Any]) -> Layer:
         """Returns a new layer with the arguments that `config` holds."""
         arguments = {name: deserialize_keras_object(value) for name, value in config.items()}
-        return made_from(cls, arguments)
+        return constructors.made_from(cls, arguments)
 
     def get_build_config(self) -> dict[str, Any] | None:
         """Returns what `build_from_config` needs to make the weights again, without data."""

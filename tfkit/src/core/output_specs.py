@@ -2,123 +2,80 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import tensorflow as tf
-
-from tfkit.src.base import budget, nests
+from tfkit.src.base import budget
 from tfkit.src.core import building, tracking
-from tfkit.src.core.arguments import shapes_of
 from tfkit.src.errors.frames import warn
-from tfkit.src.registry import dtypes
-from tfkit.src.symbolic import masking
-from tfkit.src.symbolic.tensors import KerasTensor
+from tfkit.src.symbolic import specs
+from tfkit.src.symbolic.conversion import symbolic_in_dtype
+
+if TYPE_CHECKING:
+    from tfkit.src.core.layer import Layer
 
 
-def of_call(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def of_call(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The outputs of a call on symbolic tensors, which builds the layer.
 
     They come from a trace of `call`. Sizes that it cannot know are taken from `compute_output_shape`, where
     a subclass defines it.
     """
-    if _defines(layer, "compute_output_spec"):
-        args, kwargs = nests.mapped(lambda leaf: _in_input_dtype(layer, leaf), (args, kwargs))
+    if layer._overrides("compute_output_spec"):
+        if layer.autocast:
+            args, kwargs = symbolic_in_dtype((args, kwargs), layer.input_dtype)
         return layer.compute_output_spec(*args, **kwargs)
     known = layer._known_outputs(args, kwargs)
     if known is not None:
         return known
     outputs = building.traced(layer, args, kwargs)
-    if _defines(layer, "compute_output_shape"):
-        return _completed_by(outputs, _declared(layer, args, kwargs))
+    if layer._overrides("compute_output_shape"):
+        return specs.completed(outputs, _declared(layer, args, kwargs))
     return outputs
 
 
-def without_building(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def without_building(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The outputs as a subclass declares their shapes, else those of a trace."""
-    if _defines(layer, "compute_output_shape"):
+    if layer._overrides("compute_output_shape"):
         return _declared(layer, args, kwargs)
     return building.traced(layer, args, kwargs)
 
 
-def shape_of(layer: Any, shapes: tuple[Any, ...], named_shapes: dict[str, Any]) -> Any:
+def shape_of(layer: Layer, shapes: tuple[Any, ...], named_shapes: dict[str, Any]) -> Any:
     """The shapes of the outputs for inputs of the given shapes, by a trace of a copy that is thrown away."""
     if not shapes and "input_shape" in named_shapes:  # Of the first argument, whatever its name.
         named_shapes = dict(named_shapes)
         shapes = (named_shapes.pop("input_shape"),)
     dtype = layer.input_dtype
-    inputs = tuple(building.symbolic_from_shapes(shape, dtype) for shape in shapes)
+    inputs = tuple(specs.symbolic_from_shapes(shape, dtype) for shape in shapes)
     named = {
-        name.removesuffix("_shape"): building.symbolic_from_shapes(shape, dtype)
+        name.removesuffix("_shape"): specs.symbolic_from_shapes(shape, dtype)
         for name, shape in named_shapes.items()
     }
     with budget.given_back():
         if not layer._tfkit.built:
             layer = building.unbuilt_copy(layer)
-        if _defines(layer, "compute_output_spec"):
-            return shapes_of(layer.compute_output_spec(*inputs, **named))
-        return shapes_of(building.traced(layer, inputs, named))
+        if layer._overrides("compute_output_spec"):
+            return specs.shapes_of(layer.compute_output_spec(*inputs, **named))
+        return specs.shapes_of(building.traced(layer, inputs, named))
 
 
-def build_by_trace(layer: Any, input_shape: Any) -> None:
+def build_by_trace(layer: Layer, input_shape: Any) -> None:
     """Builds the layers inside a layer that has no `build` of its own; for `None` none, with a warning."""
     if input_shape is not None:
-        building.traced(layer, (building.symbolic_from_shapes(input_shape, layer.input_dtype),), {})
+        building.traced(layer, (specs.symbolic_from_shapes(input_shape, layer.input_dtype),), {})
         return
     unbuilt = [below.name for below in tracking.all_layers(layer)[1:] if not below.built]
     if unbuilt:
         warn(
-            f"`build(None)` was called on layer '{layer.path}' (of type {type(layer).__name__}), which has "
+            f"`build(None)` was called on layer {layer._tfkit.title}, which has "
             f"no `build()` of its own; the layers {unbuilt} inside are not built by that. Pass the shape of "
             "the inputs, or define `build()`.",
         )
 
 
-def _defines(layer: Any, method: str) -> bool:
-    """Whether a subclass of `Layer` has replaced a method."""
-    return getattr(type(layer), method).__module__ != "tfkit.src.core.layer"
-
-
-def _in_input_dtype(layer: Any, value: Any) -> Any:
-    """Symbolic floats in the dtype to which the layer casts its inputs, with their masks."""
-    if nests.is_nested(value):
-        return nests.mapped(lambda item: _in_input_dtype(layer, item), value)
-    is_float = isinstance(value, KerasTensor) and dtypes.is_float(value.dtype)
-    if not is_float or not layer.autocast or value.dtype == layer.input_dtype:
-        return value
-    cast = KerasTensor(value.shape, layer.input_dtype, value.sparse, value.ragged)
-    masking.set_mask(cast, masking.get_mask(value))
-    return cast
-
-
-def _declared(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _declared(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Symbolic outputs of the shapes that `layer.compute_output_shape` gives, in the compute dtype."""
     arguments = layer._tfkit.signature.bind(args, kwargs, layer)
     method = layer.compute_output_shape
     positional, named = building.shape_arguments(layer, method, arguments)
-    return building.symbolic_from_shapes(method(*positional, **named), layer.compute_dtype)
-
-
-def _completed_by(outputs: Any, declared: Any) -> Any:
-    """Traced outputs with sizes from declared ones, unless these come in another nest."""
-    try:
-        tf.nest.assert_same_structure(outputs, declared)
-    except (TypeError, ValueError):
-        return outputs
-    return tf.nest.map_structure(_completed, outputs, declared)
-
-
-def _completed(output: Any, other: Any) -> Any:
-    if not isinstance(output, KerasTensor) or other is None:
-        return output
-    if output.shape is None:
-        shape = other.shape
-    elif other.shape is None or len(other.shape) != len(output.shape):
-        return output
-    else:
-        pairs = zip(output.shape, other.shape, strict=True)
-        shape = tuple(known if size is None else size for size, known in pairs)
-    if shape == output.shape:
-        return output
-    result = KerasTensor(shape, output.dtype, sparse=output.sparse, ragged=output.ragged)
-    masking.set_mask(result, masking.get_mask(output))
-    return result
+    return specs.symbolic_from_shapes(method(*positional, **named), layer.compute_dtype)

@@ -1,105 +1,134 @@
-"""A layer's bookkeeping, in one object apart from the user's attributes, and the watch over changes."""
+"""A layer's bookkeeping, in one object apart from the user's attributes."""
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+import threading
 import weakref
-from types import TracebackType
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from tfkit.src.base import watching
+from tfkit.src.base.calls import Part, calls
 from tfkit.src.core import tracking
-from tfkit.src.core.context import call_context
-from tfkit.src.core.recording import ConstructorArguments
+from tfkit.src.core.arguments import CallArguments, CallSignature
+from tfkit.src.core.context import CallFrame
+from tfkit.src.metrics.base import Metric
+from tfkit.src.registry.constructors import ConstructorArguments
+from tfkit.src.symbolic import specs
+from tfkit.src.symbolic.tensors import Node
+
+if TYPE_CHECKING:
+    from tfkit.src.core.claims import Builder
+    from tfkit.src.core.compiled import DirectCalls
+    from tfkit.src.core.layer import Layer
+
+_specs_lock = threading.Lock()
+_CHANGED_BY_BUILDING = ("build_arguments", "built", "given", "locked", "output_shapes", "specs")
 
 
-class Part:
-    """What a layer does in an outermost call, in one thread: another thread may be in another call of it.
+@dataclasses.dataclass(eq=False, repr=False)
+class LayerState(watching.Called):
+    """What tfkit keeps about one layer."""
 
-    Attributes:
-        thread: what stands for the thread, `None` for none.
-        record: the number of the call.
-        losses: the values that `add_loss` got in it.
-    """
+    layer: Layer
+    arguments: ConstructorArguments  # Those of its constructor.
+    made: int  # When it was made, as a number that grows.
+    made_in: weakref.ref[Layer] | None = None  # The layer in whose `call` it was made: a mistake.
+    attached: dict[str, int] = field(default_factory=dict)  # When each attribute was set.
+    weights: list[Any] = field(default_factory=list)  # Its own, in order of creation.
+    part: Part = field(default_factory=lambda: Part(None))  # In the latest call of any thread.
+    nodes: list[Node] = field(default_factory=list)  # The recorded calls on symbolic tensors.
+    caller: weakref.ref[Layer] | None = None  # The layer that called this one first.
 
-    __slots__ = ("losses", "record", "thread")
+    # Set by the constructor of `Layer`, which a subclass may call late, or forget.
+    initialized: bool = False
+    signature: CallSignature = field(init=False)
+    direct: DirectCalls = field(init=False)
 
-    def __init__(self, thread: object) -> None:
-        self.thread = thread
-        self.record = 0
-        self.losses: list[tf.Tensor] = []
+    # What building changes.
+    built: bool = False
+    locked: bool = False  # Whether the layer is complete, so that no weight may be added.
+    build_arguments: dict[str, Any] | None = None  # The shapes with which `build()` was called.
+    specs: dict[str, Any] | None = None  # Shapes and dtypes of the arguments of all calls so far.
+    given: dict[str, Any] | None = None  # Of outermost calls: dtypes before casts, and masks, too.
+    output_shapes: Any = None  # Those of the first call.
 
+    # Builds under way.
+    builds: int = 0  # How many `build` methods of the layer are running, one within the other.
+    builder: Builder | None = None  # The call that builds the layer; other threads wait for it.
 
-class LayerState(watching.Changes):
-    """What tfkit keeps about one layer.
-
-    Attributes:
-        made: when the layer was made, as a number that grows.
-        made_in: reference to the layer in whose `call` it was made, `None` for the usual case.
-        arguments: the arguments of its constructor.
-        attached: when each attribute was set.
-        weights: its own weights, in order of creation.
-        part: what it did in the latest outermost call of any thread.
-        nodes: the recorded calls on symbolic tensors.
-        build_arguments: the shapes with which `build()` was called.
-        specs: shapes and dtypes of the arguments of all calls so far.
-        given: the same of outermost calls, with dtypes before casts and with masks that were passed.
-        output_shapes: shapes of the outputs of the first call.
-        caller: reference to the layer that called this one first.
-        locked: whether the layer is complete, so that no weight may be added.
-        builds: how many `build` methods of the layer are running, one within the other.
-        builder: the call under way that builds the layer, and that other threads wait for.
-    """
-
-    __slots__ = (
-        "arguments",
-        "attached",
-        "build_arguments",
-        "builder",
-        "builds",
-        "built",
-        "caller",
-        "direct",
-        "given",
-        "initialized",
-        "locked",
-        "made",
-        "made_in",
-        "nodes",
-        "output_shapes",
-        "part",
-        "signature",
-        "specs",
-        "weights",
-    )
-
-    def __init__(self, made: int, arguments: ConstructorArguments) -> None:
+    def __post_init__(self) -> None:
         super().__init__()
-        self.made = made
-        self.made_in: Any = None
-        self.arguments = arguments
-        self.attached: dict[str, int] = {}
-        self.weights: list[tf.Variable] = []
-        self.part = Part(None)
-        self.initialized = False
-        self.built = False
-        self.locked = False
-        self.builds = 0
-        self.builder: Any = None
-        self.nodes: list[Any] = []
-        self.build_arguments: dict[str, Any] | None = None
-        self.specs: dict[str, Any] | None = None
-        self.given: dict[str, Any] | None = None
-        self.caller: Any = None
-        self.output_shapes: Any = None
-        self.signature: Any = None
-        self.direct: Any = None
 
-    def called_by(self, frame: Any) -> None:
+    @property
+    def owner(self) -> str:
+        """The class of the layer."""
+        return self.arguments.cls.__name__
+
+    @property
+    def title(self) -> str:
+        """The path and the class of the layer, for messages: `'encoder/dense' (of type Dense)`."""
+        return f"'{self.path}' (of type {type(self.layer).__name__})"
+
+    def check_initialized(self) -> None:
+        """Refuses a layer whose class forgot the constructor of `Layer`.
+
+        Raises:
+            RuntimeError: that says what to add.
+        """
+        if not self.initialized:
+            raise RuntimeError(
+                f"In layer '{self.owner}', you forgot to call `super().__init__()` as the first statement in "
+                "the `__init__()` method. Go add it!"
+            )
+
+    # --- Who calls the layer --------------------------------------------------------------------------
+
+    def called_by(self, frame: CallFrame | None) -> None:
         """Notes who calls the layer: the first layer that does, `None` where none has."""
+        # Once it is built it keeps its path, which weights and messages have. The reference is weak: a layer
+        # does not keep the model alive that it was taken from.
         if not self.built or self.caller is None or self.caller() is None:
-            self.caller = frame and weakref.ref(frame.layer)
+            self.caller = weakref.ref(frame.layer) if frame else None
+
+    def callers(self) -> Iterator[Layer]:
+        """The layer itself, the layer that called it, the one that called that, and so on, each once."""
+        seen: set[int] = set()
+        layer: Layer | None = self.layer
+        while layer is not None and id(layer) not in seen:
+            seen.add(id(layer))
+            yield layer
+            caller = layer._tfkit.caller
+            layer = caller() if caller else None
+
+    @property
+    def path(self) -> str:
+        """The path from the outermost layer that called this one; the layer's name where none did."""
+        layers = list(self.callers())
+        steps = [tracking.step_to(*pair) for pair in itertools.pairwise(layers)]
+        return "/".join([layers[-1].name, *reversed(steps)])
+
+    def settings(self) -> list[Any]:
+        """What `compile` was given for the layer and for those that call it, as far as they are models."""
+        found = (layer._tfkit_settings for layer in self.callers())
+        return [settings for settings in found if settings is not None]
+
+    @property
+    def first_node(self) -> Node:
+        """The first recorded call on symbolic tensors."""
+        if not self.nodes:
+            raise AttributeError(
+                f"Layer '{self.layer.name}' has never been called on symbolic tensors and thus has no "
+                "defined input and output. Call it on `Input(shape=...)`."
+            )
+        return self.nodes[0]
+
+    # --- What its calls have added --------------------------------------------------------------------
 
     def begin_record(self, record: int) -> None:
         """The layer takes part in outermost call `record`: losses of earlier ones are forgotten."""
@@ -111,10 +140,12 @@ class LayerState(watching.Changes):
 
     def part_here(self) -> Part:
         """The layer's part in the latest outermost call of this thread."""
+        # Mostly one thread calls a layer, and its part is kept here. Where another one comes, both find their
+        # own in what belongs to their thread.
         part = self.part
-        thread = call_context.thread
+        thread = calls.thread
         if part.thread is not thread:
-            parts = call_context.parts
+            parts = calls.parts
             part = parts[self] = parts.get(self) or Part(thread)
             self.part = part
         return part
@@ -128,124 +159,57 @@ class LayerState(watching.Changes):
     def losses(self, losses: list[tf.Tensor]) -> None:
         self.part_here().losses = losses
 
+    def all_losses(self) -> list[tf.Tensor]:
+        """Losses of the latest call, here and below, and the regularization of trainable weights.
+
+        That is the latest call in this thread, if it has called the layer, else in any.
+        """
+        states = [below._tfkit for below in tracking.all_layers(self.layer)]
+        if self in calls.parts:
+            parts = [calls.parts[state] for state in states if state in calls.parts]
+        else:
+            parts = [state.part for state in states]
+        losses = [
+            loss
+            for part in parts
+            if part.record >= parts[0].record
+            for loss in part.losses
+            # A value that a trace left behind is no value once the trace is over.
+            if hasattr(loss, "numpy") or not tf.executing_eagerly()
+        ]
+        for weight, trained in tracking.variables_of(self.layer, seeds=False):
+            regularizer = getattr(weight, "regularizer", None)
+            if trained and regularizer is not None:
+                watching.note(regularizer)
+                losses.append(regularizer(weight))
+        return losses
+
+    def note_parts(self) -> None:
+        """Notes in the trace under way what a call has read and does not note itself."""
+        watching.note(getattr(self.layer, "activity_regularizer", None))
+        for _, member in self.layer._members():
+            if isinstance(member, Metric):
+                member.take_part()
+
+    # --- What it was called and built with ------------------------------------------------------------
+
+    def note_specs(self, arguments: CallArguments) -> None:
+        """Adds the arguments of an outermost call to what the layer was called with.
+
+        The trace of a direct call takes tensors that are cast already: it says nothing of what callers give.
+        """
+        watch = watching.current_watch()
+        with _specs_lock:
+            self.specs = specs.merged(self.specs, arguments.specs())
+            if watch is None or not watch.frozen:
+                self.given = specs.merged(self.given, arguments.specs(as_given=True))
+
     def build_state(self) -> dict[str, Any]:
         """What building changes."""
-        names = ("build_arguments", "built", "given", "locked", "output_shapes", "specs")
-        return {"weights": list(self.weights), **{name: getattr(self, name) for name in names}}
+        state = {name: getattr(self, name) for name in _CHANGED_BY_BUILDING}
+        return {"weights": list(self.weights), **state}
 
     def set_build_state(self, before: dict[str, Any]) -> None:
         """Sets back what building has changed."""
         for name, value in before.items():
             setattr(self, name, value)
-
-    @property
-    def owner(self) -> str:
-        """The class of the layer."""
-        return self.arguments.cls.__name__
-
-
-class AttributeSetWhileTracing(Exception):
-    """A call sets an attribute, which a trace of it would do only once."""
-
-
-class StateWatch:
-    """What takes part in what is traced inside the `with` block, and whether it changes later.
-
-    Layers note themselves when they are called, and losses and metrics when they are.
-
-    Changes that the trace makes itself are part of it. What another thread changes meanwhile may have been
-    read before or after: it makes the trace stale.
-
-    Args:
-        frozen: whether setting an attribute of what takes part is refused.
-    """
-
-    def __init__(self, frozen: bool = False) -> None:
-        self.frozen = frozen
-        self.noted: list[watching.Changes] = []
-        self.versions: dict[int, int] = {}
-        self.own_changes: dict[watching.Changes, int] = {}
-        self._began = 0
-        self._checked = 0
-        self._scopes: dict[str, weakref.ref[Any]] = {}
-
-    def __enter__(self) -> StateWatch:
-        self._began = watching.latest_change()
-        watching.thread.watches = (*watching.thread.watches, self)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for layer in [scoped() for scoped in self._scopes.values()]:
-            if layer is not None:
-                tracking.note_parts(layer)
-        watching.thread.watches = watching.thread.watches[:-1]
-        for state in self.noted:
-            self.versions[id(state)] = self.own_changes.get(state, self.versions[id(state)])
-        self.own_changes = {}
-        self._checked = 0
-
-    @property
-    def called(self) -> list[LayerState]:
-        """The layers among what takes part."""
-        return [state for state in self.noted if isinstance(state, LayerState)]
-
-    def note_change(self, state: watching.Changes) -> None:
-        """An attribute was set inside the `with` block, by this thread."""
-        self.own_changes[state] = state.version
-        if self.frozen and self is current_watch() and id(state) in self.versions:
-            raise AttributeSetWhileTracing(f"it sets the attribute `{state.latest_change}`")
-
-    def note(self, state: watching.Changes) -> None:
-        """A layer is called, or a loss, or a metric."""
-        if id(state) not in self.versions:
-            version = state.version
-            by_another = version > self._began and state not in self.own_changes
-            self.noted.append(state)
-            self.versions[id(state)] = -1 if by_another else version
-
-    def note_scope(self, scope: str, layer: Any) -> None:
-        """Operations whose names begin with `scope` belong to the call of `layer`."""
-        self._scopes[scope] = weakref.ref(layer)
-
-    def path_of(self, operations: list[str]) -> str | None:
-        """The path of the layer in whose call an operation was made, `None` where there is none.
-
-        Args:
-            operations: names in traces: that of the operation, then those of calls that it is in.
-        """
-        for operation in operations:
-            scope = operation.removeprefix("gradient_tape/")
-            while "/" in scope:
-                scope = scope.rpartition("/")[0]
-                layer = self._scopes.get(scope + "/", lambda: None)()
-                if layer is not None:
-                    return layer.path
-        return None
-
-    def unchanged(self) -> bool:
-        """Whether no attribute of what took part was set since."""
-        # Read before the versions, which may change while they are compared.
-        latest = watching.latest_change()
-        if self._checked != latest:
-            if any(state.version != self.versions[id(state)] for state in self.noted):
-                return False
-            self._checked = latest
-        return True
-
-    def change(self) -> str:
-        """The first change since, in words."""
-        for state in self.noted:
-            if state.version != self.versions[id(state)]:
-                return f"the attribute `{state.latest_change}` of a {state.owner} was set"
-        return "nothing has changed"
-
-
-def current_watch() -> StateWatch | None:
-    """The watch of the innermost trace in this thread, or `None`."""
-    watches = watching.thread.watches
-    return watches[-1] if watches else None

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.members import holds_members
+from tfkit.src.base.names import check_name
 from tfkit.src.core import attributes, tracking
 from tfkit.src.core.state import LayerState
-from tfkit.src.core.weights import assign_all, load_own
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.metrics.base import Metric
+from tfkit.src.variables.together import assign_all
 from tfkit.src.variables.variables import Variable
 
 # TensorFlow has no types: below a base class of any type every attribute would be there.
@@ -56,19 +58,20 @@ class Stateful(_Module):
 
     @name.setter
     def name(self, name: str) -> None:
-        attributes.check_name(name)
+        check_name(name)
         self._name, self._auto_named = name, False
 
     def _members(self) -> list[tuple[str, Any]]:
         """Direct members with their paths; containers of layers name them in their own way."""
-        return tracking.members(self)
+        return tracking.members_of(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        # A class may set attributes before it calls `super().__init__()`: they are taken as they are.
         if self._tfkit.initialized:
             attributes.check_may_set(self, name, value)
             value = attributes.resolved(self, name, value)
             attributes.hand_to_weight(self, name, value)
-        if tracking.holds_members(value):
+        if holds_members(value):
             self._tfkit.attached[name] = tracking.tick()
         if name not in self._not_read_in_calls:
             self._tfkit.changed(name)
@@ -111,27 +114,30 @@ class Stateful(_Module):
             name=name,
         )
 
+    def _listed(self, seeds: bool, trained: bool | None = None) -> list[tf.Variable]:
+        """Weights, and states of seed generators: all, or those that training changes, or the others."""
+        found = tracking.variables_of(self, seeds)
+        return [variable for variable, is_trained in found if trained in (None, is_trained)]
+
     @property
     def weights(self) -> list[tf.Variable]:
         """Weights of this layer, trainable first, then those of the layers inside, each once."""
-        return [weight for weight, _ in tracking.variables_of(self, seeds=False)]
+        return self._listed(seeds=False)
 
     @property
     def trainable_weights(self) -> list[tf.Variable]:
         """The weights that training changes."""
-        return [weight for weight, trained in tracking.variables_of(self, seeds=False) if trained]
+        return self._listed(seeds=False, trained=True)
 
     @property
     def non_trainable_weights(self) -> list[tf.Variable]:
         """The weights that training leaves alone."""
-        return [
-            weight for weight, trained in tracking.variables_of(self, seeds=False) if not trained
-        ]
+        return self._listed(seeds=False, trained=False)
 
     @property
     def variables(self) -> list[tf.Variable]:
         """Weights and the states of seed generators."""
-        return [variable for variable, _ in tracking.variables_of(self, seeds=True)]
+        return self._listed(seeds=True)
 
     @property
     def trainable_variables(self) -> list[tf.Variable]:
@@ -141,14 +147,12 @@ class Stateful(_Module):
     @property
     def non_trainable_variables(self) -> list[tf.Variable]:
         """The variables that training does not change by gradients, seed states included."""
-        return [
-            variable for variable, trained in tracking.variables_of(self, seeds=True) if not trained
-        ]
+        return self._listed(seeds=True, trained=False)
 
     @property
     def metrics(self) -> list[Metric]:
         """Metrics of this layer and of the layers inside."""
-        return tracking.metrics_of(self)
+        return [metric for _, metric in tracking.named_metrics(self)]
 
     @property
     def metrics_variables(self) -> list[tf.Variable]:
@@ -189,7 +193,7 @@ class Stateful(_Module):
         Raises:
             ValueError: where the number of values or a shape differs; no weight has changed then.
         """
-        assign_all(self, weights)
+        assign_all(self.weights, weights, f"layer '{self._tfkit.path}'")
 
     def save_own_variables(self, store: Any) -> None:
         """Puts the layer's own weights into `store`, a dict of arrays; those of layers inside are not.
@@ -202,4 +206,12 @@ class Stateful(_Module):
     @shortened
     def load_own_variables(self, store: Any) -> None:
         """Assigns the weights that `save_own_variables` has put into `store`."""
-        load_own(self, store)
+        weights = tracking.own_weights(self)
+        if sorted(store, key=str) != sorted(map(str, range(len(weights)))):
+            raise ValueError(
+                f"Layer {self._tfkit.title} has {len(weights)} variables of its own, stored under "
+                f'"0", "1", ... Received the keys {list(store)}. Where `save_own_variables()` stores '
+                "something else, `load_own_variables()` must be overridden to read it."
+            )
+        for index, weight in enumerate(weights):
+            weight.assign(store[str(index)])

@@ -1,33 +1,28 @@
 """What a layer holds: its layers, weights, metrics and seeds, found in its attributes, each once.
 
-Members are found by walking the attributes when they are asked for, through nests as `base/nests.py` has
-them, sets and queues, dataclasses and plain `tf.Module`s. Nothing is wrapped, so what a user stores stays
-what it was, and a layer appended to a list later is found like any other. A member is known by its
-attribute path, `blocks/0/dense/kernel`.
+Members are found by walking the attributes when they are asked for, as `base/members.py` does. A member is
+known by its attribute path, `blocks/0/dense/kernel`.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-import urllib.parse
-from collections import deque
-from collections.abc import Container, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfkit.src.base import nests, watching
-from tfkit.src.core.context import call_context
+from tfkit.src.base import members
+from tfkit.src.base.calls import current_frame
+from tfkit.src.base.names import escaped, free
+from tfkit.src.base.protocols import Tracked
 from tfkit.src.metrics.base import Metric
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.random import SeedGenerator
 
-# TensorFlow's own bookkeeping, and ours.
-_NOT_MEMBERS = ("_self_", "_tfkit", "_name", "_scope_name")
-_NOT_IN_METRICS = (*_NOT_MEMBERS, "_added_variables")
-# Beside nests; members of a set count in the order in which they were made.
-_WITHOUT_KEYS = (set, frozenset, deque)
+if TYPE_CHECKING:
+    from tfkit.src.core.layer import Layer
+
 _clock = itertools.count(1)
 
 
@@ -36,16 +31,7 @@ def tick() -> int:
     return next(_clock)
 
 
-def holds_members(value: Any) -> bool:
-    """Whether `value` is a kind of thing in which members are looked for."""
-    return (
-        isinstance(value, (tf.Module, tf.Variable, *_WITHOUT_KEYS))
-        or nests.is_nested(value)
-        or _is_dataclass(value)
-    )
-
-
-def members(layer: Any) -> list[tuple[str, Any]]:
+def members_of(layer: Tracked) -> list[tuple[str, Any]]:
     """The layer's direct members with their paths, in the order in which they were attached.
 
     A member of a list counts as attached when it was made or when the list was set, whichever came
@@ -55,60 +41,27 @@ def members(layer: Any) -> list[tuple[str, Any]]:
     attached = layer._tfkit.attached
     found = []
     for name, value in vars(layer).copy().items():  # Another thread may be building it.
-        if not name.startswith(_NOT_MEMBERS):
+        if not name.startswith(members.NOT_MEMBERS):
             when = attached.get(name, 0)
             for path, member in walk(name, value):
                 found.append((max(when, _made(member)) if "/" in path else when, path, member))
     found.sort(key=lambda entry: entry[0])
-    seen: set[int] = set()
-    unique = []
+    unique: dict[int, tuple[str, Any]] = {}
     for _, path, member in found:
-        if id(member) not in seen:
-            seen.add(id(member))
-            unique.append((path, member))
-    return unique
+        unique.setdefault(id(member), (path, member))
+    return list(unique.values())
 
 
-def walk(path: str, value: Any, inside: frozenset[int] = frozenset()) -> Iterator[tuple[str, Any]]:
-    """Members in one attribute; `inside` are the containers that are being walked, against cycles."""
-    if isinstance(value, (tf.Variable, Metric, SeedGenerator)) or hasattr(value, "_tfkit"):
-        yield path, value
-        return
-    if id(value) in inside or isinstance(value, Optimizer):
-        return
-    items: Iterator[tuple[Any, Any]]
-    if nests.is_nested(value):
-        items = iter(nests.items(value))
-    elif isinstance(value, _WITHOUT_KEYS):
-        items = enumerate(value if isinstance(value, deque) else sorted(value, key=_made))
-    elif isinstance(value, tf.Module):
-        items = (
-            (name, item) for name, item in vars(value).items() if not name.startswith(_NOT_MEMBERS)
-        )
-    elif _is_dataclass(value):
-        fields = dataclasses.fields(value)
-        items = ((field.name, getattr(value, field.name, None)) for field in fields)
-    else:
-        return
-    inside = inside | {id(value)}
-    for key, item in items:
-        if holds_members(item):
-            yield from walk(f"{path}/{escaped(key)}", item, inside)
+def walk(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The members in one attribute; what an optimizer holds is its own."""
+    for place, found in members.walk(path, value, _is_member, _made):
+        if not isinstance(found, Optimizer):
+            yield place, found
 
 
-def escaped(key: Any) -> str:
-    """A dict's key as one step of a path: it must not look like several, or like "here" or "above"."""
-    text = str(key).replace("%", "%25").replace("/", "%2F").replace("\0", "%00")
-    return {"": "%", ".": "%2E", "..": "%2E%2E"}.get(text, text)
-
-
-def unescaped(step: str) -> str:
-    """The key that `escaped` made one step of a path."""
-    return "" if step == "%" else urllib.parse.unquote(step)
-
-
-def _is_dataclass(value: Any) -> bool:
-    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+def _is_member(value: Any) -> bool:
+    kinds = (tf.Variable, Metric, SeedGenerator, Optimizer)
+    return isinstance(value, kinds) or hasattr(value, "_tfkit")
 
 
 def _made(member: Any) -> int:
@@ -116,40 +69,53 @@ def _made(member: Any) -> int:
     return state.made if state is not None else getattr(member, "made", 0)
 
 
+def step_to(layer: Layer, caller: Layer) -> str:
+    """The path from a layer to one of its members; the member's name where it is kept in no attribute."""
+    frame = current_frame()
+    while frame is not None and frame.layer is not caller:
+        frame = frame.parent
+    if frame is None:
+        return next((path for path, member in caller._members() if member is layer), layer.name)
+    # During a call of `caller` its members are looked for once: each weight that is made asks for its path.
+    member, path = frame.steps.get(id(layer), (None, ""))
+    if member is not layer:
+        frame.steps = {id(member): (member, path) for path, member in caller._members()}
+        _, path = frame.steps.get(id(layer), (layer, layer.name))
+    return path
+
+
 # --- What the members of a whole tree of layers add up to ---------------------------------------------
 
 
-def sublayers(layer: Any) -> list[Any]:
+def sublayers(layer: Tracked) -> list[Layer]:
     """The layers directly below `layer`, each once."""
     return [member for _, member in named_sublayers(layer)]
 
 
-def named_sublayers(layer: Any) -> list[tuple[str, Any]]:
+def named_sublayers(layer: Tracked) -> list[tuple[str, Layer]]:
     """The layers directly below `layer` with the paths that name them."""
     return [(path, member) for path, member in layer._members() if hasattr(member, "_tfkit")]
 
 
-def all_layers(layer: Any) -> list[Any]:
+def all_layers(layer: Tracked) -> list[Layer]:
     """`layer` and all layers below it, parents before children, each once."""
     return [below for _, below in named_layers(layer)]
 
 
-def named_layers(layer: Any) -> list[tuple[str, Any]]:
+def named_layers(layer: Tracked) -> list[tuple[str, Layer]]:
     """`layer`, whose path is empty, and all layers below it, each once, with their attribute paths."""
-    found: dict[int, tuple[str, Any]] = {}
-    pending = [("", layer)]
+    found: dict[int, tuple[str, Layer]] = {}
+    pending = [("", layer._tfkit.layer)]
     while pending:
         path, current = pending.pop()
         if id(current) not in found:
             found[id(current)] = (path, current)
-            below = [
-                (f"{path}/{name}".lstrip("/"), member) for name, member in named_sublayers(current)
-            ]
-            pending.extend(reversed(below))
+            below = named_sublayers(current)
+            pending += [(f"{path}/{name}".lstrip("/"), member) for name, member in reversed(below)]
     return list(found.values())
 
 
-def own_weights(layer: Any) -> list[tf.Variable]:
+def own_weights(layer: Tracked) -> list[tf.Variable]:
     """Weights of the layer itself: trainable ones first, each kind in order of creation."""
     found = {id(weight): weight for weight in layer._tfkit.weights}
     for _, member in layer._members():
@@ -163,12 +129,12 @@ def made_trainable(weight: tf.Variable) -> bool:
     return bool(getattr(weight, "made_trainable", weight.trainable))
 
 
-def named_weights(layer: Any, prefix: str = "") -> dict[str, tf.Variable]:
+def named_weights(layer: Tracked, prefix: str = "") -> dict[str, tf.Variable]:
     """All weights at and below `layer` by attribute path, in the order of `layer.weights`."""
     return {path: weight for path, weight, _ in _named(layer, prefix, seeds=False)}
 
 
-def named_state(layer: Any, prefix: str = "") -> dict[str, tf.Variable]:
+def named_state(layer: Tracked, prefix: str = "") -> dict[str, tf.Variable]:
     """All weights and seed states at and below `layer` by attribute path."""
     state: dict[str, tf.Variable] = {}
     for path, variable, _ in _named(layer, prefix, seeds=True):
@@ -181,60 +147,41 @@ def named_state(layer: Any, prefix: str = "") -> dict[str, tf.Variable]:
     return state
 
 
-def variables_of(layer: Any, seeds: bool) -> list[tuple[tf.Variable, bool]]:
+def variables_of(layer: Tracked, seeds: bool) -> list[tuple[tf.Variable, bool]]:
     """Weights (and seed states) at and below `layer`, each with whether training changes it."""
     return [(variable, trained) for _, variable, trained in _named(layer, "", seeds)]
 
 
-def _named(layer: Any, prefix: str, seeds: bool) -> list[tuple[str, tf.Variable, bool]]:
+def _named(layer: Tracked, prefix: str, seeds: bool) -> list[tuple[str, tf.Variable, bool]]:
+    """Variables at and below `layer`: path, variable, and whether training changes it."""
     found: dict[int, tuple[str, tf.Variable, bool]] = {}
-    _collect(layer, prefix, seeds, True, found, set())
+    visited: set[int] = set()
+
+    def collect(layer: Tracked, prefix: str, trainable: bool) -> None:
+        if id(layer) in visited:
+            return
+        visited.add(id(layer))
+        trainable = trainable and layer.trainable
+        inside = layer._members()
+        paths = {id(member): path for path, member in inside}
+        # A path's first step too: `blocks` cannot be a weight beside the layer `blocks/0`.
+        taken = {step for path, _ in inside for step in (path, path.partition("/")[0])}
+        for weight in own_weights(layer):
+            path = paths.get(id(weight)) or free(escaped(getattr(weight, "label", "weight")), taken)
+            taken.add(path)
+            found.setdefault(id(weight), (prefix + path, weight, trainable and weight.trainable))
+        for path, member in inside if seeds else ():
+            if isinstance(member, SeedGenerator):
+                found.setdefault(id(member.state), (f"{prefix}{path}/state", member.state, False))
+        for path, member in inside:
+            if hasattr(member, "_tfkit"):
+                collect(member, f"{prefix}{path}/", trainable)
+
+    collect(layer, prefix, True)
     return list(found.values())
 
 
-def _collect(
-    layer: Any, prefix: str, seeds: bool, trainable: bool, found: dict[int, Any], visited: set[int]
-) -> None:
-    if id(layer) in visited:
-        return
-    visited.add(id(layer))
-    trainable = trainable and layer.trainable
-    members = layer._members()
-    paths = {id(member): path for path, member in members}
-    # A path's first step too: `blocks` cannot be a weight beside the layer `blocks/0`.
-    taken = {step for path, _ in members for step in (path, path.partition("/")[0])}
-    for weight in own_weights(layer):
-        path = paths.get(id(weight)) or free(escaped(getattr(weight, "label", "weight")), taken)
-        taken.add(path)
-        found.setdefault(id(weight), (prefix + path, weight, trainable and weight.trainable))
-    for path, member in members if seeds else ():
-        if isinstance(member, SeedGenerator):
-            found.setdefault(id(member.state), (f"{prefix}{path}/state", member.state, False))
-    for path, member in members:
-        if hasattr(member, "_tfkit"):
-            _collect(member, f"{prefix}{path}/", seeds, trainable, found, visited)
-
-
-def free(name: str, taken: Container[str]) -> str:
-    """`name`, numbered where it is taken."""
-    candidates = itertools.chain((name,), (f"{name}_{count}" for count in itertools.count(1)))
-    return next(candidate for candidate in candidates if candidate not in taken)
-
-
-def metrics_of(layer: Any) -> list[Metric]:
-    """The metrics at and below `layer`, each once."""
-    return [metric for _, metric in named_metrics(layer)]
-
-
-def note_parts(layer: Any) -> None:
-    """Notes in the trace under way what the call of a layer has read and does not note itself."""
-    watching.note(getattr(layer, "activity_regularizer", None))
-    for _, member in layer._members():
-        if isinstance(member, Metric):
-            member.take_part()
-
-
-def named_metrics(layer: Any) -> list[tuple[str, Metric]]:
+def named_metrics(layer: Tracked) -> list[tuple[str, Metric]]:
     """The metrics at and below `layer`, each once, with their attribute paths."""
     found: dict[int, tuple[str, Metric]] = {}
     for path, below in named_layers(layer):
@@ -242,83 +189,3 @@ def named_metrics(layer: Any) -> list[tuple[str, Metric]]:
             if isinstance(member, Metric):
                 found.setdefault(id(member), (f"{path}/{name}".lstrip("/"), member))
     return list(found.values())
-
-
-def metric_variables(metric: Metric) -> dict[str, tf.Variable]:
-    """The variables of a metric by attribute path; one that is no attribute stands at `variable`."""
-    found: dict[int, str] = {}
-
-    def look(prefix: str, owner: Metric) -> None:
-        attributes = {k: v for k, v in vars(owner).items() if not k.startswith(_NOT_IN_METRICS)}
-        for name, value in attributes.items():
-            for path, member in walk(f"{prefix}{name}", value):
-                if isinstance(member, Metric):
-                    look(f"{path}/", member)
-                else:
-                    found.setdefault(id(member), path)
-
-    look("", metric)
-    named: dict[str, tf.Variable] = {}
-    for variable in metric.variables:
-        named[found.get(id(variable)) or free("variable", set(named))] = variable
-    return named
-
-
-def losses_of(layer: Any) -> list[tf.Tensor]:
-    """Losses of the latest call of `layer`, and the regularization of its trainable weights.
-
-    That is the latest call in this thread, if it has called the layer, else in any.
-    """
-    here = call_context.parts if layer._tfkit in call_context.parts else None
-    states = [below._tfkit for below in all_layers(layer)]
-    parts = [
-        state.part if here is None else here[state]
-        for state in states
-        if here is None or state in here
-    ]
-    losses = [
-        loss
-        for part in parts
-        if part.record >= parts[0].record
-        for loss in part.losses
-        # A value that a trace left behind is no value once the trace is over.
-        if hasattr(loss, "numpy") or not tf.executing_eagerly()
-    ]
-    for weight, trained in variables_of(layer, seeds=False):
-        regularizer = getattr(weight, "regularizer", None)
-        if trained and regularizer is not None:
-            watching.note(regularizer)
-            losses.append(regularizer(weight))
-    return losses
-
-
-def path_of(layer: Any) -> str:
-    """The path from the outermost layer that called `layer`; its name where none did."""
-    caller = layer._tfkit.caller and layer._tfkit.caller()
-    if caller is None or caller is layer:
-        return layer.name
-    names = (path for path, member in caller._members() if member is layer)
-    return f"{path_of(caller)}/{next(names, layer.name)}"
-
-
-def settings_of(layer: Any) -> list[Any]:
-    """What `compile` was given for a layer and for those that call it, as far as they are models."""
-    found: list[Any] = []
-    seen: set[int] = set()
-    while layer is not None and id(layer) not in seen:
-        seen.add(id(layer))
-        if layer._tfkit_settings is not None:
-            found.append(layer._tfkit_settings)
-        caller = layer._tfkit.caller
-        layer = caller and caller()
-    return found
-
-
-def first_node(layer: Any) -> Any:
-    """The first recorded call of a layer on symbolic tensors."""
-    if not layer._tfkit.nodes:
-        raise AttributeError(
-            f"Layer '{layer.name}' has never been called on symbolic tensors and thus has no defined "
-            "input and output. Call it on `Input(shape=...)`."
-        )
-    return layer._tfkit.nodes[0]

@@ -1,21 +1,25 @@
-"""Making one weight: checked shape, initial value; and assigning values to the weights of a layer."""
+"""Making one weight: what is refused, and what a weight knows about itself."""
 
 from __future__ import annotations
 
-from typing import Any
+import weakref
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import tensorflow as tf
 
-from tfkit.src.core.attributes import check_made_outside_calls
-from tfkit.src.core.autocast import AutocastVariable
-from tfkit.src.core.context import current_frame
-from tfkit.src.core.tracking import own_weights
+from tfkit.src.base.calls import current_frame
+from tfkit.src.core import tracking
 from tfkit.src.errors import forks
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.registry import tables as registry
 from tfkit.src.registry.dtypes import is_float, standardize_dtype
+from tfkit.src.variables.autocast import AutocastVariable
 from tfkit.src.variables.variables import make_variable
+
+if TYPE_CHECKING:
+    from tfkit.src.core.layer import Layer
+
+_BY_POSITION = ("shape", "initializer", "dtype")
 
 
 def by_position(args: tuple[Any, ...], *named: Any) -> tuple[Any, ...]:
@@ -35,19 +39,75 @@ def by_position(args: tuple[Any, ...], *named: Any) -> tuple[Any, ...]:
             f"add_weight() takes at most {len(named)} positional arguments: `shape`, `initializer`, `dtype`. "
             f"Received: {len(args)}, of which {args[len(named)]!r} is too many. Pass it by name."
         )
-    merged = list(named)
-    for index, value in enumerate(args):
-        if named[index] is not None:
-            name = ("shape", "initializer", "dtype")[index]
+    for name, value, other in zip(_BY_POSITION, args, named, strict=False):
+        if other is not None:
             raise ValueError(
                 f"`{name}` was passed both positionally and as a keyword argument of add_weight(). Received: "
-                f"{value!r} and {name}={named[index]!r}"
+                f"{value!r} and {name}={other!r}"
             )
-        merged[index] = value
-    return tuple(merged)
+    return (*args, *named[len(args) :])
 
 
-def check_may_add(layer: Any, name: str) -> None:
+def add(
+    layer: Layer,
+    name: str,
+    shape: Any,
+    initializer: Any,
+    dtype: Any,
+    autocast: bool,
+    *,
+    regularizer: Any,
+    overwrite_with_gradient: bool,
+    **options: Any,
+) -> Any:
+    """Makes a weight of `layer`, outside of any trace that may be under way.
+
+    Args:
+        layer: the layer.
+        name: name of the weight.
+        shape: sizes, all known.
+        initializer: as `initializers.get` takes it; `None` is Glorot uniform for floats, else zeros.
+        dtype: dtype of the weight.
+        autocast: whether it is read in the caller's compute dtype, where the layer has a mixed policy.
+        regularizer: function of the weight whose value is added to the loss, or `None`.
+        overwrite_with_gradient: whether an update replaces the weight by its gradient.
+        **options: options of `make_variable`.
+
+    Raises:
+        ValueError: where the layer may get no weight, for a bad name, and for a size that is not known.
+    """
+    _check_may_add(layer, name)
+    path = layer.path
+    what = f"weight '{name}' of layer '{path}'"
+    forks.check(f"Making {what}")
+    dtype = standardize_dtype(dtype)
+    if initializer is None:
+        initializer = "glorot_uniform" if is_float(dtype) else "zeros"
+    is_value = tf.is_tensor(initializer) or hasattr(initializer, "__array__")
+    mixed = autocast and layer.autocast and layer.dtype_policy.is_mixed and is_float(dtype)
+    # Whether a file holds the weight as it is, so that the file bounds its size.
+    stored = not layer._overrides("save_own_variables")
+    weight: Any = make_variable(
+        what,
+        shape,
+        initializer if is_value else initializers.get(initializer),
+        dtype,
+        name,
+        counted_as="stored" if stored else None,
+        variable_class=AutocastVariable if mixed else tf.Variable,
+        may_be_deferred=stored and _is_ours(layer, initializer),
+        **options,
+    )
+    weight.regularizer, weight.overwrite_with_gradient = regularizer, overwrite_with_gradient
+    weight.label, weight.made = name, tracking.tick()
+    weight.path = f"{path}/{name}"
+    # From here on a change of the weight's settings makes traces of its layer stale.
+    weight.owner = weakref.ref(layer._tfkit)
+    layer._tfkit.weights.append(weight)
+    return weight
+
+
+def _check_may_add(layer: Layer, name: str) -> None:
     """Refuses a weight that is badly named, or that comes when the layer is complete.
 
     Raises:
@@ -58,104 +118,26 @@ def check_may_add(layer: Any, name: str) -> None:
             f"Argument `name` of a weight of layer '{layer.path}' must be a string and cannot contain "
             f"character `/`. Received: name={name!r}"
         )
-    check_made_outside_calls(layer)
     state, frame = layer._tfkit, current_frame()
+    caller = state.made_in() if state.made_in else None
+    if caller is not None:
+        kind = type(layer).__name__
+        raise ValueError(
+            f"Layer '{layer.name}' (of type {kind}) was made inside the `call()` of layer "
+            f"{caller._tfkit.title}: each call would make it anew, with weights that are never trained. Make "
+            f"it in `__init__()`, and call it in `call()`: `self.{kind.lower()} = {kind}(...)`."
+        )
     calling = frame is not None and frame.layer is layer
     if not state.builds and (state.locked or calling):
         raise ValueError(
-            f"You cannot add new elements of state to layer '{layer.path}' (of type "
-            f"{type(layer).__name__}) {'inside its `call()`' if calling else 'once it is built'}. Received: "
-            f"weight '{name}'. Make all weights in `__init__()` or `build()`."
+            f"You cannot add new elements of state to layer {state.title} "
+            f"{'inside its `call()`' if calling else 'once it is built'}. Received: weight '{name}'. Make "
+            "all weights in `__init__()` or `build()`."
         )
 
 
-def make_weight(
-    owner: Any,
-    name: str,
-    shape: Any,
-    initializer: Any,
-    dtype: Any,
-    trainable: bool,
-    mixed: bool,
-    constraint: Any,
-    aggregation: str | None,
-    stored: bool,
-) -> tf.Variable:
-    """A new variable, made outside of any trace that may be under way.
-
-    Args:
-        owner: the layer, for messages.
-        name: name of the variable.
-        shape: sizes, all known.
-        initializer: as `initializers.get` takes it; `None` is Glorot uniform for floats, else zeros.
-        dtype: dtype of the variable.
-        trainable: whether gradients train it.
-        mixed: whether it is to be read in the caller's compute dtype.
-        constraint: function that projects the variable after each update, or `None`.
-        aggregation: how a distribution strategy combines the values of replicas.
-        stored: whether a file holds it as it is, so that the file bounds its size.
-    """
-    forks.check(f"Making weight '{name}' of layer '{owner.path}'")
-    dtype = standardize_dtype(dtype)
-    if initializer is None:
-        initializer = "glorot_uniform" if is_float(dtype) else "zeros"
-    is_value = isinstance(initializer, (tf.Tensor, tf.Variable)) or hasattr(
-        initializer, "__array__"
-    )
-    return make_variable(
-        f"weight '{name}' of layer '{owner.path}'",
-        shape,
-        initializer if is_value else initializers.get(initializer),
-        dtype,
-        name,
-        trainable=trainable,
-        aggregation=aggregation,
-        counted_as="stored" if stored else None,
-        variable_class=AutocastVariable if mixed and is_float(dtype) else tf.Variable,
-        constraint=constraint,
-        may_be_deferred=stored and _is_ours(owner, initializer),
-    )
-
-
-def _is_ours(owner: Any, initializer: Any) -> bool:
+def _is_ours(layer: Layer, initializer: Any) -> bool:
     """Whether nobody but a file looks at the first values of a weight: no class of a user's has made it."""
     drawn = isinstance(initializer, (str, dict)) or registry.is_builtin(type(initializer))
-    loads = type(owner).load_own_variables.__module__ == "tfkit.src.core.stateful"
-    return drawn and loads and registry.is_builtin(type(owner))
-
-
-def assign_all(layer: Any, values: list[Any]) -> None:
-    """Assigns values to the weights of a layer, all of them or, where something is wrong, none."""
-    weights = layer.weights
-    if len(values) != len(weights):
-        raise ValueError(
-            f"You called `set_weights(weights)` on layer '{layer.path}' with a weight list of length "
-            f"{len(values)}, but the layer was expecting {len(weights)} weights."
-        )
-    arrays = [np.asarray(value) for value in values]
-    for weight, array in zip(weights, arrays, strict=True):
-        if tuple(weight.shape) != array.shape:
-            raise ValueError(
-                f"Layer '{layer.path}' weight '{weight.path}' has shape {tuple(weight.shape)}, which is "
-                f"not compatible with the provided weight shape {array.shape}."
-            )
-        if array.dtype.kind in "OSUM":
-            raise ValueError(
-                f"Layer '{layer.path}' weight '{weight.path}' holds numbers of dtype "
-                f"{weight.dtype.name}. Received an array of dtype {array.dtype}."
-            )
-    for weight, array in zip(weights, arrays, strict=True):
-        weight.assign(tf.cast(array, weight.dtype))
-
-
-def load_own(layer: Any, store: Any) -> None:
-    """Assigns what `Layer.save_own_variables` stored."""
-    weights = own_weights(layer)
-    if sorted(store, key=str) != sorted(map(str, range(len(weights)))):
-        raise ValueError(
-            f"Layer '{layer.path}' (of type {type(layer).__name__}) has {len(weights)} variables of its own, "
-            f'stored under "0", "1", ... Received the keys {list(store)}. Where `save_own_variables()` '
-            "stores something else, `load_own_variables()` must be overridden to read it."
-        )
-    for index, weight in enumerate(weights):
-        weight.assign(store[str(index)])
+    loads = not layer._overrides("load_own_variables")
+    return drawn and loads and registry.is_builtin(type(layer))

@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.core import tracking
+from tfkit.src.core.layer import Layer
 from tfkit.src.export.captures import captured_resources, captured_variables
 from tfkit.src.export.endpoints import PREDICT, Endpoint, function_endpoint, layer_endpoint
 from tfkit.src.export.examples import ExampleFunction
@@ -78,7 +79,7 @@ class ExportArchive:
                 f"Received: {resource!r} (of type {type(resource).__name__})"
             )
 
-    def know(self, layer: Any) -> None:
+    def know(self, layer: Layer) -> None:
         """Notes which variables of a layer are trained, and their order, should endpoints use them."""
         self._layers.append(layer)
         for variable, trained in tracking.variables_of(layer, seeds=False):

@@ -10,12 +10,13 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import in_save_context, save_context
-from tfkit.src.core.arguments import as_tensors
-from tfkit.src.core.autograph import convert
 from tfkit.src.core.context import CallFrame
+from tfkit.src.core.layer import Layer
 from tfkit.src.export.freezing import frozen
 from tfkit.src.export.signatures import call_specs, input_names, layer_specs, output_names, specs_of
+from tfkit.src.runtime.autograph import convert
 from tfkit.src.runtime.tensorflow_faults import assume_onednn
+from tfkit.src.symbolic.conversion import as_tensors
 
 PREDICT = "tensorflow/serving/predict"
 _MARK = "_tfkit_endpoint"
@@ -152,7 +153,7 @@ def _check_dense(name: str, specs: list[Any]) -> None:
 
 def layer_endpoint(
     name: str,
-    layer: Any,
+    layer: Layer,
     input_signature: Any = None,
     batch_size: int | None = None,
     **options: Any,
@@ -197,7 +198,7 @@ def function_endpoint(
         **options: those of `traced_endpoint`.
     """
     mark = getattr(function, _MARK, None)
-    owner = getattr(function, "__self__", None)
+    owner: Any = getattr(function, "__self__", None)
     if input_signature is None and mark is not None and hasattr(owner, "_tfkit"):
         specs = _marked_specs(name, function, owner, mark)
     elif input_signature is not None:
@@ -231,7 +232,7 @@ def _converted(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args: convert(function)(*args)
 
 
-def _in_frame(method: Callable[..., Any], layer: Any) -> Callable[..., Any]:
+def _in_frame(method: Callable[..., Any], layer: Layer) -> Callable[..., Any]:
     """A layer's method, run as its `call` is: floats in the compute dtype, and layers inside not training."""
     dtype = layer.compute_dtype if layer.autocast else None
 
@@ -311,7 +312,7 @@ def endpoint(
     return decorate if function is None else decorate(function)
 
 
-def marked_methods(layer: Any) -> Iterator[tuple[str, Any]]:
+def marked_methods(layer: Layer) -> Iterator[tuple[str, Any]]:
     """The names and methods of a layer that are marked as endpoints, in the order of their definition."""
     seen: set[str] = set()
     for cls in type(layer).__mro__:
@@ -330,7 +331,7 @@ def marked_endpoint(name: str, method: Any, freeze: bool = False) -> Endpoint:
     )
 
 
-def _marked_specs(name: str, method: Any, layer: Any, mark: _Mark) -> dict[str, Any]:
+def _marked_specs(name: str, method: Any, layer: Layer, mark: _Mark) -> dict[str, Any]:
     if mark.input_signature is not None:
         return _positional_specs(method, mark.input_signature)
     known = call_specs(layer)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.core.layer import Layer
 from tfkit.src.export.endpoints import Endpoint, traced_endpoint
 from tfkit.src.export.signatures import call_specs, input_names
 
@@ -31,7 +32,7 @@ class ExampleFunction:
 
     def __init__(
         self,
-        layer: Any,
+        layer: Layer,
         features: dict[str, Any] | None,
         method_name: str,
         answer: Callable[[tf.Tensor], dict[str, tf.Tensor]],
@@ -79,7 +80,7 @@ class ExampleFunction:
 
 
 def classify(
-    layer: Any,
+    layer: Layer,
     labels: Sequence[str] | None = None,
     features: dict[str, Any] | None = None,
     top: int | None = None,
@@ -117,7 +118,7 @@ def classify(
     return ExampleFunction(layer, features, CLASSIFY, answer)
 
 
-def regress(layer: Any, features: dict[str, Any] | None = None) -> ExampleFunction:
+def regress(layer: Layer, features: dict[str, Any] | None = None) -> ExampleFunction:
     """An endpoint for TF Serving's regress requests: one number for each `tf.Example`.
 
     Args:

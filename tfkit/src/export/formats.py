@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tfkit.src.borrowed.private import ConverterError
 from tfkit.src.core import tracking
+from tfkit.src.core.layer import Layer
 from tfkit.src.export.archive import DEFAULT
 from tfkit.src.export.endpoints import layer_endpoint
 from tfkit.src.export.saved_model import ENDPOINT, archive_of, export_saved_model
@@ -27,7 +28,7 @@ _SECONDS = 600
 
 
 def export(
-    layer: Any,
+    layer: Layer,
     filepath: Any,
     format: str = "tf_saved_model",
     verbose: bool | None = None,
@@ -55,7 +56,7 @@ def export(
 
 
 def export_stablehlo(
-    layer: Any, filepath: Any, verbose: bool | None = None, input_signature: Any = None
+    layer: Layer, filepath: Any, verbose: bool | None = None, input_signature: Any = None
 ) -> None:
     """Writes the call of a layer as a StableHLO module in text form, with the weights as constants.
 
@@ -91,7 +92,7 @@ def _register_functions(function: Any) -> None:
 
 
 def export_litert(
-    layer: Any,
+    layer: Layer,
     filepath: Any,
     verbose: bool | None = None,
     input_signature: Any = None,
@@ -138,7 +139,7 @@ def export_litert(
     _say(filepath, verbose)
 
 
-def _rows_of_states(layer: Any) -> int | None:
+def _rows_of_states(layer: Layer) -> int | None:
     """The batch size of the states that a layer's parts keep; `None` where there are none, or several."""
     parts = [each for each in tracking.all_layers(layer) if isinstance(each, RNN)]
     sizes = {state.shape[0] for each in parts for state in tf.nest.flatten(each.states or [])}
@@ -187,7 +188,7 @@ def _why_not(name: str, message: str, arrays: bool, select: bool) -> str:
 
 
 def export_onnx(
-    layer: Any,
+    layer: Layer,
     filepath: Any,
     verbose: bool | None = None,
     input_signature: Any = None,

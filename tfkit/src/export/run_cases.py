@@ -41,9 +41,9 @@ def decode(encoded: dict[str, Any]) -> np.ndarray:
     return np.frombuffer(data, np.dtype(encoded["dtype"])).reshape(encoded["shape"])
 
 
-def _run(model: Any, signature: str, inputs: dict[str, Any]) -> dict[str, Any]:
+def _run(loaded: Any, signature: str, inputs: dict[str, Any]) -> dict[str, Any]:
     try:
-        outputs = model.run(signature, **{name: decode(array) for name, array in inputs.items()})
+        outputs = loaded.run(signature, **{name: decode(array) for name, array in inputs.items()})
     except (RuntimeError, ValueError) as error:
         return {"error": str(error)}
     return {"outputs": {name: encode(array) for name, array in outputs.items()}}

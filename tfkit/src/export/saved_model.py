@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfkit.src.base.protocols import ModelLike
+from tfkit.src.core.layer import Layer
 from tfkit.src.errors.frames import warn
 from tfkit.src.export.archive import ExportArchive
 from tfkit.src.export.endpoints import layer_endpoint, marked_endpoint, marked_methods
@@ -12,7 +14,7 @@ ENDPOINT = "serve"
 
 
 def archive_of(
-    layer: Any,
+    layer: Layer,
     input_signature: Any = None,
     jit_compile: bool = False,
     freeze: bool = False,
@@ -43,13 +45,14 @@ def archive_of(
 DEFAULT_SIGNATURE = "_default_save_signature"
 
 
-def default_signature(layer: Any) -> dict[str, Any]:
+def default_signature(model: ModelLike) -> dict[str, Any]:
     """What `tf.saved_model.save(layer, folder)` takes as `serving_default`: that of `layer.export(folder)`.
 
     Returns:
         A dict to be added to the layer's trackable children; empty where the inputs are not known.
     """
-    if not layer.built or (layer._graph is None and not layer._tfkit.given):
+    layer = model._tfkit.layer
+    if not layer.built or (model._graph is None and not layer._tfkit.given):
         return {}
     try:
         return {DEFAULT_SIGNATURE: layer_endpoint(ENDPOINT, layer).signature}
@@ -61,7 +64,7 @@ def default_signature(layer: Any) -> dict[str, Any]:
 
 
 def export_saved_model(
-    layer: Any,
+    layer: Layer,
     filepath: Any,
     verbose: bool | None = None,
     input_signature: Any = None,

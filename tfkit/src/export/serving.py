@@ -15,6 +15,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.core.layer import Layer
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.export.archive import DEFAULT, ExportArchive
 from tfkit.src.export.endpoints import PREDICT
@@ -32,7 +33,7 @@ _TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
 
 @shortened
 def to_serving(
-    model: Any,
+    model: Layer | ExportArchive,
     base_dir: Any,
     name: str | None = None,
     version: int | None = None,
@@ -75,10 +76,11 @@ def to_serving(
     Example:
         `tfkit.export.to_serving(model, "/models", name="digits", warmup=x[:8], keep=3)`
     """
-    archive = model if isinstance(model, ExportArchive) else None
     folder = _model_folder(base_dir, name or getattr(model, "name", None))
     _check_numbers(folder, version, keep)
-    if archive is None:
+    if isinstance(model, ExportArchive):
+        archive = model
+    else:
         archive = archive_of(model, input_signature, jit_compile, freeze)
     for endpoint_name, function in (endpoints or {}).items():
         archive.add_endpoint(

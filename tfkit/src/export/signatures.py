@@ -9,7 +9,8 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import nests
-from tfkit.src.core.input_spec import InputSpec
+from tfkit.src.core.layer import Layer
+from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import KerasTensor
 
 Path = tuple[str | int, ...]
@@ -18,7 +19,7 @@ Path = tuple[str | int, ...]
 # --- Specs of the arguments ---------------------------------------------------------------------------
 
 
-def call_specs(layer: Any) -> dict[str, Any]:
+def call_specs(layer: Layer) -> dict[str, Any]:
     """Specs of the arguments of a layer's `call` by name, as it was called until now.
 
     The inputs of a functional model have the names and sizes of its `Input`s; sizes that differed between
@@ -64,7 +65,7 @@ def _sizes(tensor: Any, spec: Any) -> list[Any]:
     )
 
 
-def layer_specs(layer: Any, input_signature: Any) -> dict[str, Any]:
+def layer_specs(layer: Layer, input_signature: Any) -> dict[str, Any]:
     """Specs of the arguments of `call`: as `input_signature` says, else as the layer was called.
 
     Args:

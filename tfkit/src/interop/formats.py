@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfkit.src.base import budget
+from tfkit.src.base.protocols import ModelLike
 from tfkit.src.base.quoting import quoted, tamed
 from tfkit.src.core.layer import Layer
 from tfkit.src.errors import forks
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @shortened
-def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
+def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
     """Writes a whole model to one file: configuration, weights, and what `compile` was given.
 
     The file is written whole or not at all.
@@ -128,7 +129,7 @@ def load_model(
 
 @shortened
 def load_weights(
-    model: Any,
+    model: ModelLike,
     filepath: Any,
     skip_mismatch: bool = False,
     by_name: bool = False,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tfkit.src.base import budget
+from tfkit.src.base.protocols import ModelLike
 from tfkit.src.base.quoting import quoted
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
@@ -105,7 +106,7 @@ def load_model(
 
 
 def load_weights(
-    model: Any,
+    model: ModelLike,
     filepath: Any,
     skip_mismatch: bool = False,
     by_name: bool = False,
@@ -216,7 +217,7 @@ def _made(reader: KerasReader, config: Any, deferred: list[budget.Deferred]) -> 
 
 def _matched(
     reader: KerasReader,
-    model: Any,
+    model: ModelLike,
     rename: Mapping[str, str] | None,
     same_order: bool,
     skip_mismatch: bool = False,
@@ -228,7 +229,7 @@ def _matched(
         plan = keras_legacy.plan(reader, model, rename, same_order)
         group = keras_legacy.group_of(reader)
         return keras_matching.check(reader, plan, group, **options)
-    matcher = Matcher(reader, model, rename, same_order)
+    matcher = Matcher(reader, model._tfkit.layer, rename, same_order)
     places = matcher.places()
     checked = keras_matching.check(reader, matcher.plan(places), "", _APART, **options)
     matcher.check_casts(checked.casts)
@@ -238,7 +239,7 @@ def _matched(
     return checked
 
 
-def _compile(reader: KerasReader, model: Any, config: dict[str, Any]) -> None:
+def _compile(reader: KerasReader, model: ModelLike, config: dict[str, Any]) -> None:
     if keras_legacy.is_legacy(reader):
         legacy = functools.partial(
             keras_legacy_config.compile_from_keras, outputs=model.output_names
@@ -264,7 +265,7 @@ def _compile(reader: KerasReader, model: Any, config: dict[str, Any]) -> None:
         ) from error
 
 
-def _optimizer_state(reader: KerasReader, model: Any) -> Checked:
+def _optimizer_state(reader: KerasReader, model: ModelLike) -> Checked:
     """The optimizer's variables; none where it has not been used before it was saved."""
     legacy = keras_legacy.is_legacy(reader)
     group = keras_legacy.OPTIMIZER if legacy else OPTIMIZER
@@ -289,7 +290,7 @@ def _optimizer_state(reader: KerasReader, model: Any) -> Checked:
 
 
 def save_model(
-    model: Any, filepath: Any, overwrite: bool = True, include_optimizer: bool = True
+    model: ModelLike, filepath: Any, overwrite: bool = True, include_optimizer: bool = True
 ) -> None:
     """Writes a `.keras` archive, which Keras 3 and tfkit load.
 
@@ -331,7 +332,7 @@ def save_model(
                 shutil.copyfileobj(file, member, 1 << 20)
 
 
-def save_weights(model: Any, filepath: Any, overwrite: bool = True) -> None:
+def save_weights(model: ModelLike, filepath: Any, overwrite: bool = True) -> None:
     """Writes weights as Keras 3 does, for `model.load_weights()` there and here.
 
     `model.save_weights()` writes tfkit's own format, which has checksums and names all members.

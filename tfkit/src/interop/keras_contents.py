@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfkit.src.base.protocols import ModelLike
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.interop import keras_layout, keras_matching
+from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.random import SeedGenerator
 
 OPTIMIZER = "optimizer"
@@ -15,7 +17,7 @@ INNER = "inner_optimizer"
 SEEDS = "tfkit/seeds"
 
 
-def optimizer_variables(optimizer: Any, group: str = OPTIMIZER) -> dict[str, Any]:
+def optimizer_variables(optimizer: Optimizer, group: str = OPTIMIZER) -> dict[str, Any]:
     """An optimizer's variables by path; one that is wrapped has a group of its own, too."""
     found = {f"{group}/vars/{index}": v for index, v in enumerate(optimizer.variables)}
     inner = getattr(optimizer, "inner_optimizer", None)
@@ -32,9 +34,11 @@ def seeds(places: list[tuple[str, Layer]]) -> dict[str, Any]:
     }
 
 
-def contents(model: Any, optimizer: Any) -> tuple[dict[str, str], dict[str, Any]]:
+def contents(
+    model: ModelLike, optimizer: Optimizer | None
+) -> tuple[dict[str, str], dict[str, Any]]:
     """The names of layers by the path of their groups, and the variables by path."""
-    places = keras_layout.places(model)
+    places = keras_layout.places(model._tfkit.layer)
     placed = {id(layer) for _, layer in places}
     for path, layer in tracking.named_layers(model):
         if id(layer) not in placed and tracking.own_weights(layer):

@@ -15,7 +15,7 @@ from typing import Any
 
 from tfkit.src.base.names import to_snake_case
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.recording import is_ours
+from tfkit.src.registry.configuration import is_ours
 
 # What decides the order of the members of a container.
 GRAPH, LIST, DICT, CREATION = "graph", "list", "dict", "creation"
@@ -117,12 +117,13 @@ def _base_name(value: Any) -> str:
     return to_snake_case(type(value).__name__) if isinstance(value, Layer) else "container"
 
 
-def _children(layer: Any) -> Iterator[tuple[str, Any, str]]:
+def _children(layer: Layer) -> Iterator[tuple[str, Any, str]]:
     """Attributes that hold layers or containers, in Keras's order, with the order inside."""
-    is_model = hasattr(layer, "_graph_layers")
-    in_graph = is_model and (layer._graph is not None or hasattr(layer, "_stack"))
+    model: Any = layer if hasattr(layer, "_graph_layers") else None
+    is_model = model is not None
+    in_graph = is_model and (model._graph is not None or hasattr(model, "_stack"))
     if in_graph:
-        yield "layers", layer.layers, GRAPH
+        yield "layers", model.layers, GRAPH
     names = set(dir(layer)) - _names_of_base(type(layer))
     if is_model and not in_graph:
         names.add("layers")

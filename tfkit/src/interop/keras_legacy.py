@@ -11,12 +11,14 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.protocols import ModelLike
 from tfkit.src.base.quoting import quoted, shown
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.interop import keras_matching
 from tfkit.src.interop.keras_hdf5 import KerasReader
 from tfkit.src.interop.keras_matching import Plan
+from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.saving.errors import LoadError
 
 OPTIMIZER = "optimizer_weights"
@@ -48,7 +50,7 @@ def group_of(reader: KerasReader) -> str:
 
 
 def plan(
-    reader: KerasReader, model: Any, rename: Mapping[str, str] | None, same_order: bool
+    reader: KerasReader, model: ModelLike, rename: Mapping[str, str] | None, same_order: bool
 ) -> Plan:
     """The datasets of all variables of a model.
 
@@ -90,7 +92,7 @@ def _ordered(layer: Layer) -> list[tf.Variable]:
 
 def _matched_layers(
     reader: KerasReader,
-    model: Any,
+    model: ModelLike,
     names: list[str],
     layers: list[Layer],
     rename: Mapping[str, str] | None,
@@ -154,7 +156,7 @@ def _label(weight: tf.Variable) -> str:
 # --- The optimizer --------------------------------------------------------------------------------------
 
 
-def optimizer_variables(reader: KerasReader, optimizer: Any) -> dict[str, tf.Variable]:
+def optimizer_variables(reader: KerasReader, optimizer: Optimizer) -> dict[str, tf.Variable]:
     """An optimizer's variables by path.
 
     Raises:
@@ -174,13 +176,13 @@ def optimizer_variables(reader: KerasReader, optimizer: Any) -> dict[str, tf.Var
     return {f"{OPTIMIZER}/{name}": v for name, v in zip(names, variables, strict=True)}
 
 
-def unused(reader: KerasReader, optimizer: Any) -> tuple[str, ...]:
+def unused(reader: KerasReader, optimizer: Optimizer) -> tuple[str, ...]:
     """Beginnings of paths of the state that has no meaning."""
     old = is_old(reader) and _has_idle_slots(optimizer)
     return (f"{OPTIMIZER}/{optimizer.name}/m/",) if old else ()
 
 
-def _has_idle_slots(optimizer: Any) -> bool:
+def _has_idle_slots(optimizer: Optimizer) -> bool:
     """Whether Keras 2 has a momentum for each weight, which stays zero."""
     return type(optimizer).__name__ == "SGD" and not optimizer.momentum
 

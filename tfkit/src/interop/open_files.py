@@ -7,10 +7,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tfkit.src.base.protocols import ModelLike
 from tfkit.src.interop import keras
 
 
-def save_model(model: Any, filepath: Any, **kwargs: Any) -> None:
+def save_model(model: ModelLike, filepath: Any, **kwargs: Any) -> None:
     """Writes a model to a path, or to a file that is open for writing bytes."""
     if not hasattr(filepath, "write"):
         keras.save_model(model, filepath, **kwargs)

@@ -8,12 +8,12 @@ import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
 from tfkit.src.base.settings import standardize_data_format
-from tfkit.src.core.input_spec import InputSpec
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.checks import as_floats, check, check_positive_integer, is_integer
 from tfkit.src.ops.convolution import channels_last, convolve
+from tfkit.src.symbolic.input_spec import InputSpec
 
 
 def sizes(layer: Layer, argument: str, value: Any, rank: int) -> tuple[int, ...]:

@@ -7,12 +7,12 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
-from tfkit.src.core.input_spec import InputSpec
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers import sparse
 from tfkit.src.layers.checks import as_floats, check_absent, check_positive_integer
+from tfkit.src.symbolic.input_spec import InputSpec
 
 
 class Dense(Layer):

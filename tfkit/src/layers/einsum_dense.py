@@ -8,13 +8,13 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
-from tfkit.src.core.input_spec import InputSpec
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.initializers.random import VarianceScaling
 from tfkit.src.layers.checks import as_floats, check, check_absent, is_integer
 from tfkit.src.runtime import tensorflow_faults
+from tfkit.src.symbolic.input_spec import InputSpec
 
 _EQUATION = re.compile(r"(\.\.\.)?([a-zA-Z]+)(\.\.\.)?,([a-zA-Z]+)->(\.\.\.)?([a-zA-Z]+)(\.\.\.)?")
 

@@ -8,12 +8,11 @@ from typing import Any, Unpack, cast
 
 import tensorflow as tf
 
-from tfkit.src.core.arguments import shapes_of
-from tfkit.src.core.autograph import convert
-from tfkit.src.core.building import is_shape
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions
 from tfkit.src.registry import serialization
+from tfkit.src.runtime.autograph import convert
+from tfkit.src.symbolic.specs import is_shape, shapes_of
 
 
 class Lambda(Layer):

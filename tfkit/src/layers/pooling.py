@@ -7,12 +7,12 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.base.settings import standardize_data_format
-from tfkit.src.core.input_spec import InputSpec
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions, NamedOptions
 from tfkit.src.layers.checks import as_floats, check
 from tfkit.src.layers.convolution import sizes
 from tfkit.src.ops.convolution import channels_last, layout, over_windows
+from tfkit.src.symbolic.input_spec import InputSpec
 
 
 class _Pooling(Layer):

@@ -9,10 +9,10 @@ import tensorflow as tf
 
 from tfkit.src import random, regularizers
 from tfkit.src.base.settings import standardize_data_format
-from tfkit.src.core.input_spec import InputSpec
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions, RegularizedOptions
 from tfkit.src.layers.checks import check, check_floats, check_rate, is_integer
+from tfkit.src.symbolic.input_spec import InputSpec
 
 
 class Dropout(Layer):

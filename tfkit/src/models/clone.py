@@ -8,8 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.core.input_layer import InputLayer
 from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.layers.input_layer import InputLayer
 from tfkit.src.models.model import Functional
 from tfkit.src.models.sequential import Sequential
 from tfkit.src.registry import serialization

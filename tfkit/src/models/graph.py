@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +11,8 @@ import tensorflow as tf
 
 from tfkit.src.base import budget, settings
 from tfkit.src.base.brief import brief
-from tfkit.src.core.input_layer import Input, InputLayer
 from tfkit.src.core.layer import Layer
+from tfkit.src.layers.input_layer import Input, InputLayer
 from tfkit.src.models.input_forms import path_of
 from tfkit.src.symbolic import masking
 from tfkit.src.symbolic.tensors import KerasTensor, Node, symbolic_leaves
@@ -61,6 +62,34 @@ class Graph:
         self.operations = _unique(node.operation for node in self.nodes)
         self.layers = [it for it in self.operations if isinstance(it, Layer)]
         _check_names(self.layers)
+
+    def with_call(self, outputs: Any) -> Graph | None:
+        """The same as `Graph(self.inputs, outputs)` where they come from one call, on outputs of this graph.
+
+        It takes the time of that call, whatever the size of the graph. `None` for any other outputs.
+        """
+        flat = symbolic_leaves(outputs)
+        node = flat[0].node if flat else None
+        known = {id(tensor) for tensor in self.flat_outputs}
+        if (
+            node is None
+            or len(flat) != len(tf.nest.flatten(outputs))
+            or any(tensor.node is not node for tensor in flat)
+            or any(id(tensor) not in known for tensor in node.input_tensors)
+            or len({id(tensor.node) for tensor in self.flat_outputs}) != 1
+            or id(node.operation) in {id(operation) for operation in self.operations}
+        ):
+            return None
+        graph = copy.copy(self)
+        graph.outputs, graph.flat_outputs = outputs, flat
+        graph.nodes = [*self.nodes, node]
+        graph.num_calls = self.num_calls + 1 + _calls_inside(node.operation)
+        budget.check_calls(graph.num_calls)
+        graph.operations = [*self.operations, node.operation]
+        if isinstance(node.operation, Layer):
+            graph.layers = [*self.layers, node.operation]
+            _check_names(graph.layers)
+        return graph
 
     def _why_not_connected(self, error: NotConnectedError) -> str:
         """The error for outputs that need another input, with the first such output."""
@@ -167,7 +196,7 @@ def _as_input(tensor: KerasTensor) -> KerasTensor:
 
 def _check_names(layers: list[Layer]) -> None:
     """Refuses a name that was given to two layers: `get_layer` and files could not tell them apart."""
-    given = collections.Counter(layer.name for layer in layers if not layer._auto_named)
+    given = collections.Counter([layer._name for layer in layers if not layer._auto_named])
     name, count = next(iter(given.most_common(1)), ("", 0))
     if count > 1:
         raise ValueError(

@@ -10,13 +10,12 @@ from typing import Any, Self
 
 import tensorflow as tf
 
+from tfkit.src.base.calls import current_frame
 from tfkit.src.base.names import did_you_mean
 from tfkit.src.base.per_thread import Lock
 from tfkit.src.core import tracking
-from tfkit.src.core.context import CallFrame, current_frame
-from tfkit.src.core.input_spec import InputSpec
+from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.recording import is_ours, owner_of
 from tfkit.src.core.typing import open_signature
 from tfkit.src.errors import frames
 from tfkit.src.errors.tracebacks import shortened
@@ -31,10 +30,12 @@ from tfkit.src.models.input_forms import match_form, path_of
 from tfkit.src.models.naming import local_names
 from tfkit.src.models.summary import html_summary, print_summary
 from tfkit.src.registry import tables as registry
+from tfkit.src.registry.configuration import is_ours, owner_of
 from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.saving.matching import LoadReport, Rename
 from tfkit.src.saving.weights import save_weights
 from tfkit.src.symbolic import masking
+from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.training.cache import Programs
 from tfkit.src.training.compile_settings import CompileSettings
@@ -76,8 +77,6 @@ class Model(Trainer):
     """
 
     _graph: Graph | None = None
-    # While layers are connected, each of which asks for its path.
-    _names_below: list[tuple[str, Layer]] | None = None
     _is_stack = False
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -110,8 +109,12 @@ class Model(Trainer):
     def _set_graph(self, graph: Graph) -> None:
         """Makes the model compute `graph`."""
         self._graph = graph
-        names = operation_names(graph)
-        self.output_names = [names[id(tensor.node)] for tensor in graph.flat_outputs]
+        last: list[Any] = [tensor.node for tensor in graph.flat_outputs]
+        if all(isinstance(node.operation, Layer) for node in last):
+            self.output_names = [node.operation.name for node in last]
+        else:
+            names = operation_names(graph)
+            self.output_names = [names[id(node)] for node in last]
         self.input_spec = _input_specs(graph.inputs)
         self.supports_masking = True
         self.built = True
@@ -216,9 +219,9 @@ class Model(Trainer):
 
     def _members(self) -> list[tuple[str, Any]]:
         """The layers of the graph by names of their own, then what the attributes hold."""
-        graph = self._names_below or local_names(self._graph_layers())
+        graph = local_names(self._graph_layers())
         known = {id(layer) for _, layer in graph}
-        return graph + [entry for entry in tracking.members(self) if id(entry[1]) not in known]
+        return graph + [entry for entry in tracking.members_of(self) if id(entry[1]) not in known]
 
     @property
     def layers(self) -> list[Layer]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from tfkit.src.base.names import to_snake_case
+
+_base_name = functools.cache(to_snake_case)
 
 
 def local_names(layers: list[Any]) -> list[tuple[str, Any]]:
@@ -13,16 +16,20 @@ def local_names(layers: list[Any]) -> list[tuple[str, Any]]:
     A layer that its user has named keeps that name. Others are numbered by class within this model, so
     that what else the process has made before does not matter: `dense`, `dense_1`.
     """
-    taken = {layer.name for layer in layers if not layer._auto_named}
+    taken = {layer._name for layer in layers if not layer._auto_named}
+    counts: dict[str, int] = {}  # Of each base; all numbers below are taken.
     named = []
     for layer in layers:
-        name = layer.name
+        name = layer._name
         if layer._auto_named:
-            base = name = to_snake_case(type(layer).__name__)
-            count = 0
+            base = name = _base_name(type(layer).__name__)
+            count = counts.get(base, 0)
+            if count:
+                name = f"{base}_{count}"
             while name in taken:
                 count += 1
                 name = f"{base}_{count}"
             taken.add(name)
+            counts[base] = count + 1
         named.append((name.replace("/", "%2F"), layer))
     return named

@@ -8,18 +8,19 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.quoting import quoted
-from tfkit.src.core import building
+from tfkit.src.core import building, tracking
 from tfkit.src.core.arguments import CallArguments
 from tfkit.src.core.context import CallFrame
-from tfkit.src.core.input_layer import InputLayer
 from tfkit.src.core.layer import Layer
 from tfkit.src.errors.frames import warn
 from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.layers.input_layer import InputLayer
 from tfkit.src.models.graph import Graph
 from tfkit.src.models.model import Model
 from tfkit.src.models.naming import local_names
 from tfkit.src.registry import serialization
 from tfkit.src.registry import tables as registry
+from tfkit.src.symbolic.specs import is_shape
 from tfkit.src.symbolic.tensors import KerasTensor
 
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -86,7 +87,7 @@ class Sequential(Model):
     def _add_all(self, layers: Any) -> None:
         """Puts layers on top, all or none: each alone would take the time of all below it."""
         stack = list(self._stack)
-        names = {layer.name for layer in stack}
+        names = {layer._name for layer in stack}
         for layer in layers:
             added = self._accepted(layer, names, stack)
             names |= {each.name for each in added}
@@ -152,14 +153,14 @@ class Sequential(Model):
                 f"Sequential model '{self.name}' cannot be built because it has no layers. "
                 "Call `model.add(layer)`."
             )
-        if self._graph is not None and building.is_shape(input_shape):
+        if self._graph is not None and is_shape(input_shape):
             known = self._graph.flat_inputs[0].shape
             if not tf.TensorShape(known).is_compatible_with(input_shape):
                 raise ValueError(
                     f"Sequential model '{self.name}' has already been configured to use input shape {known}. "
                     f"You cannot build it with input_shape={tuple(input_shape)}."
                 )
-        if self._graph is None and input_shape and building.is_shape(input_shape):
+        if self._graph is None and input_shape and is_shape(input_shape):
             spec = (self._tfkit.specs or {}).get("inputs")
             dtype = self._stack[0].compute_dtype if spec is None else spec.dtype
             # A name that does not depend on other models: exported signatures have it.
@@ -187,31 +188,35 @@ class Sequential(Model):
         return layer
 
     def _set_stack(self, stack: list[Layer]) -> None:
-        before, self._stack = self._stack, stack
-        try:
-            with building.undone_on_error(self), CallFrame(self):
-                self._names_below = local_names(stack)
-                self._connect(before)
-        except BaseException:
-            self._stack = before
-            raise
-        finally:
-            self._names_below = None
+        """Makes another stack of layers: what is new in it is called, and what was there is left alone.
 
-    def _connect(self, before: list[Layer]) -> None:
-        """Makes the graph of the stack, which was `before`: layers are called when they come in."""
-        if not self._stack or not isinstance(self._stack[0], InputLayer):
+        For a layer below the new ones nothing is called: to add one takes as long on 1,000 layers as on one.
+        """
+        before, self._stack = self._stack, stack
+        if not stack or not isinstance(stack[0], InputLayer):
             self._graph = None
             self.built = False
             return
-        first = self._stack[0].output
-        kept = self._graph is not None and before == self._stack[: len(before)]
-        output = self._graph.outputs if kept and self._graph is not None else first
-        new = self._stack[len(before) if kept else 1 :]
+        graph = self._graph if before == stack[: len(before)] else None
+        new = stack[len(before) if graph is not None else 1 :]
+        touched = [below for layer in new for below in tracking.all_layers(layer)]
+        try:
+            with building.undone_on_error([self, *touched]), CallFrame(self) as frame:
+                # Each weight that is made asks for its path.
+                frame.steps = {id(layer): (layer, name) for name, layer in local_names(stack)}
+                self._connect(stack[0].output, graph, new)
+        except BaseException:
+            self._stack = before
+            raise
+
+    def _connect(self, first: KerasTensor, graph: Graph | None, new: list[Layer]) -> None:
+        """Calls the new layers on the input, or on what the graph of those below gives, if there is one."""
         _check_arguments(new)
+        output = first if graph is None else graph.outputs
         for layer in new:
             output = layer(output)
-        self._set_graph(Graph(first, output))
+        on_top = graph.with_call(output) if graph is not None and len(new) == 1 else None
+        self._set_graph(on_top or Graph(first, output))
         self.input_spec = None  # The layers check: some take inputs of other sizes.
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:

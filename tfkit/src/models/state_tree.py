@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.names import escaped, free
 from tfkit.src.core import tracking
+from tfkit.src.metrics.named_variables import named_variables
 
 _FORMATS = ("backend_tensor", "numpy_array")
 
@@ -64,9 +66,9 @@ def _variables(model: Any) -> dict[str, dict[str, tf.Variable]]:
         },
         "optimizer_variables": {} if optimizer is None else _optimizer_variables(optimizer, model),
         "metrics_variables": {
-            f"{tracking.escaped(metric.name)}/{name}": variable
+            f"{escaped(metric.name)}/{name}": variable
             for metric in _metrics(model)
-            for name, variable in tracking.metric_variables(metric).items()
+            for name, variable in named_variables(metric).items()
         },
     }
 
@@ -80,8 +82,8 @@ def _optimizer_variables(optimizer: Any, model: Any) -> dict[str, tf.Variable]:
         name = getattr(variable, "label", "variable")
         if slot is not None and id(slot.weight) in paths:
             name = f"{paths[id(slot.weight)]}_{slot.name}".replace("/", "_")
-        path = f"{tracking.escaped(optimizer.name)}/{tracking.escaped(name)}"
-        found[tracking.free(path, set(found))] = variable
+        path = f"{escaped(optimizer.name)}/{escaped(name)}"
+        found[free(path, set(found))] = variable
     return found
 
 

@@ -93,6 +93,29 @@ class SharedProgram:
         return self._renaming()[1].operations.get((function, node))
 
 
+class PlainCall:
+    """A traced call, by the way that fits: with gradients, or by the shorter one.
+
+    Args:
+        function: a `ConcreteFunction` from tensors to a list of tensors.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        self._shared: SharedProgram | None = None
+
+    def run(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        """The results, where no tape watches."""
+        if self._shared is None:
+            self._shared = SharedProgram(self._function)
+        return self._shared.run_flat(tensors)
+
+    def run_recorded(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        """The results, which a tape can follow."""
+        results: list[tf.Tensor] = self._function(*tensors)
+        return results
+
+
 _replacements: dict[str, Any] = {}
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tfkit.src.base import budget
+from tfkit.src.base.protocols import ModelLike
 from tfkit.src.base.quoting import quoted
 from tfkit.src.core import tracking
 from tfkit.src.errors.frames import warn
@@ -21,7 +22,7 @@ COMPILE = "compile"
 
 
 def save_model(
-    model: Any, filepath: Any, overwrite: bool = True, include_optimizer: bool = True
+    model: ModelLike, filepath: Any, overwrite: bool = True, include_optimizer: bool = True
 ) -> None:
     """Writes a whole model to one file.
 
@@ -51,7 +52,7 @@ def save_model(
         hdf5.write(temporary, texts, groups)
 
 
-def _check_no_assets(model: Any) -> None:
+def _check_no_assets(model: ModelLike) -> None:
     for path, layer in tracking.named_layers(model):
         for method in ("save_assets", "load_assets"):
             if hasattr(layer, method):
@@ -96,7 +97,7 @@ def load_model(
         try:
             deferred: list[budget.Deferred] = []
             with budget.limited(reader.stored_bytes(state.WEIGHTS), config, deferred):
-                model: Any = serialization.deserialize_keras_object(from_json(config))
+                model: ModelLike = serialization.deserialize_keras_object(from_json(config))
         except Exception as error:  # Whatever the constructors of layers make of wrong arguments.
             raise ConfigurationError(
                 f"File {filepath}: its configuration gives no model. {type(error).__name__}: {error}"
@@ -121,7 +122,7 @@ def load_model(
     return model
 
 
-def _add_optimizer(loaded: weights.Loaded, model: Any) -> None:
+def _add_optimizer(loaded: weights.Loaded, model: ModelLike) -> None:
     stored = loaded.reader.shapes(state.OPTIMIZER)
     if getattr(model, "optimizer", None) is not None and stored:
         model.optimizer.build(model.trainable_weights)
@@ -131,7 +132,7 @@ def _add_optimizer(loaded: weights.Loaded, model: Any) -> None:
         loaded.add(state.OPTIMIZER, variables, found)
 
 
-def _add_metrics(loaded: weights.Loaded, model: Any) -> None:
+def _add_metrics(loaded: weights.Loaded, model: ModelLike) -> None:
     """What fits: some metrics make their variables in their first update, and all begin anew in time."""
     stored = loaded.reader.shapes(state.METRICS)
     variables = state.metrics_state(model)

@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.names import escaped, free
+from tfkit.src.base.protocols import ModelLike
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
+from tfkit.src.metrics.named_variables import named_variables
+from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.saving import hdf5
 
 # Groups of a file, and the text with the layers' names.
@@ -30,7 +34,7 @@ class Skipped:
         ValueError: for anything else.
     """
 
-    def __init__(self, model: Any, objects: Iterable[Any] | None) -> None:
+    def __init__(self, model: ModelLike | None, objects: Iterable[Any] | None) -> None:
         self._ids: set[int] = set()
         for item in objects or ():
             if isinstance(item, Layer):
@@ -43,7 +47,7 @@ class Skipped:
                     "`objects_to_skip` must be a list of layers and weights. Received: "
                     f"{item!r} (of type {type(item).__name__})"
                 )
-        layers = tracking.named_layers(model) if self._ids else []
+        layers = tracking.named_layers(model) if model is not None and self._ids else []
         self._below = tuple(f"{path}/".lstrip("/") for path, it in layers if id(it) in self._ids)
 
     def __contains__(self, item: Any) -> bool:
@@ -57,7 +61,7 @@ class Skipped:
 _NOTHING = Skipped(None, None)
 
 
-def model_state(model: Any, skipped: Skipped = _NOTHING) -> dict[str, Any]:
+def model_state(model: ModelLike, skipped: Skipped = _NOTHING) -> dict[str, Any]:
     """Weights, seed states, and what layers store themselves, by path."""
     state: dict[str, Any] = dict(plain_state(model, skipped))
     for prefix, layer in own_stores(model, skipped):
@@ -65,7 +69,7 @@ def model_state(model: Any, skipped: Skipped = _NOTHING) -> dict[str, Any]:
         layer.save_own_variables(store)
         for key, value in store.items():
             array = np.asarray(value)
-            path = f"{prefix}{tracking.escaped(key)}"
+            path = f"{prefix}{escaped(key)}"
             if array.dtype.name not in hdf5.DTYPES or path in state:
                 raise ValueError(
                     f"Layer '{prefix.removesuffix('/vars/')}' (of type {type(layer).__name__}) cannot store "
@@ -76,14 +80,14 @@ def model_state(model: Any, skipped: Skipped = _NOTHING) -> dict[str, Any]:
     return state
 
 
-def plain_state(model: Any, skipped: Skipped = _NOTHING) -> dict[str, tf.Variable]:
+def plain_state(model: ModelLike, skipped: Skipped = _NOTHING) -> dict[str, tf.Variable]:
     """The weights and seed states by path, without those that a layer stores itself."""
     own = {id(w) for _, layer in own_stores(model) for w in tracking.own_weights(layer)}
     state = tracking.named_state(model)
     return {path: it for path, it in state.items() if id(it) not in own and it not in skipped}
 
 
-def own_stores(model: Any, skipped: Skipped = _NOTHING) -> list[tuple[str, Layer]]:
+def own_stores(model: ModelLike, skipped: Skipped = _NOTHING) -> list[tuple[str, Layer]]:
     """The layers that say themselves what a file keeps of them, with the beginnings of their paths."""
     return [
         (f"{path}/vars/".lstrip("/"), layer)
@@ -96,13 +100,13 @@ def own_stores(model: Any, skipped: Skipped = _NOTHING) -> list[tuple[str, Layer
     ]
 
 
-def optimizer_state(model: Any) -> dict[str, tf.Variable]:
+def optimizer_state(model: ModelLike) -> dict[str, tf.Variable]:
     """The variables of the model's optimizer, by path; none where it is not built."""
     optimizer = getattr(model, "optimizer", None)
     return {} if optimizer is None or not optimizer.built else named_slots(optimizer, model)
 
 
-def named_slots(optimizer: Any, model: Any) -> dict[str, tf.Variable]:
+def named_slots(optimizer: Optimizer, model: ModelLike) -> dict[str, tf.Variable]:
     """An optimizer's variables: slots by the path of the weight that they belong to.
 
     `slots/dense/kernel/momentum` belongs to the weight at `dense/kernel`; what belongs to no weight stands at
@@ -114,26 +118,26 @@ def named_slots(optimizer: Any, model: Any) -> dict[str, tf.Variable]:
         slot = getattr(variable, "slot", None)
         weight = paths.get(id(slot.weight)) if slot is not None else None
         if slot is not None and weight is not None:
-            path = f"slots/{weight}/{tracking.escaped(slot.name)}"
+            path = f"slots/{weight}/{escaped(slot.name)}"
         else:
-            path = f"own/{tracking.escaped(getattr(variable, 'label', 'variable'))}"
-        state[tracking.free(path, state)] = variable
+            path = f"own/{escaped(getattr(variable, 'label', 'variable'))}"
+        state[free(path, state)] = variable
     return state
 
 
-def metrics_state(model: Any) -> dict[str, tf.Variable]:
+def metrics_state(model: ModelLike) -> dict[str, tf.Variable]:
     """The variables of the metrics that layers hold in attributes, by path.
 
     Those that `compile` makes are no state of the model: each epoch and evaluation begins them anew.
     """
     state: dict[str, tf.Variable] = {}
     for path, metric in tracking.named_metrics(model):
-        variables = tracking.metric_variables(metric)
+        variables = named_variables(metric)
         state |= {f"{path}/{name}": variable for name, variable in variables.items()}
     return state
 
 
-def layer_names(model: Any) -> dict[str, str]:
+def layer_names(model: ModelLike) -> dict[str, str]:
     """The names that users have given to layers inside, by path; a name that tfkit made says nothing."""
     return {
         path: layer.name

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.names import unescaped
+from tfkit.src.base.protocols import ModelLike
 from tfkit.src.base.quoting import quoted
-from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.runtime.arrays import tensor_in
@@ -30,7 +31,7 @@ _THREADS = 4
 
 @shortened
 def save_weights(
-    model: Any,
+    model: ModelLike,
     filepath: Any,
     overwrite: bool = True,
     max_shard_size: float | None = None,
@@ -80,7 +81,7 @@ def check_writable(path: Path, overwrite: bool) -> None:
         raise FileNotFoundError(f"There is no folder {path.parent} to save {path.name} in.")
 
 
-def check_built(model: Any, doing: str) -> None:
+def check_built(model: ModelLike, doing: str) -> None:
     """Refuses a model that has no weights yet."""
     if not model.built:
         raise ValueError(
@@ -89,7 +90,7 @@ def check_built(model: Any, doing: str) -> None:
         )
 
 
-def check_whole(model: Any) -> None:
+def check_whole(model: ModelLike) -> None:
     """Refuses a model that is not built, although layers in it are: loading would not make their weights."""
     if not model.built and model.weights:
         raise ValueError(
@@ -102,7 +103,7 @@ def check_whole(model: Any) -> None:
 
 
 def load_weights(
-    model: Any,
+    model: ModelLike,
     filepath: Any,
     skip_mismatch: bool = False,
     by_name: bool = False,
@@ -240,7 +241,7 @@ def tensor_of(value: np.ndarray) -> Any:
 
 def read_model(
     reader: Reader,
-    model: Any,
+    model: ModelLike,
     skip_mismatch: bool = False,
     by_name: bool = False,
     rename: Rename | None = None,
@@ -280,7 +281,7 @@ def read_model(
             report.skipped[prefix.rstrip("/")] = "missing in the file"
             continue
         store = {
-            tracking.unescaped(path.removeprefix(prefix)): reader.value(state.WEIGHTS, place)
+            unescaped(path.removeprefix(prefix)): reader.value(state.WEIGHTS, place)
             for path, place in paths.items()
         }
         loaded.stores.append((prefix, layer, store))

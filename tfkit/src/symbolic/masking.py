@@ -6,7 +6,12 @@ leave masked entries out. The name of the attribute is the one that programs wri
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.base import nests
 
 
 def get_mask(tensor: Any) -> Any:
@@ -21,3 +26,18 @@ def set_mask(tensor: Any, mask: Any) -> None:
             tensor._keras_mask = mask
         except AttributeError:
             return
+
+
+def masks_of(value: Any) -> Any:
+    """The masks that travel with a tensor or a nest of tensors, `None` where there are none at all."""
+    masks = _masks(value)
+    return masks if any(mask is not None for mask in tf.nest.flatten(masks)) else None
+
+
+def _masks(value: Any) -> Any:
+    if isinstance(value, tf.Tensor) or not nests.is_nested(value):
+        return get_mask(value)
+    if isinstance(value, Mapping):
+        return {key: _masks(item) for key, item in value.items()}
+    masks = [_masks(item) for item in nests.children(value)]
+    return tuple(masks) if isinstance(value, tuple) else masks

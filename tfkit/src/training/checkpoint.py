@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from tfkit.src import random
 from tfkit.src.core import tracking
+from tfkit.src.metrics.named_variables import named_variables
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.saving import checkpoint
 from tfkit.src.saving.errors import LoadError
@@ -154,5 +155,5 @@ def _variables(model: Any) -> dict[str, tf.Variable]:
                 seen.add(id(value))
                 add(("optimizers", path, name), named_slots(value, model))
     for index, metric in enumerate(model.metrics):
-        add(("metrics", str(index)), tracking.metric_variables(metric))
+        add(("metrics", str(index)), named_variables(metric))
     return found

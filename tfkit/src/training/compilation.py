@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tfkit.src.borrowed.private import is_op_determinism_enabled
-from tfkit.src.core.building import check_initialized
 from tfkit.src.core.layer import Layer
+from tfkit.src.core.state import LayerState
 from tfkit.src.errors import forks
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.metrics.reduction import Mean
@@ -36,6 +36,7 @@ class Compiled(Layer):
     stop_evaluating: bool  # an `evaluate`,
     stop_predicting: bool  # or a `predict` after the step that is under way.
     output_names: list[str] | None = None
+    _tfkit: LayerState
     _programs: Programs
     _tfkit_settings: CompileSettings
     _compiled_loss: CompiledLoss | None = None
@@ -89,7 +90,7 @@ class Compiled(Layer):
             >>> model.optimizer.name
             'adam'
         """
-        check_initialized(self)
+        self._tfkit.check_initialized()
         self._compile(
             optimizer,
             auto_scale_loss,

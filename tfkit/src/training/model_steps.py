@@ -155,7 +155,9 @@ class ModelSteps(Compiled):
             found += self._compiled_loss.metrics
         # The loss and metrics of a model inside are results of its own training.
         layers: list[Any] = [self]
-        layers += [it for it in tracking.all_layers(self) if not isinstance(it, ModelSteps)]
+        layers += [
+            it for it in tracking.all_layers(self._tfkit.layer) if not isinstance(it, ModelSteps)
+        ]
         for layer in layers:
             found += [member for _, member in layer._members() if isinstance(member, Metric)]
         return list({id(metric): metric for metric in found if metric is not None}.values())

@@ -7,8 +7,8 @@ from typing import Any
 
 from tfkit.src.base import execution, settings, watching
 from tfkit.src.base.brief import brief
-from tfkit.src.core.autograph import convert
 from tfkit.src.errors.frames import warn
+from tfkit.src.runtime.autograph import convert
 from tfkit.src.training.absent import with_none
 from tfkit.src.training.model_steps import ModelSteps, is_overridden, without_results
 from tfkit.src.training.step import Step

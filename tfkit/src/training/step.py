@@ -9,8 +9,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.watching import StateWatch
 from tfkit.src.borrowed.private import default_variable_creator_v2
-from tfkit.src.core.state import StateWatch
 from tfkit.src.guards.guarded_function import GuardedFunction
 from tfkit.src.runtime import xla
 from tfkit.src.runtime.shared_programs import SharedProgram

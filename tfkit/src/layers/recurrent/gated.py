@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from tfkit.src import activations, constraints, random, regularizers
 from tfkit.src.core.context import CallFrame
-from tfkit.src.core.input_spec import InputSpec
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.checks import as_floats, check, check_positive_integer, check_rate
 from tfkit.src.layers.recurrent.cell import Cell, is_unchanged
@@ -16,6 +15,7 @@ from tfkit.src.layers.recurrent.loops import run_cell, run_gates
 from tfkit.src.layers.recurrent.rnn import RNN
 from tfkit.src.layers.recurrent.slopes import known
 from tfkit.src.runtime import litert
+from tfkit.src.symbolic.input_spec import InputSpec
 
 
 def of_cell(name: str) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import budget, recomputation
+from tfkit.src.base.watching import current_watch
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.state import current_watch
 from tfkit.src.layers.recurrent.cell import (
     bound_step,
     build_cell,

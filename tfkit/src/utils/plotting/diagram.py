@@ -8,8 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.core.input_layer import InputLayer
 from tfkit.src.core.layer import Layer
+from tfkit.src.layers.input_layer import InputLayer
 from tfkit.src.models.graph import Graph
 from tfkit.src.models.graph_config import operation_names
 from tfkit.src.symbolic.tensors import Node, symbolic_leaves

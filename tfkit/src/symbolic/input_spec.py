@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import tensorflow as tf
 
+from tfkit.src.base.protocols import HasPath
 from tfkit.src.registry.dtypes import standardize_dtype
+
+
+class Specified(HasPath, Protocol):
+    """A layer that says what it expects of its inputs."""
+
+    input_spec: Any
 
 
 class InputSpec:
@@ -113,7 +120,7 @@ class InputSpec:
         return all(a is None or b is None or a == b for a, b in zip(expected, shape, strict=False))
 
 
-def check_inputs(layer: Any, inputs: Any) -> None:
+def check_inputs(layer: Specified, inputs: Any) -> None:
     """Refuses inputs that do not fit a layer's `input_spec`.
 
     Args:

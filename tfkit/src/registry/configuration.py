@@ -1,79 +1,39 @@
-"""Constructor arguments, kept when an object is made, so that `get_config()` needs no boilerplate."""
+"""The configuration of a layer, from its constructor's arguments: `get_config()` needs no boilerplate."""
 
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
+from tfkit.src.base.protocols import HasPath
 from tfkit.src.registry import serialization
 from tfkit.src.registry import tables as registry
-
-
-class ConstructorSignature:
-    """The `__signature__` of classes that define `__new__`: that of their `__init__`.
-
-    In Python 3.11.2 an inherited `__new__` comes before an inherited `__init__`, in later versions after it.
-    """
-
-    def __get__(self, instance: Any, cls: type) -> inspect.Signature:
-        if instance is not None:
-            raise AttributeError("__signature__")
-        parameters = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
-        return inspect.Signature(list(parameters)[1:])
-
-
-class ConstructorArguments:
-    """The arguments that an object was made with.
-
-    Args:
-        cls: the class of the object.
-        args: positional arguments of its constructor.
-        kwargs: keyword arguments.
-    """
-
-    __slots__ = ("args", "cls", "kwargs")
-
-    def __init__(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.cls = cls
-        self.args = args
-        self.kwargs = kwargs
-
-    def as_dict(self) -> dict[str, Any]:
-        """Arguments by name, defaults included.
-
-        Raises:
-            TypeError: for a constructor with `*args`, whose arguments have no names.
-        """
-        signature = inspect.signature(self.cls)
-        bound = signature.bind(*self.args, **self.kwargs)
-        bound.apply_defaults()
-        arguments: dict[str, Any] = {}
-        for name, value in bound.arguments.items():
-            kind = signature.parameters[name].kind
-            if kind is inspect.Parameter.VAR_KEYWORD:
-                arguments.update(value)
-            elif kind is inspect.Parameter.VAR_POSITIONAL:
-                if value:
-                    raise TypeError(
-                        f"Cannot make the configuration of {self.cls.__name__}: its constructor takes "
-                        f"`*{name}`, which have no names. Define `get_config()` and `from_config()`."
-                    )
-            else:
-                arguments[name] = value
-        return arguments
-
-    def accepts(self, name: str) -> bool:
-        """Whether the constructor takes an argument of this name."""
-        parameters = inspect.signature(self.cls).parameters
-        return name in parameters or any(
-            parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()
-        )
-
+from tfkit.src.registry.constructors import ConstructorArguments
 
 _OF_EVERY_LAYER = ("name", "trainable", "dtype")
 
 
-def layer_config(layer: Any, base: type) -> dict[str, Any]:
+class Recorded(HasPath, Protocol):
+    """A layer, as far as its configuration goes."""
+
+    activity_regularizer: Any
+    _omitted_from_config: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The label."""
+
+    @property
+    def trainable(self) -> bool:
+        """Whether training changes the weights."""
+
+    @property
+    def dtype_policy(self) -> Any:
+        """The dtypes of computations and weights."""
+
+
+def layer_config(layer: Recorded, recorded: ConstructorArguments, base: type) -> dict[str, Any]:
     """The configuration of a layer: its name, `trainable` and dtype, then its arguments.
 
     Where the method `get_config` of its class is a user's, this is what that method starts from, and the
@@ -82,12 +42,12 @@ def layer_config(layer: Any, base: type) -> dict[str, Any]:
 
     Args:
         layer: the layer.
+        recorded: what its constructor was given.
         base: the class `Layer`.
 
     Raises:
         TypeError: that names the argument that cannot be saved.
     """
-    recorded = layer._tfkit.arguments
     config = {
         "name": layer.name,
         "trainable": layer.trainable,
@@ -109,7 +69,7 @@ def layer_config(layer: Any, base: type) -> dict[str, Any]:
     return config
 
 
-def _extended(layer: Any, base: type) -> dict[str, Any]:
+def _extended(layer: Recorded, base: type) -> dict[str, Any]:
     """The arguments of the built-in class that a user's layer extends, as it has them now."""
     config: dict[str, Any] = {}
     builtin = next((cls for cls in type(layer).__mro__ if registry.is_builtin(cls)), base)
@@ -124,7 +84,7 @@ def _extended(layer: Any, base: type) -> dict[str, Any]:
     return config
 
 
-def _keeps(layer: Any, name: str, base: type) -> bool:
+def _keeps(layer: Recorded, name: str, base: type) -> bool:
     """Whether a layer has an attribute of the name of an argument, which is no method of every layer's."""
     return hasattr(layer, name) and not hasattr(base, name)
 
@@ -140,7 +100,7 @@ def is_ours(cls: type) -> bool:
 
 
 def _add(
-    config: dict[str, Any], name: str, value: Any, layer: Any, builtin: bool, required: bool
+    config: dict[str, Any], name: str, value: Any, layer: Recorded, builtin: bool, required: bool
 ) -> None:
     """Puts one argument into a configuration; one that cannot be saved must not be required."""
     omitted = layer._omitted_from_config
@@ -163,15 +123,3 @@ def _short(config: Any) -> Any:
         own = config["module"] == "builtins" and ">" not in config["config"]
         return config["config"] if own else config
     return config
-
-
-def made_from(cls: type, arguments: dict[str, Any]) -> Any:
-    """A layer of a class, with a note on errors of its constructor about where the arguments are from."""
-    try:
-        return cls(**arguments)
-    except (TypeError, ValueError) as error:
-        error.add_note(
-            f"Raised while `{cls.__name__}.from_config()` made a {cls.__name__} with the arguments "
-            f"{list(arguments)}: its `__init__` must take what its `get_config()` returns."
-        )
-        raise

@@ -6,8 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.calls import current_frame
 from tfkit.src.borrowed.private import BaseResourceVariable
-from tfkit.src.core.context import current_frame
 from tfkit.src.variables.variables import Variable
 
 
@@ -30,7 +30,7 @@ class AutocastVariable(Variable, BaseResourceVariable):
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Leaves all to the constructor."""
+        """Leaves all to the constructor; `Variable.__new__` has other arguments, and makes a plain one."""
         return object.__new__(cls)
 
     def __init__(

@@ -8,8 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.calls import calls
 from tfkit.src.base.recomputation import Recomputation, add_loss
-from tfkit.src.core.context import call_context
 
 
 def remat(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,18 +37,18 @@ def remat(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
     def rematerialized(*args: Any, **kwargs: Any) -> Any:
-        frame, recomputation = call_context.frame, Recomputation()
+        frame, recomputation = calls.frame, Recomputation()
         forms: list[Any] = []  # What the first computation gives.
 
         def compute(*args: Any, **kwargs: Any) -> list[Any]:
             if forms:
                 # The gradient may be asked for after the call that this was in.
-                before, call_context.frame = call_context.frame, frame
+                before, calls.frame = calls.frame, frame
                 try:
                     with recomputation.second():
                         results = f(*args, **kwargs)
                 finally:
-                    call_context.frame = before
+                    calls.frame = before
             else:
                 with recomputation.first():
                     results = f(*args, **kwargs)

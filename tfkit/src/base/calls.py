@@ -1,0 +1,63 @@
+"""What each thread is calling: the innermost layer call, and what the layers did in outermost ones.
+
+It is no `ContextVar`: those are copied into tasks and callbacks that are made inside a call, and these would
+run, after the call, as if they were inside. A frame belongs to the stack of one thread. Reading it takes 38
+ns, which is 19 more than a `ContextVar` takes; a direct call reads it four times and takes 50,000.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tfkit.src.core.context import CallFrame
+
+
+class Part:
+    """What a layer does in an outermost call, in one thread: another thread may be in another call of it.
+
+    Attributes:
+        thread: what stands for the thread, `None` for none.
+        record: the number of the call.
+        losses: the values that `add_loss` got in it.
+    """
+
+    __slots__ = ("losses", "record", "thread")
+
+    def __init__(self, thread: object) -> None:
+        self.thread = thread
+        self.record = 0
+        self.losses: list[Any] = []
+
+
+class _Calls(threading.local):
+    """What one thread is doing.
+
+    Attributes:
+        frame: the innermost layer call in progress, or `None`.
+        thread: stands for the thread; another one may get its number when it has ended.
+        parts: what each layer did in its latest outermost call in this thread.
+    """
+
+    frame: CallFrame | None = None
+
+    def __init__(self) -> None:
+        self.thread = object()
+        self.parts: weakref.WeakKeyDictionary[Any, Part] = weakref.WeakKeyDictionary()
+
+
+calls = _Calls()
+_clock = itertools.count(1)
+
+
+def current_frame() -> CallFrame | None:
+    """The frame of the innermost layer call in progress in this thread, or `None`."""
+    return calls.frame
+
+
+def next_record() -> int:
+    """A number for a new outermost call, larger than all before."""
+    return next(_clock)

@@ -1,0 +1,75 @@
+"""What stands in an attribute: members, found by walking through whatever holds them.
+
+That is nests as `nests.py` has them, sets and queues, dataclasses, and plain `tf.Module`s. Nothing is
+wrapped, so what a user stores stays what it was, and what is appended to a list later is found like the rest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.base import nests
+from tfkit.src.base.names import escaped
+
+# TensorFlow's own bookkeeping, and ours.
+NOT_MEMBERS = ("_self_", "_tfkit", "_name", "_scope_name")
+_WITHOUT_KEYS = (set, frozenset, deque)
+
+
+def holds_members(value: Any) -> bool:
+    """Whether `value` is a kind of thing in which members are looked for, or a member itself."""
+    return (
+        isinstance(value, (tf.Module, tf.Variable, *_WITHOUT_KEYS))
+        or nests.is_nested(value)
+        or _is_dataclass(value)
+    )
+
+
+def walk(
+    path: str,
+    value: Any,
+    is_member: Callable[[Any], bool],
+    made: Callable[[Any], int] = lambda member: getattr(member, "made", 0),
+    inside: frozenset[int] = frozenset(),
+) -> Iterator[tuple[str, Any]]:
+    """The members in one attribute, each with its path: `blocks/0`.
+
+    Args:
+        path: name of the attribute.
+        value: its value.
+        is_member: whether the walk stops at an object, for it is what was looked for.
+        made: when a member was made, as a number: the order of a set's.
+        inside: the containers that are being walked, against cycles.
+    """
+    if is_member(value):
+        yield path, value
+        return
+    if id(value) in inside:
+        return
+    items: Iterator[tuple[Any, Any]]
+    if nests.is_nested(value):
+        items = iter(nests.items(value))
+    elif isinstance(value, _WITHOUT_KEYS):
+        items = enumerate(value if isinstance(value, deque) else sorted(value, key=made))
+    elif isinstance(value, tf.Module):
+        items = (
+            (name, item) for name, item in vars(value).items() if not name.startswith(NOT_MEMBERS)
+        )
+    elif _is_dataclass(value):
+        fields = dataclasses.fields(value)
+        items = ((field.name, getattr(value, field.name, None)) for field in fields)
+    else:
+        return
+    inside = inside | {id(value)}
+    for key, item in items:
+        if holds_members(item):
+            yield from walk(f"{path}/{escaped(key)}", item, is_member, made, inside)
+
+
+def _is_dataclass(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)

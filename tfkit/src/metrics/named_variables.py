@@ -1,0 +1,40 @@
+"""The variables of a metric by the names by which files know them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.base.members import NOT_MEMBERS, walk
+from tfkit.src.base.names import free
+from tfkit.src.metrics.base import Metric
+
+_NOT_NAMES = (*NOT_MEMBERS, "_added_variables")
+
+
+def named_variables(metric: Metric) -> dict[str, tf.Variable]:
+    """The variables of a metric by attribute path; one that is no attribute stands at `variable`."""
+    found: dict[int, str] = {}
+    for path, variable in _walk("", metric):
+        found.setdefault(id(variable), path)
+    named: dict[str, tf.Variable] = {}
+    for variable in metric.variables:
+        named[found.get(id(variable)) or free("variable", set(named))] = variable
+    return named
+
+
+def _walk(prefix: str, metric: Metric) -> Iterator[tuple[str, Any]]:
+    for name, value in vars(metric).items():
+        if not name.startswith(_NOT_NAMES):
+            for path, member in walk(f"{prefix}{name}", value, _is_member):
+                if isinstance(member, Metric):
+                    yield from _walk(f"{path}/", member)
+                else:
+                    yield path, member
+
+
+def _is_member(value: Any) -> bool:
+    """Whether it is a variable, a metric, or something with variables of its own: a layer."""
+    return isinstance(value, (tf.Variable, Metric)) or hasattr(value, "_tfkit")

@@ -1,0 +1,97 @@
+"""What a constructor takes, and what it was given: kept when an object is made, for its configuration."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from tfkit.src.base.brief import brief
+from tfkit.src.base.names import did_you_mean
+
+
+class ConstructorSignature:
+    """The `__signature__` of classes that define `__new__`: that of their `__init__`.
+
+    In Python 3.11.2 an inherited `__new__` comes before an inherited `__init__`, in later versions after it.
+    """
+
+    def __get__(self, instance: Any, cls: type) -> inspect.Signature:
+        if instance is not None:
+            raise AttributeError("__signature__")
+        parameters = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
+        return inspect.Signature(list(parameters)[1:])
+
+
+class ConstructorArguments:
+    """The arguments that an object was made with.
+
+    Args:
+        cls: the class of the object.
+        args: positional arguments of its constructor.
+        kwargs: keyword arguments.
+    """
+
+    __slots__ = ("args", "cls", "kwargs")
+
+    def __init__(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.cls = cls
+        self.args = args
+        self.kwargs = kwargs
+
+    def as_dict(self) -> dict[str, Any]:
+        """Arguments by name, defaults included.
+
+        Raises:
+            TypeError: for a constructor with `*args`, whose arguments have no names.
+        """
+        signature = inspect.signature(self.cls)
+        bound = signature.bind(*self.args, **self.kwargs)
+        bound.apply_defaults()
+        arguments: dict[str, Any] = {}
+        for name, value in bound.arguments.items():
+            kind = signature.parameters[name].kind
+            if kind is inspect.Parameter.VAR_KEYWORD:
+                arguments.update(value)
+            elif kind is inspect.Parameter.VAR_POSITIONAL:
+                if value:
+                    raise TypeError(
+                        f"Cannot make the configuration of {self.cls.__name__}: its constructor takes "
+                        f"`*{name}`, which have no names. Define `get_config()` and `from_config()`."
+                    )
+            else:
+                arguments[name] = value
+        return arguments
+
+    def accepts(self, name: str) -> bool:
+        """Whether the constructor takes an argument of this name."""
+        parameters = inspect.signature(self.cls).parameters
+        return name in parameters or any(
+            parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()
+        )
+
+
+def unknown_arguments(cls: type, given: dict[str, Any]) -> ValueError:
+    """The error for arguments of a constructor that its class does not have."""
+    known = {
+        name
+        for each in cls.__mro__
+        if "__init__" in vars(each) and each is not object
+        for name in inspect.signature(vars(each)["__init__"]).parameters
+    }
+    unknown = next(iter(given))
+    nearest = did_you_mean(unknown, sorted(known - {"self", "args", "kwargs"}))
+    return ValueError(
+        f"Unrecognized keyword arguments passed to {cls.__name__}: {brief(given)}.{nearest}"
+    )
+
+
+def made_from(cls: type, arguments: dict[str, Any]) -> Any:
+    """An object of a class, with a note on errors of its constructor about where the arguments are from."""
+    try:
+        return cls(**arguments)
+    except (TypeError, ValueError) as error:
+        error.add_note(
+            f"Raised while `{cls.__name__}.from_config()` made a {cls.__name__} with the arguments "
+            f"{list(arguments)}: its `__init__` must take what its `get_config()` returns."
+        )
+        raise

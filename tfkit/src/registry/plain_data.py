@@ -1,0 +1,32 @@
+"""Values that are data as they are: numbers, texts and arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+_SCALARS = (type(None), bool, int, float, complex, str, bytes, np.ndarray, np.generic, tf.Tensor)
+
+
+def is_data(value: Any) -> bool:
+    """Whether a value is made of numbers, texts and arrays alone."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return all(map(is_data, value))
+    if isinstance(value, dict):
+        return all(map(is_data, value.keys())) and all(map(is_data, value.values()))
+    is_symbolic = isinstance(value, tf.Tensor) and not hasattr(value, "numpy")
+    return isinstance(value, _SCALARS) and not is_symbolic
+
+
+def same_data(one: Any, other: Any) -> bool:
+    """Whether two values are of one type and equal; values that cannot be compared are not."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(other, (np.ndarray, tf.Tensor)):
+        return np.array_equal(one, other)
+    try:
+        return bool(one == other)
+    except ValueError:  # Arrays in nests.
+        return False

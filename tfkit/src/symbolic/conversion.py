@@ -1,0 +1,83 @@
+"""What a layer is called with: arrays become tensors, floats get the dtype in which it computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.base import nests, settings
+from tfkit.src.base.protocols import HasPath
+from tfkit.src.registry import dtypes
+from tfkit.src.symbolic import masking, specs
+from tfkit.src.symbolic.tensors import KerasTensor
+
+_TENSORS = (tf.Tensor, tf.Variable, tf.SparseTensor, tf.RaggedTensor, KerasTensor)
+
+
+def as_tensors(value: Any, compute_dtype: str | None) -> Any:
+    """`value` with arrays as tensors, and float tensors in `compute_dtype`; masks stay attached.
+
+    Symbolic tensors stay as they are: a cast would be a step of its own in a functional model. The
+    layer casts in the trace, and whenever the model calls it.
+    """
+    if isinstance(value, tf.Tensor):
+        if compute_dtype is None or not value.dtype.is_floating or value.dtype == compute_dtype:
+            return value
+        cast = tf.cast(value, compute_dtype)
+        masking.set_mask(cast, masking.get_mask(value))
+        cast._tfkit_given = value.dtype
+        return cast
+    if nests.is_nested(value):
+        return nests.mapped(lambda item: as_tensors(item, compute_dtype), value)
+    if isinstance(value, KerasTensor):
+        return value
+    if isinstance(value, (tf.SparseTensor, tf.RaggedTensor, tf.Variable)):
+        is_float = tf.as_dtype(value.dtype).is_floating
+        if compute_dtype is None or not is_float or value.dtype == compute_dtype:
+            return value
+        cast = tf.cast(value, compute_dtype)
+        if isinstance(value, tf.SparseTensor):
+            cast.set_shape(value.shape)  # In a trace, the cast forgets it.
+        return cast
+    if hasattr(value, "__array__") and not isinstance(value, type):
+        tensor = as_tensors(tf.convert_to_tensor(value), compute_dtype)
+        if specs.given_dtype(tensor) == tf.float64 != tensor.dtype:
+            # What NumPy makes of Python's floats: nobody has chosen it.
+            tensor._tfkit_given = tf.as_dtype(settings.floatx())
+        return tensor
+    return value
+
+
+def symbolic_in_dtype(value: Any, dtype: str) -> Any:
+    """A nest with its symbolic floats in a dtype, and their masks on them."""
+    if nests.is_nested(value):
+        return nests.mapped(lambda item: symbolic_in_dtype(item, dtype), value)
+    is_float = isinstance(value, KerasTensor) and dtypes.is_float(value.dtype)
+    if not is_float or value.dtype == dtype:
+        return value
+    cast = KerasTensor(value.shape, dtype, value.sparse, value.ragged)
+    masking.set_mask(cast, masking.get_mask(value))
+    return cast
+
+
+def is_tensors(value: Any) -> bool:
+    """Whether `value` is a tensor, or a nest of nothing but tensors."""
+    if isinstance(value, _TENSORS) or not nests.is_nested(value):
+        return isinstance(value, _TENSORS)
+    items = nests.children(value)
+    return bool(items) and all(item is None or is_tensors(item) for item in items)
+
+
+def check_tensors(value: Any, layer: HasPath) -> None:
+    """Refuses positional arguments that are no tensors, as Keras does."""
+    if value is None or isinstance(value, _TENSORS):
+        return
+    if not nests.is_nested(value):
+        raise ValueError(
+            f"Only input tensors may be passed as positional arguments. Layer '{layer.path}' received "
+            f"{value!r} (of type {type(value).__name__}), which should be passed as a keyword argument "
+            "(numbers in a list: pass `np.array(...)`)."
+        )
+    for item in nests.children(value):
+        check_tensors(item, layer)
