@@ -36,6 +36,7 @@ def to_serving(
     base_dir: Any,
     name: str | None = None,
     version: int | None = None,
+    *,
     endpoints: dict[str, Any] | None = None,
     warmup: Any = None,
     keep: int | None = None,

@@ -18,6 +18,7 @@ def adadelta(
     g_mean: tf.Tensor,
     delta_mean: tf.Tensor,
     alpha: tf.Tensor,
+    *,
     rho: float,
     epsilon: float,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
@@ -92,7 +93,7 @@ class Adadelta(Optimizer):
         g = tf.cast(gradient, variable.dtype)
         alpha = tf.cast(learning_rate, variable.dtype)
         new_w, new_g_mean, new_delta_mean = adadelta(
-            variable, g, g_mean, delta_mean, alpha, self.rho, self.epsilon
+            variable, g, g_mean, delta_mean, alpha, rho=self.rho, epsilon=self.epsilon
         )
         g_mean.assign(new_g_mean)
         delta_mean.assign(new_delta_mean)

@@ -18,6 +18,7 @@ def adam(
     m: tf.Tensor,
     v: tf.Tensor,
     alpha_t: tf.Tensor,
+    *,
     beta_1: float,
     beta_2: float,
     epsilon: float,
@@ -117,13 +118,15 @@ class Adam(Optimizer):
         root, rest = self._once("corrections", variable.dtype, self._bias_corrections)
         alpha_t = tf.cast(learning_rate, variable.dtype) * root / rest
         m, v = self._momentums[index], self._velocities[index]
-        options = (self.beta_1, self.beta_2, self.epsilon)
+        constants = {"beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}
         if self.amsgrad:
             v_hat = self._velocity_hats[index]
-            new_w, new_m, new_v, new_v_hat = adam(variable, g, m, v, alpha_t, *options, v_hat)
+            new_w, new_m, new_v, new_v_hat = adam(
+                variable, g, m, v, alpha_t, **constants, v_hat=v_hat
+            )
             v_hat.assign(new_v_hat)
         else:
-            new_w, new_m, new_v = adam(variable, g, m, v, alpha_t, *options)
+            new_w, new_m, new_v = adam(variable, g, m, v, alpha_t, **constants)
         m.assign(new_m)
         v.assign(new_v)
         variable.assign(new_w)

@@ -19,6 +19,7 @@ def adamax(
     u: tf.Tensor,
     t: tf.Tensor,
     alpha: tf.Tensor,
+    *,
     beta_1: float,
     beta_2: float,
     epsilon: float,
@@ -95,9 +96,8 @@ class Adamax(Optimizer):
         g = tf.cast(gradient, variable.dtype)
         t = self._step_number(variable.dtype)
         alpha = tf.cast(learning_rate, variable.dtype)
-        new_w, new_m, new_u = adamax(
-            variable, g, m, u, t, alpha, self.beta_1, self.beta_2, self.epsilon
-        )
+        constants = {"beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}
+        new_w, new_m, new_u = adamax(variable, g, m, u, t, alpha, **constants)
         m.assign(new_m)
         u.assign(new_u)
         variable.assign(new_w)

@@ -19,6 +19,7 @@ def ftrl(
     n: tf.Tensor,
     z: tf.Tensor,
     alpha: tf.Tensor,
+    *,
     beta: float,
     lambda_1: float,
     lambda_2: float,
@@ -133,11 +134,11 @@ class Ftrl(Optimizer):
             n,
             z,
             tf.cast(learning_rate, variable.dtype),
-            self.beta,
-            self.l1_regularization_strength,
-            self.l2_regularization_strength,
-            self.l2_shrinkage_regularization_strength,
-            -self.learning_rate_power,
+            beta=self.beta,
+            lambda_1=self.l1_regularization_strength,
+            lambda_2=self.l2_regularization_strength,
+            shrinkage=self.l2_shrinkage_regularization_strength,
+            power=-self.learning_rate_power,
         )
         n.assign(new_n)
         z.assign(new_z)

@@ -19,6 +19,7 @@ def lamb(
     v: tf.Tensor,
     t: tf.Tensor,
     alpha: tf.Tensor,
+    *,
     beta_1: float,
     beta_2: float,
     epsilon: float,
@@ -100,7 +101,8 @@ class Lamb(Optimizer):
         t = self._step_number(variable.dtype)
         alpha = tf.cast(learning_rate, variable.dtype)
         w = tf.convert_to_tensor(variable)
-        new_w, new_m, new_v = lamb(w, g, m, v, t, alpha, self.beta_1, self.beta_2, self.epsilon)
+        constants = {"beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}
+        new_w, new_m, new_v = lamb(w, g, m, v, t, alpha, **constants)
         m.assign(new_m)
         v.assign(new_v)
         variable.assign(new_w)

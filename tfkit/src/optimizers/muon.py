@@ -36,6 +36,7 @@ def muon(
     g: tf.Tensor,
     m: tf.Tensor,
     alpha: tf.Tensor,
+    *,
     mu: float,
     nesterov: bool,
     orthogonalize: Callable[[tf.Tensor], tf.Tensor],
@@ -192,17 +193,17 @@ class Muon(Optimizer):
                 dense(g),
                 m,
                 alpha,
-                self.momentum,
-                self.nesterov,
-                lambda x: self.zeropower_via_newtonschulz5(x, self.ns_steps),
-                self.lr_adjust,
+                mu=self.momentum,
+                nesterov=self.nesterov,
+                orthogonalize=lambda x: self.zeropower_via_newtonschulz5(x, self.ns_steps),
+                adjust=self.lr_adjust,
             )
         else:
             t = self._step_number(variable.dtype)
-            betas = (self.adam_beta_1, self.adam_beta_2)
-            root, rest = bias_corrections(t, *betas)
+            betas = {"beta_1": self.adam_beta_1, "beta_2": self.adam_beta_2}
+            root, rest = bias_corrections(t, **betas)
             alpha_t = alpha * self.adam_lr_ratio * root / rest
-            new_w, new_m, new_v = adam(variable, g, m, v, alpha_t, *betas, self.epsilon)
+            new_w, new_m, new_v = adam(variable, g, m, v, alpha_t, **betas, epsilon=self.epsilon)
             v.assign(new_v)
         m.assign(new_m)
         variable.assign(new_w)

@@ -24,8 +24,9 @@ def nadam(
     m: tf.Tensor,
     v: tf.Tensor,
     t: tf.Tensor,
-    mu_product: tf.Tensor,
     alpha: tf.Tensor,
+    *,
+    mu_product: tf.Tensor,
     beta_1: tf.Tensor,
     beta_2: tf.Tensor,
     epsilon: float,
@@ -113,7 +114,16 @@ class Nadam(Optimizer):
         mu_product = tf.cast(self._u_product, variable.dtype)
         alpha = tf.cast(learning_rate, variable.dtype)
         new_w, new_m, new_v = nadam(
-            variable, g, m, v, t, mu_product, alpha, beta_1, beta_2, self.epsilon
+            variable,
+            g,
+            m,
+            v,
+            t,
+            alpha,
+            mu_product=mu_product,
+            beta_1=beta_1,
+            beta_2=beta_2,
+            epsilon=self.epsilon,
         )
         m.assign(new_m)
         v.assign(new_v)

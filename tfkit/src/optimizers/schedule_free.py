@@ -19,6 +19,7 @@ def schedule_free_adamw(
     v: tf.Tensor,
     t: tf.Tensor,
     gamma: tf.Tensor,
+    *,
     beta_1: tf.Tensor,
     beta_2: tf.Tensor,
     epsilon: float,
@@ -112,7 +113,7 @@ class ScheduleFreeAdamW(Optimizer):
         if self.warmup_steps > 0:
             gamma *= tf.minimum(t / self.warmup_steps, 1)
         new_y, new_z, new_v = schedule_free_adamw(
-            variable, g, z, v, t, gamma, beta_1, beta_2, self.epsilon
+            variable, g, z, v, t, gamma, beta_1=beta_1, beta_2=beta_2, epsilon=self.epsilon
         )
         z.assign(new_z)
         v.assign(new_v)
