@@ -1,7 +1,7 @@
 """Constructors of several classes that share arguments, which are written and described once.
 
 A class that takes the arguments of another one as `**options` would show no more than that in its signature
-and its help text. `completed` shows each argument where it stands in Keras, and takes it by position there.
+and its help text. `@shows` puts each argument where it stands in Keras, and takes it by position there.
 """
 
 from __future__ import annotations
@@ -38,37 +38,38 @@ def arguments_of(cls: type) -> dict[str, Argument]:
     }
 
 
-def completed(
-    cls: Class, shared: Mapping[str, Argument], behind: Mapping[str, str] | None = None
-) -> Class:
-    """Completes the signature and the help text of a class whose constructor takes `**options`.
+def shows(
+    shared: Mapping[str, Argument], behind: Mapping[str, str] | None = None
+) -> Callable[[Class], Class]:
+    """Returns a decorator that completes a class whose constructor takes `**options`.
 
     Callers see the parameters in front of a `*` first, then the shared ones that are not among the class's
     own, then those behind the `*`. All can be passed by position.
 
     Args:
-        cls: the class.
         shared: what it takes as `**options`.
         behind: for arguments that stand elsewhere, the name of the one in front of each.
-
-    Returns:
-        `cls` itself.
     """
-    own = arguments_of(cls)
     positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    in_front = {name: it for name, it in own.items() if it.parameter.kind is positional}
-    every = {**in_front, **{name: it for name, it in shared.items() if name not in own}, **own}
-    order = list(every)
-    for name, previous in (behind or {}).items():
-        order.remove(name)
-        order.insert(order.index(previous) + 1, name)
-    if "__init__" in vars(cls):
-        parameters = [every[name].parameter.replace(kind=positional) for name in order]
-        cls.__init__ = _taking(cls.__init__, parameters)  # type: ignore[misc]
-    if cls.__doc__:  # Python's option -OO leaves none.
-        descriptions = {name: every[name].description for name in order}
-        cls.__doc__ = _described(inspect.cleandoc(cls.__doc__), descriptions)
-    return cls
+
+    def complete(cls: Class) -> Class:
+        own = arguments_of(cls)
+        in_front = {name: it for name, it in own.items() if it.parameter.kind is positional}
+        every = {**in_front, **{name: it for name, it in shared.items() if name not in own}, **own}
+        order = list(every)
+        for name, previous in (behind or {}).items():
+            order.remove(name)
+            order.insert(order.index(previous) + 1, name)
+        if "__init__" in vars(cls):
+            parameters = [every[name].parameter.replace(kind=positional) for name in order]
+            cls.__init__ = _taking(cls.__init__, parameters)  # type: ignore[misc]
+        if cls.__doc__:  # Python's option -OO leaves none.
+            described = {**shared, **{name: it for name, it in own.items() if it.description}}
+            descriptions = [described[name].description for name in order]
+            cls.__doc__ = _described(inspect.cleandoc(cls.__doc__), descriptions)
+        return cls
+
+    return complete
 
 
 def _taking(
@@ -98,11 +99,11 @@ def _descriptions(text: str) -> dict[str, str]:
     return {entry[1]: entry[0] for entry in _ENTRY.finditer(text)}
 
 
-def _described(text: str, descriptions: Mapping[str, str]) -> str:
+def _described(text: str, descriptions: Sequence[str]) -> str:
     """A docstring with these descriptions in place of those under `Args:`, but for `**kwargs`."""
     start = text.index("Args:\n") + len("Args:\n")
     end = start
     while entry := _ENTRY.match(text, end):
         end = entry.end()
     rest = _descriptions(text[start:end]).get("**kwargs", "")
-    return text[:start] + "".join(descriptions.values()) + rest + text[end:]
+    return text[:start] + "".join(descriptions) + rest + text[end:]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TypedDict, TypeVar
 
-from tfkit.src.base.signatures import arguments_of, completed
+from tfkit.src.base.signatures import arguments_of, shows
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.optimizers.base import Optimizer
 
@@ -45,6 +45,6 @@ DEFAULTS = {name: argument.parameter.default for name, argument in SHARED.items(
 
 def shares_options(cls: Class) -> Class:
     """Shows the shared options in the signature and the help text of an optimizer."""
-    completed(cls, SHARED)
+    shows(SHARED)(cls)
     cls.__init__ = shortened(cls.__init__)  # type: ignore[method-assign]
     return cls
