@@ -235,6 +235,7 @@ class Optimizer(SlotOwner):
             return
         try:
             gradients, variables = self._pairs(grads, trainable_variables)
+            # Summed over the replicas first: limits of norms are for the gradients of the whole batch.
             gradients = distribution.all_reduce_sum(gradients)
             gradients = self._unscaled(gradients, variables)
             gradients = self._clipped_unless_accumulating(gradients, variables)
