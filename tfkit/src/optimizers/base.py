@@ -331,9 +331,9 @@ class Optimizer(SlotOwner):
         """Clips each call's gradients; where they are averaged, the mean is clipped instead."""
         if self.gradient_accumulation_steps:
             return gradients
-        return unless_overwriting(self._clipped, gradients, variables)
+        return unless_overwriting(self._clip_gradients, gradients, variables)
 
-    def _clipped(self, gradients: list[Any]) -> list[Any]:
+    def _clip_gradients(self, gradients: list[Any]) -> list[Any]:
         if self.clipnorm:
             return clip_by_norm(gradients, self.clipnorm)
         if self.global_clipnorm:
@@ -405,7 +405,7 @@ class Optimizer(SlotOwner):
         def update() -> None:
             values = [tf.convert_to_tensor(accumulator) for accumulator in accumulators]
             means = unless_overwriting(
-                lambda sums: self._clipped([it / num_steps for it in sums]),
+                lambda sums: self._clip_gradients([it / num_steps for it in sums]),
                 values,
                 variables,
             )
