@@ -1,5 +1,6 @@
 """Recurrent layers beyond the conformance table: masks, states, dropout, cells of users."""
 
+import inspect
 import itertools
 
 import keras
@@ -9,6 +10,7 @@ import tensorflow as tf
 
 import tfkit
 from tfkit import layers
+from tfkit.src.layers.recurrent import gru, lstm, options
 
 X = np.random.default_rng(0).normal(size=(3, 5, 4)).astype("float32")
 MASK = np.array([[0, 0, 1, 1, 0], [1, 1, 1, 0, 0], [0, 0, 0, 0, 0]], bool)
@@ -351,3 +353,53 @@ def test_a_cell_that_changes_the_shape_of_its_states_is_refused(unroll):
 
     with pytest.raises(ValueError, match=r"Expected: \[\(3, 4\)\]. Received: \[\(1, 3, 4\)\]"):
         layers.RNN(Grows(), unroll=unroll)(X)
+
+
+KINDS = {
+    "SimpleRNN": (options.RecurrentOptions, {"units", "activation"}),
+    "LSTM": (lstm.LSTMOptions, {"units", "activation", "recurrent_activation"}),
+    "GRU": (gru.GRUOptions, {"units", "activation", "recurrent_activation"}),
+}
+
+
+@pytest.mark.parametrize("name", [kind + end for kind in KINDS for end in ("", "Cell")])
+def test_options_are_taken_by_name_and_by_position(name):
+    cls = getattr(layers, name)
+    parameters = [it for it in inspect.signature(cls).parameters.values() if it.name != "kwargs"]
+    given = {it.name: it.default for it in parameters}
+    given |= {"units": 3, "dropout": 0.25, "recurrent_dropout": 0.5, "seed": 7}
+    given |= {it: not given[it] for it, default in given.items() if isinstance(default, bool)}
+    by_name, by_position = cls(**given), cls(*given.values())
+    for layer in (by_name, by_position):
+        assert {it: getattr(layer, it) for it in given if not isinstance(given[it], str)} == {
+            it: value for it, value in given.items() if not isinstance(value, str)
+        }
+        assert layer.recurrent_initializer.__class__.__name__ == "Orthogonal"
+    with pytest.raises(TypeError, match="position"):
+        cls(*given.values(), None)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_type_checkers_know_the_options_that_there_are(kind):
+    typed, in_front = KINDS[kind]
+    layer = set(inspect.signature(getattr(layers, kind)).parameters)
+    assert layer - {"kwargs"} <= typed.__annotations__.keys() | in_front | {
+        "activity_regularizer",
+        "use_cudnn",
+    }
+    cell = set(inspect.signature(getattr(layers, f"{kind}Cell")).parameters)
+    assert cell - {"kwargs"} <= options.CellOptions.__annotations__.keys() | in_front | {
+        "unit_forget_bias",
+        "reset_after",
+    }
+
+
+def test_options_of_a_layer_reach_the_cell():
+    layer = layers.LSTM(
+        2, implementation=1, dtype="float64", trainable=False, recurrent_dropout=0.5
+    )
+    cell = layer.cell
+    assert (cell.implementation, cell.compute_dtype, cell.trainable) == (1, "float64", False)
+    assert (cell.name, cell.recurrent_dropout) == ("lstm_cell", 0.5)
+    with pytest.raises(ValueError, match=r"passed to LSTM: .*Did you mean 'dropout'"):
+        layers.LSTM(2, dropuot=0.5)

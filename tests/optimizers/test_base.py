@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import sys
+import traceback
 
 import keras
 import numpy as np
@@ -11,7 +13,7 @@ import tensorflow as tf
 import tfkit
 from tests.optimizers import oracle
 from tfkit import optimizers
-from tfkit.src.optimizers import compiling
+from tfkit.src.optimizers import adam, compiling
 
 every_mode = pytest.mark.parametrize("mode", ["eager", "graph", "xla"])
 
@@ -491,3 +493,26 @@ def test_identifiers():
 def test_decay_is_told_to_have_no_effect(module):
     with pytest.warns(UserWarning, match="`decay`"):
         assert "decay" not in module.SGD(0.1, decay=1e-6).get_config()
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_formula_is_five_frames_from_the_call(traced, monkeypatch):
+    """The update is a loop over variables around the formula: what a debugger shows is not longer."""
+    stacks = []
+
+    def noted(*args, **kwargs):
+        frames = traceback.walk_stack(sys._getframe().f_back)
+        stacks.append([frame.f_code.co_name for frame, _ in frames])
+        return formula(*args, **kwargs)
+
+    formula = adam.adam
+    monkeypatch.setattr(adam, "adam", noted)
+    optimizer, w = optimizers.Adam(), tf.Variable([1.0])
+    optimizer.build([w])
+
+    def this_test():
+        optimizer.apply_gradients([(tf.constant([1.0]), w)])
+
+    (tf.function(this_test, autograph=False) if traced else this_test)()
+    names = stacks[0][: stacks[0].index("this_test")]
+    assert names[::-1] == ["apply_gradients", "apply", "_update_variables", "update_step"]

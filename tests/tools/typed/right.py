@@ -91,6 +91,9 @@ def build(width: int = 8) -> keras.Model:
 
 x, y = np.ones((64, 4), "float32"), np.ones((64, 1), "float32")
 model = build()
+keras.layers.LSTM(8, "tanh", return_sequences=True, unit_forget_bias=False, name="lstm")
+keras.layers.GRU(8, dropout=0.1, reset_after=False, kernel_regularizer="l2", dtype="float32")
+keras.optimizers.AdamW(1e-3, 1e-2, 0.9, clipnorm=1.0, use_ema=True, name="adamw")
 schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.9)
 model.compile(keras.optimizers.SGD(schedule, momentum=0.9), loss=Worst(), metrics=["mae", Count()])
 stop = keras.callbacks.EarlyStopping(patience=3)

@@ -1,4 +1,4 @@
-"""Eleven mistakes; each line that has one says so. It is checked and never run."""
+"""Thirteen mistakes; each line that has one says so. It is checked and never run."""
 
 import numpy as np
 
@@ -11,6 +11,8 @@ keras.layers.Dense("8")  # wrong: a text for a number
 keras.layers.Dense()  # wrong: an argument is missing
 keras.layers.Conv2D(8, kernel=3)  # wrong: no such argument
 keras.layers.Dropout(0.5, 1, 2, 3, 4)  # wrong: too many arguments
+keras.layers.LSTM(8, return_sequence=True)  # wrong: a misspelled argument
+keras.optimizers.Adam(1e-3, clip_norm=1.0)  # wrong: a misspelled argument
 model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
 model.compile(optimiser="adam")  # wrong: a misspelled argument
 model.fit(x, y, epochs="3")  # wrong: a text for a number

@@ -49,6 +49,7 @@ class Endpoint:
         function: Any,
         trace: Any,
         specs: dict[str, Any],
+        *,
         layer_names: list[str] | None = None,
         method_name: str = PREDICT,
     ) -> None:
@@ -101,6 +102,7 @@ def traced_endpoint(
     name: str,
     call: Callable[..., Any],
     specs: dict[str, Any],
+    *,
     layer_names: list[str] | None = None,
     method_name: str = PREDICT,
     jit_compile: bool = False,
@@ -110,7 +112,9 @@ def traced_endpoint(
     function, trace = _traced(call, specs, jit_compile and not freeze)
     if freeze:
         function, trace = _traced(frozen(name, trace), specs, jit_compile)
-    return Endpoint(name, call, function, trace, specs, layer_names, method_name)
+    return Endpoint(
+        name, call, function, trace, specs, layer_names=layer_names, method_name=method_name
+    )
 
 
 def _traced(call: Callable[..., Any], specs: dict[str, Any], jit_compile: bool) -> tuple[Any, Any]:
@@ -175,7 +179,7 @@ def layer_endpoint(
         return layer(**dict(zip(specs, args, strict=True)), training=False)
 
     names = getattr(layer, "output_names", None)
-    return traced_endpoint(name, call, specs, names, **options)
+    return traced_endpoint(name, call, specs, layer_names=names, **options)
 
 
 def _of_batch(leaf: Any, batch_size: int) -> Any:

@@ -70,7 +70,7 @@ class ExampleFunction:
     def endpoint(self, name: str, **options: Any) -> Endpoint:
         """The endpoint of this name; options are those of `traced_endpoint`."""
         specs = {"inputs": tf.TensorSpec([None], tf.string)}
-        return traced_endpoint(name, self, specs, None, self.method_name, **options)
+        return traced_endpoint(name, self, specs, method_name=self.method_name, **options)
 
     def serialize(self, inputs: dict[str, Any]) -> np.ndarray:
         """Serialized examples, one for each row of the model's inputs, which are given by name."""

@@ -64,6 +64,7 @@ class TFSMLayer(Layer):
         trainable: bool = True,
         name: str | None = None,
         dtype: Any = None,
+        *,
         trusted: bool = False,
     ) -> None:
         super().__init__(trainable=trainable, name=name, dtype=dtype, autocast=False)

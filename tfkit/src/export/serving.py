@@ -37,6 +37,7 @@ def to_serving(
     base_dir: Any,
     name: str | None = None,
     version: int | None = None,
+    *,
     endpoints: dict[str, Any] | None = None,
     warmup: Any = None,
     keep: int | None = None,

@@ -50,6 +50,7 @@ def over_windows(
     images: tf.Tensor,
     windows: Sequence[int],
     padding: str,
+    *,
     shown: str = "",
     always: bool = False,
 ) -> tf.Tensor:
@@ -93,7 +94,7 @@ def _over_kernel(
     windows = [(size - 1) * rate + 1 for size, rate in zip(sizes, rates, strict=True)]
     shown = f", kernel.shape={kernel.shape}"
     always = what != "convolution"  # The gradient of a depthwise convolution.
-    return over_windows(what, function, images, windows, padding, shown, always)
+    return over_windows(what, function, images, windows, padding, shown=shown, always=always)
 
 
 @symbolic_op

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import dense, moving_average, multiply, square
+from tfkit.src.optimizers.options import Options, shares_options
 
 
 def adadelta(
@@ -17,6 +18,7 @@ def adadelta(
     g_mean: tf.Tensor,
     delta_mean: tf.Tensor,
     alpha: tf.Tensor,
+    *,
     rho: float,
     epsilon: float,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
@@ -31,6 +33,7 @@ def adadelta(
     return w + alpha * dense(delta), g_mean, delta_mean
 
 
+@shares_options
 class Adadelta(Optimizer):
     """Adadelta: steps whose size follows from the mean squares of gradients and of earlier steps.
 
@@ -46,23 +49,8 @@ class Adadelta(Optimizer):
             that returns a float. Default: `0.001`.
         rho: decay of the mean squares, from 0 to below 1. Default: `0.95`.
         epsilon: small number that is added to the mean squares. Default: `1e-07`.
-        weight_decay: factor of decoupled weight decay: each update also subtracts
-            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
-        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
-            `None` for no limit.
-        clipvalue: limit of the entries of gradients, which are clipped to
-            `[-clipvalue, clipvalue]`; `None` for no limit.
-        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
-            `None` for no limit.
-        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
-        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
-        ema_overwrite_frequency: number of updates after which variables are set to their averages,
-            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
-        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
-            gradients, against underflow in 16 bits; `None` for 1.
-        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
-            averaged for one update; `None` for an update in each call.
-        name: name of the optimizer; `None` for one that is made from the class's name.
+        **options: options of every optimizer, which `Optimizer` describes: weight decay, clipping,
+            moving averages, loss scaling, gradient accumulation, the name.
 
     Raises:
         ValueError: if the learning rate is not a float, if more than one way of clipping is given,
@@ -83,32 +71,9 @@ class Adadelta(Optimizer):
         learning_rate: LearningRate = 0.001,
         rho: float = 0.95,
         epsilon: float = 1e-7,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-        use_ema: bool = False,
-        ema_momentum: float = 0.99,
-        ema_overwrite_frequency: int | None = None,
-        loss_scale_factor: float | None = None,
-        gradient_accumulation_steps: int | None = None,
-        name: str | None = None,
-        **kwargs: Any,
+        **options: Unpack[Options],
     ) -> None:
-        super().__init__(
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            clipnorm=clipnorm,
-            clipvalue=clipvalue,
-            global_clipnorm=global_clipnorm,
-            use_ema=use_ema,
-            ema_momentum=ema_momentum,
-            ema_overwrite_frequency=ema_overwrite_frequency,
-            loss_scale_factor=loss_scale_factor,
-            gradient_accumulation_steps=gradient_accumulation_steps,
-            name=name,
-            **kwargs,
-        )
+        super().__init__(learning_rate, **options)
         self.rho = rho
         self.epsilon = epsilon
 
@@ -128,7 +93,7 @@ class Adadelta(Optimizer):
         g = tf.cast(gradient, variable.dtype)
         alpha = tf.cast(learning_rate, variable.dtype)
         new_w, new_g_mean, new_delta_mean = adadelta(
-            variable, g, g_mean, delta_mean, alpha, self.rho, self.epsilon
+            variable, g, g_mean, delta_mean, alpha, rho=self.rho, epsilon=self.epsilon
         )
         g_mean.assign(new_g_mean)
         delta_mean.assign(new_delta_mean)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import moving_average, square
+from tfkit.src.optimizers.options import Options, shares_options
 
 
 def adam(
@@ -17,6 +18,7 @@ def adam(
     m: tf.Tensor,
     v: tf.Tensor,
     alpha_t: tf.Tensor,
+    *,
     beta_1: float,
     beta_2: float,
     epsilon: float,
@@ -46,6 +48,7 @@ def bias_corrections(t: tf.Tensor, beta_1: float, beta_2: float) -> tuple[tf.Ten
     return root, 1 - tf.pow(tf.cast(beta_1, t.dtype), t)
 
 
+@shares_options
 class Adam(Optimizer):
     """Adam: steps in the direction of the mean gradient, divided by the root of its mean square.
 
@@ -64,23 +67,8 @@ class Adam(Optimizer):
             Default: `0.999`.
         epsilon: small number that is added to the root of the second moment. Default: `1e-07`.
         amsgrad: whether to divide by the largest second moment so far (AMSGrad). Default: `False`.
-        weight_decay: factor of decoupled weight decay: each update also subtracts
-            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
-        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
-            `None` for no limit.
-        clipvalue: limit of the entries of gradients, which are clipped to
-            `[-clipvalue, clipvalue]`; `None` for no limit.
-        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
-            `None` for no limit.
-        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
-        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
-        ema_overwrite_frequency: number of updates after which variables are set to their averages,
-            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
-        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
-            gradients, against underflow in 16 bits; `None` for 1.
-        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
-            averaged for one update; `None` for an update in each call.
-        name: name of the optimizer; `None` for one that is made from the class's name.
+        **options: options of every optimizer, which `Optimizer` describes: weight decay, clipping,
+            moving averages, loss scaling, gradient accumulation, the name.
 
     Raises:
         ValueError: if the learning rate is not a float, if more than one way of clipping is given,
@@ -104,32 +92,9 @@ class Adam(Optimizer):
         beta_2: float = 0.999,
         epsilon: float = 1e-7,
         amsgrad: bool = False,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-        use_ema: bool = False,
-        ema_momentum: float = 0.99,
-        ema_overwrite_frequency: int | None = None,
-        loss_scale_factor: float | None = None,
-        gradient_accumulation_steps: int | None = None,
-        name: str | None = None,
-        **kwargs: Any,
+        **options: Unpack[Options],
     ) -> None:
-        super().__init__(
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            clipnorm=clipnorm,
-            clipvalue=clipvalue,
-            global_clipnorm=global_clipnorm,
-            use_ema=use_ema,
-            ema_momentum=ema_momentum,
-            ema_overwrite_frequency=ema_overwrite_frequency,
-            loss_scale_factor=loss_scale_factor,
-            gradient_accumulation_steps=gradient_accumulation_steps,
-            name=name,
-            **kwargs,
-        )
+        super().__init__(learning_rate, **options)
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.epsilon = epsilon
@@ -153,13 +118,15 @@ class Adam(Optimizer):
         root, rest = self._once("corrections", variable.dtype, self._bias_corrections)
         alpha_t = tf.cast(learning_rate, variable.dtype) * root / rest
         m, v = self._momentums[index], self._velocities[index]
-        options = (self.beta_1, self.beta_2, self.epsilon)
+        constants = {"beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}
         if self.amsgrad:
             v_hat = self._velocity_hats[index]
-            new_w, new_m, new_v, new_v_hat = adam(variable, g, m, v, alpha_t, *options, v_hat)
+            new_w, new_m, new_v, new_v_hat = adam(
+                variable, g, m, v, alpha_t, **constants, v_hat=v_hat
+            )
             v_hat.assign(new_v_hat)
         else:
-            new_w, new_m, new_v = adam(variable, g, m, v, alpha_t, *options)
+            new_w, new_m, new_v = adam(variable, g, m, v, alpha_t, **constants)
         m.assign(new_m)
         v.assign(new_v)
         variable.assign(new_w)

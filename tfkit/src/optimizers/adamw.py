@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from tfkit.src.optimizers.adam import Adam
 from tfkit.src.optimizers.base import LearningRate
+from tfkit.src.optimizers.options import OptionsButDecay, shares_options
 
 
+@shares_options
 class AdamW(Adam):
     """Adam with decoupled weight decay: the step of `Adam`, and `w -= learning_rate * weight_decay * w`.
 
@@ -23,21 +25,8 @@ class AdamW(Adam):
             Default: `0.999`.
         epsilon: small number that is added to the root of the second moment. Default: `1e-07`.
         amsgrad: whether to divide by the largest second moment so far (AMSGrad). Default: `False`.
-        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
-            `None` for no limit.
-        clipvalue: limit of the entries of gradients, which are clipped to
-            `[-clipvalue, clipvalue]`; `None` for no limit.
-        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
-            `None` for no limit.
-        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
-        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
-        ema_overwrite_frequency: number of updates after which variables are set to their averages,
-            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
-        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
-            gradients, against underflow in 16 bits; `None` for 1.
-        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
-            averaged for one update; `None` for an update in each call.
-        name: name of the optimizer; `None` for one that is made from the class's name.
+        **options: options of every optimizer, which `Optimizer` describes: clipping, moving averages,
+            loss scaling, gradient accumulation, the name.
 
     Raises:
         ValueError: if `weight_decay` is `None`, if the learning rate is not a float, if more than
@@ -61,16 +50,7 @@ class AdamW(Adam):
         beta_2: float = 0.999,
         epsilon: float = 1e-7,
         amsgrad: bool = False,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-        use_ema: bool = False,
-        ema_momentum: float = 0.99,
-        ema_overwrite_frequency: int | None = None,
-        loss_scale_factor: float | None = None,
-        gradient_accumulation_steps: int | None = None,
-        name: str | None = None,
-        **kwargs: Any,
+        **options: Unpack[OptionsButDecay],
     ) -> None:
         if weight_decay is None:
             raise ValueError(
@@ -84,14 +64,5 @@ class AdamW(Adam):
             epsilon=epsilon,
             amsgrad=amsgrad,
             weight_decay=weight_decay,
-            clipnorm=clipnorm,
-            clipvalue=clipvalue,
-            global_clipnorm=global_clipnorm,
-            use_ema=use_ema,
-            ema_momentum=ema_momentum,
-            ema_overwrite_frequency=ema_overwrite_frequency,
-            loss_scale_factor=loss_scale_factor,
-            gradient_accumulation_steps=gradient_accumulation_steps,
-            name=name,
-            **kwargs,
+            **options,
         )

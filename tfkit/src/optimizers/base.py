@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import re
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 import tensorflow as tf
 
 from tfkit.src.base import execution, watching
-from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.optimizers import checks, compiling, copies, distribution, stateless
-from tfkit.src.optimizers.gradients import clip_by_global_norm, dense, drop_missing, map_values
-from tfkit.src.optimizers.overwriting import is_overwritten, unless_overwriting
+from tfkit.src.errors.tracebacks import shorten, shortened
+from tfkit.src.optimizers import averages, checks, compiling, copies, distribution, once, stateless
+from tfkit.src.optimizers.exclusions import Exclusions
+from tfkit.src.optimizers.gradients import (
+    clip_by_global_norm,
+    clip_by_norm,
+    clip_by_value,
+    dense,
+    drop_missing,
+    map_values,
+)
+from tfkit.src.optimizers.overwriting import is_overwritten, overwrite, unless_overwriting
 from tfkit.src.optimizers.schedules.base import LearningRateSchedule
 from tfkit.src.optimizers.slots import SlotOwner, constant, variable_path
 from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
@@ -23,9 +29,6 @@ from tfkit.src.variables.operators import Value
 
 LearningRate: TypeAlias = float | LearningRateSchedule | Callable[[], Any]
 
-# What the update under way in this thread has computed for all variables.
-_shared: ContextVar[dict[Any, Any] | None] = ContextVar("shared in an update", default=None)
-
 
 class _Untracked:
     """What is remembered of the model: a plain object, which `tf.Module` does not look into."""
@@ -33,9 +36,7 @@ class _Untracked:
     def __init__(self) -> None:
         self.variables: list[tf.Variable] = []
         self.index_of: dict[int, int] = {}
-        self.excluded_from_decay: set[int] = set()
-        self.excluded_positions: set[int] = set()  # In a copy, until it is built.
-        self.excluded_names: re.Pattern[str] | None = None
+        self.exclusions = Exclusions()
         self.owners: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
@@ -181,10 +182,8 @@ class Optimizer(SlotOwner):
                 variables, "gradient_accumulator"
             )
         self._untracked.variables = list(variables)
-        self._untracked.index_of = {self._var_key(v): i for i, v in enumerate(variables)}
-        self._untracked.excluded_from_decay |= {
-            self._var_key(variables[index]) for index in self._untracked.excluded_positions
-        }
+        self._untracked.index_of = {distribution.key(v): i for i, v in enumerate(variables)}
+        self._untracked.exclusions.learn(variables)
         self.built = True
 
     def belongs_to(self, settings: Any) -> None:
@@ -209,14 +208,16 @@ class Optimizer(SlotOwner):
 
     # --- One update -------------------------------------------------------------------------------
 
-    @shortened
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, tf.Variable]]) -> tf.Variable:
         """Calls `apply` with pairs of gradient and variable; returns `iterations`."""
-        grads, variables = zip(*grads_and_vars, strict=True)
-        self.apply(grads, variables)
+        try:
+            grads, variables = zip(*grads_and_vars, strict=True)
+            self.apply(grads, variables)
+        except BaseException as error:
+            shorten(error)
+            raise
         return self._iterations
 
-    @shortened
     def apply(
         self, grads: Sequence[Any], trainable_variables: Sequence[tf.Variable] | None = None
     ) -> None:
@@ -232,19 +233,20 @@ class Optimizer(SlotOwner):
         """
         if len(grads) == 0:
             return
-        if execution.governing() is not None:
-            self.belongs_to(execution.governing())
-        gradients, variables = self._pairs(grads, trainable_variables)
-        gradients = distribution.all_reduce_sum(gradients)
-        if self.loss_scale_factor is not None:
-            scale = self.loss_scale_factor
-            gradients = unless_overwriting(
-                lambda kept: [map_values(lambda x: x / scale, g) for g in kept],
-                gradients,
-                variables,
-            )
-        gradients = self._clip_unless_accumulating(gradients, variables)
-        distribution.merge(self._apply_merged, gradients, variables)
+        try:
+            gradients, variables = self._pairs(grads, trainable_variables)
+            # Summed over the replicas first: limits of norms are for the gradients of the whole batch.
+            gradients = distribution.all_reduce_sum(gradients)
+            gradients = self._unscaled(gradients, variables)
+            gradients = self._clipped_unless_accumulating(gradients, variables)
+            if tf.distribute.has_strategy():
+                distribution.merge(self._run_phases, gradients, variables)
+                return
+            for phase in self._phases():  # `_run_phases`, without another frame around the formula.
+                phase(gradients, variables)
+        except BaseException as error:
+            shorten(error)
+            raise
 
     def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
         """Updates one variable and its slots. Each optimizer has its own.
@@ -287,6 +289,8 @@ class Optimizer(SlotOwner):
         self, grads: Sequence[Any], trainable_variables: Sequence[tf.Variable] | None
     ) -> tuple[list[Any], list[tf.Variable]]:
         """Gradients and the variables that they belong to, checked; builds if that is to do."""
+        if execution.governing() is not None:
+            self.belongs_to(execution.governing())
         if trainable_variables is None:
             if not self.built:
                 raise ValueError(
@@ -304,7 +308,7 @@ class Optimizer(SlotOwner):
                 f"Received: {len(grads)} gradients for {len(variables)} variables."
             )
         for variable in variables:
-            if self._var_key(variable) not in self._untracked.index_of:
+            if distribution.key(variable) not in self._untracked.index_of:
                 raise ValueError(
                     f"Unknown variable '{variable_path(variable)}' of shape {variable.shape}: "
                     f"optimizer '{self.name}' was built for others. Make a new optimizer for "
@@ -312,11 +316,73 @@ class Optimizer(SlotOwner):
                 )
         return drop_missing(grads, variables, [variable_path(v) for v in variables])
 
-    def _apply_merged(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
+    def _unscaled(self, gradients: list[Any], variables: list[tf.Variable]) -> list[Any]:
+        """Gradients of the loss, from those of the loss that `scale_loss` has scaled."""
+        scale = self.loss_scale_factor
+        if scale is None:
+            return gradients
+        return unless_overwriting(
+            lambda kept: [map_values(lambda x: x / scale, g) for g in kept], gradients, variables
+        )
+
+    def _clipped_unless_accumulating(
+        self, gradients: list[Any], variables: list[tf.Variable]
+    ) -> list[Any]:
+        """Clips each call's gradients; where they are averaged, the mean is clipped instead."""
         if self.gradient_accumulation_steps:
-            self._accumulate(gradients, variables)
-        else:
-            self._update_variables(gradients, variables)
+            return gradients
+        return unless_overwriting(self._clip_gradients, gradients, variables)
+
+    def _clip_gradients(self, gradients: list[Any]) -> list[Any]:
+        if self.clipnorm:
+            return clip_by_norm(gradients, self.clipnorm)
+        if self.global_clipnorm:
+            return clip_by_global_norm(gradients, self.global_clipnorm)
+        if self.clipvalue:
+            return clip_by_value(gradients, self.clipvalue)
+        return gradients
+
+    def _phases(self) -> tuple[Callable[[list[Any], list[tf.Variable]], None], ...]:
+        """What a call does once its gradients are ready, in this order, where all copies can be changed."""
+        update = self._accumulate if self.gradient_accumulation_steps else self._update_variables
+        return update, self._finish
+
+    def _run_phases(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
+        for phase in self._phases():
+            phase(gradients, variables)
+
+    def _update_variables(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
+        """Makes one update: a loop over the variables, around the formula in `update_step`."""
+        gradients, variables = overwrite(self.assign, gradients, variables)
+        if not variables:
+            return
+        learning_rate = tf.convert_to_tensor(self.learning_rate)
+        with once.in_one_update():
+            self._before_updates()
+            if tf.distribute.has_strategy():
+                for gradient, variable in zip(gradients, variables, strict=True):
+                    distribution.update(variable, self._update_copy, gradient, learning_rate)
+            elif self._may_use_xla() and compiling.pays(gradients, variables):
+                compiling.update(self._update_copy, gradients, variables, learning_rate)
+            else:
+                for gradient, variable in zip(gradients, variables, strict=True):
+                    self._decay(variable, learning_rate)
+                    self.update_step(gradient, variable, learning_rate)
+
+    def _update_copy(self, variable: tf.Variable, gradient: Any, learning_rate: tf.Tensor) -> None:
+        """The body of the loop, where a strategy or XLA runs it."""
+        self._decay(variable, learning_rate)
+        self.update_step(gradient, variable, learning_rate)
+
+    def _decay(self, variable: tf.Variable, learning_rate: tf.Tensor) -> None:
+        """Moves a variable towards zero, by its weight decay."""
+        weight_decay = self._weight_decay_of(variable)
+        if weight_decay is not None:
+            rate = tf.cast(learning_rate, variable.dtype) * tf.cast(weight_decay, variable.dtype)
+            variable.assign_sub(variable * rate)
+
+    def _finish(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
+        """Moves averages, applies constraints, and counts the call."""
         if self.use_ema:
             self._update_averages()
         for variable in variables:
@@ -349,46 +415,12 @@ class Optimizer(SlotOwner):
 
         tf.cond((self._iterations + 1) % num_steps == 0, update, lambda: None)
 
-    def _update_variables(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
-        pairs = list(zip(gradients, variables, strict=True))
-        for gradient, variable in pairs:
-            if is_overwritten(variable):
-                distribution.update(variable, self.assign, gradient)
-        gradients = [g for g, variable in pairs if not is_overwritten(variable)]
-        variables = [variable for _, variable in pairs if not is_overwritten(variable)]
-        if not variables:
-            return
-        learning_rate = tf.convert_to_tensor(self.learning_rate)
-
-        def update(gradients: list[Any]) -> None:
-            for gradient, variable in zip(gradients, variables, strict=True):
-                distribution.update(variable, self._update_variable, gradient, learning_rate)
-
-        token = _shared.set({})
-        try:
-            self._before_updates()
-            if self._may_use_xla() and compiling.pays(gradients, variables):
-                tf.function(update, jit_compile=True, autograph=False)(gradients)
-            else:
-                update(gradients)
-        finally:
-            _shared.reset(token)
-
     def _may_use_xla(self) -> bool:
         """Whether XLA may compile the update of many numbers where it does not compile the whole step."""
         return is_builtin(type(self)) and execution.may_use_xla(self._untracked.owners)
 
     def _before_updates(self) -> None:
         """Updates what is shared by all variables; `self._step_number` is that of this update."""
-
-    def _update_variable(
-        self, variable: tf.Variable, gradient: Any, learning_rate: tf.Tensor
-    ) -> None:
-        weight_decay = self._weight_decay_of(variable)
-        if weight_decay is not None:
-            rate = tf.cast(learning_rate, variable.dtype) * tf.cast(weight_decay, variable.dtype)
-            variable.assign_sub(variable * rate)
-        self.update_step(gradient, variable, learning_rate)
 
     def _step_number(self, dtype: Any) -> tf.Tensor:
         """The number of this update, from 1, as a scalar of `dtype`."""
@@ -399,31 +431,7 @@ class Optimizer(SlotOwner):
 
         A third of the operations of Adam's update would be the same for each variable.
         """
-        shared = _shared.get()
-        if shared is None:
-            return compute(dtype)
-        key = (id(self), name, dtype)
-        if key not in shared:
-            shared[key] = compute(dtype)
-        return shared[key]
-
-    def _clip_unless_accumulating(
-        self, gradients: list[Any], variables: list[tf.Variable]
-    ) -> list[Any]:
-        """Clips each call's gradients; where they are averaged, the mean is clipped instead."""
-        if self.gradient_accumulation_steps:
-            return gradients
-        return unless_overwriting(self._clip_gradients, gradients, variables)
-
-    def _clip_gradients(self, gradients: list[Any]) -> list[Any]:
-        if self.clipnorm:
-            return [map_values(lambda x: tf.clip_by_norm(x, self.clipnorm), g) for g in gradients]
-        if self.global_clipnorm:
-            return clip_by_global_norm(gradients, self.global_clipnorm)
-        if self.clipvalue:
-            low, high = -self.clipvalue, self.clipvalue
-            return [map_values(lambda x: tf.clip_by_value(x, low, high), g) for g in gradients]
-        return gradients
+        return once.computed((id(self), name, dtype), lambda: compute(dtype))
 
     # --- Weight decay and moving averages ---------------------------------------------------------
 
@@ -446,68 +454,25 @@ class Optimizer(SlotOwner):
                 f"Optimizer '{self.name}' is built already. Call `exclude_from_weight_decay()` "
                 "before the first training step."
             )
-        self._untracked.excluded_from_decay = {self._var_key(v) for v in var_list or ()}
-        self._untracked.excluded_names = re.compile("|".join(var_names)) if var_names else None
+        self._untracked.exclusions.set(var_list or (), var_names or ())
 
     def _weight_decay_of(self, variable: tf.Variable) -> float | None:
         """The weight decay of one variable; `None` where it has none."""
-        return self.weight_decay if self._is_decayed(variable) else None
-
-    def _is_decayed(self, variable: tf.Variable) -> bool:
-        """Whether `exclude_from_weight_decay` has not spared the variable."""
-        variable = distribution.whole_variable(variable)
-        pattern = self._untracked.excluded_names
-        name = getattr(variable, "label", None) or variable.name
-        return self._var_key(variable) not in self._untracked.excluded_from_decay and not (
-            pattern is not None and pattern.search(name)
-        )
-
-    def _spared(self) -> tuple[set[int], str | None]:
-        """Which weights `exclude_from_weight_decay` has spared: by their positions, and by a pattern."""
-        remembered = self._untracked
-        positions = set(remembered.excluded_positions)
-        if self.built:
-            keys = remembered.excluded_from_decay
-            positions = {i for i, v in enumerate(remembered.variables) if self._var_key(v) in keys}
-        elif remembered.excluded_from_decay:
-            raise TypeError(
-                f"Optimizer '{self.name}' cannot be copied yet: it knows the variables that "
-                "`exclude_from_weight_decay(var_list=...)` named by themselves alone. Call "
-                "`optimizer.build(trainable_variables)` first, or pass `var_names`."
-            )
-        pattern = remembered.excluded_names
-        return positions, None if pattern is None else pattern.pattern
-
-    def _spare(self, spared: tuple[set[int], str | None]) -> None:
-        """Spares what `_spared` gave for another optimizer, of which this is a copy."""
-        self._untracked.excluded_positions, pattern = spared
-        self._untracked.excluded_names = None if pattern is None else re.compile(pattern)
+        return None if self._untracked.exclusions.has(variable) else self.weight_decay
 
     def _update_averages(self) -> None:
         """Moves the averages, the first step without memory, and overwrites variables if due."""
         iterations = tf.convert_to_tensor(self.iterations)
-
-        def update(average: tf.Variable, variable: tf.Tensor) -> None:
-            momentum = tf.cast(iterations != 0, average.dtype) * self.ema_momentum
-            average.assign(momentum * average + (1 - momentum) * variable)
-
-        for average, variable in zip(
-            self._model_variables_moving_average, self._untracked.variables, strict=True
-        ):
-            distribution.update(average, update, variable)
-        if self.ema_overwrite_frequency:
+        variables, frequency = self._untracked.variables, self.ema_overwrite_frequency
+        averages.move(
+            self._model_variables_moving_average, variables, self.ema_momentum, iterations
+        )
+        if frequency:
             tf.cond(
-                (iterations + 1) % self.ema_overwrite_frequency == 0,
-                lambda: self._overwrite_by_averages(self._untracked.variables),
+                (iterations + 1) % frequency == 0,
+                lambda: averages.overwrite(self._model_variables_moving_average, variables),
                 lambda: None,
             )
-
-    def _overwrite_by_averages(self, variables: Sequence[tf.Variable]) -> None:
-        for variable in variables:
-            if is_overwritten(variable):
-                continue
-            average = self._model_variables_moving_average[self._get_variable_index(variable)]
-            distribution.update(variable, lambda copy, value: copy.assign(value), average)
 
     def finalize_variable_values(self, var_list: Sequence[tf.Variable]) -> None:
         """Sets variables to their moving averages, if `use_ema`: the last act of training.
@@ -516,7 +481,8 @@ class Optimizer(SlotOwner):
             var_list: the model's trainable variables.
         """
         if self.use_ema:
-            self._overwrite_by_averages(var_list)
+            slots = self._model_variables_moving_average
+            averages.overwrite([slots[self._get_variable_index(v)] for v in var_list], var_list)
 
     # --- Loss scaling, pure updates, configuration ------------------------------------------------
 
@@ -583,10 +549,7 @@ class Optimizer(SlotOwner):
 
     def _get_variable_index(self, variable: tf.Variable) -> int:
         """The position of `variable` in the list given to `build`, by which slots are found."""
-        return self._untracked.index_of[self._var_key(variable)]
-
-    def _var_key(self, variable: tf.Variable) -> int:
-        return id(distribution.whole_variable(variable))
+        return self._untracked.index_of[distribution.key(variable)]
 
 
 def _is_function(learning_rate: Any) -> bool:

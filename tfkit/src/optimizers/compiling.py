@@ -1,8 +1,8 @@
-"""When to let XLA compile the update of all variables inside a graph that it does not compile."""
+"""XLA for the update of all variables, inside a graph that it does not compile; and when."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -22,10 +22,24 @@ def pays(gradients: Sequence[Any], variables: Sequence[tf.Variable]) -> bool:
     """Returns whether the update should be compiled: many numbers, in a graph, all shapes known."""
     return (
         tf.inside_function()
-        and not tf.distribute.has_strategy()
         and sum(variable.shape.num_elements() or 0 for variable in variables) >= MIN_NUMBERS
         and all(_values(gradient).shape.is_fully_defined() for gradient in gradients)
     )
+
+
+def update(
+    update_one: Callable[[tf.Variable, Any, tf.Tensor], None],
+    gradients: Sequence[Any],
+    variables: Sequence[tf.Variable],
+    learning_rate: tf.Tensor,
+) -> None:
+    """Calls `update_one(variable, gradient, learning_rate)` for all variables, in one program of XLA's."""
+
+    def update_all(gradients: Sequence[Any]) -> None:
+        for gradient, variable in zip(gradients, variables, strict=True):
+            update_one(variable, gradient, learning_rate)
+
+    tf.function(update_all, jit_compile=True, autograph=False)(gradients)
 
 
 def _values(gradient: Any) -> tf.Tensor:

@@ -33,9 +33,15 @@ def _values(optimizer: Any) -> dict[str, Any]:
     made = [variable.numpy() for variable in optimizer._own_variables]
     return {
         "own": made + optimizer._restored.rest(),
-        "spared": optimizer._spared(),
+        "spared": _spared(optimizer),
         "inner": {name: _values(each) for name, each in _inner(optimizer).items()},
     }
+
+
+def _spared(optimizer: Any) -> tuple[Any, str | None]:
+    known = optimizer._untracked
+    variables = known.variables if optimizer.built else None
+    return known.exclusions.state(variables, optimizer.name)
 
 
 def _set_values(optimizer: Any, values: dict[str, Any]) -> None:
@@ -43,6 +49,6 @@ def _set_values(optimizer: Any, values: dict[str, Any]) -> None:
     for variable, value in zip(own, values["own"], strict=False):
         variable.assign(value)
     optimizer._restored = Values(values["own"][len(own) :])
-    optimizer._spare(values["spared"])
+    optimizer._untracked.exclusions.restore(values["spared"])
     for name, each in _inner(optimizer).items():
         _set_values(each, values["inner"][name])

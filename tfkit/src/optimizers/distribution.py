@@ -53,3 +53,8 @@ def whole_variable(variable: Any) -> Any:
         return variable
     container = getattr(variable.handle, "_distributed_container", None)
     return variable if container is None else container()
+
+
+def key(variable: Any) -> int:
+    """Returns what a variable is known by: the same for each of its copies."""
+    return id(whole_variable(variable))

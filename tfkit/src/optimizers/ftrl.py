@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import add, square
+from tfkit.src.optimizers.options import Options, shares_options
 from tfkit.src.optimizers.slots import constant
 
 
@@ -18,6 +19,7 @@ def ftrl(
     n: tf.Tensor,
     z: tf.Tensor,
     alpha: tf.Tensor,
+    *,
     beta: float,
     lambda_1: float,
     lambda_2: float,
@@ -38,6 +40,7 @@ def ftrl(
     return (tf.clip_by_value(z, -lambda_1, lambda_1) - z) / curvature, new_n, z
 
 
+@shares_options
 class Ftrl(Optimizer):
     """FTRL-proximal: follows the regularized leader, with penalties that make weights exactly zero.
 
@@ -61,23 +64,8 @@ class Ftrl(Optimizer):
         l2_shrinkage_regularization_strength: a penalty on squares that is added to gradients, not
             negative. Default: `0.0`.
         beta: number that is added to `n**p`, as in the paper. Default: `0.0`.
-        weight_decay: factor of decoupled weight decay: each update also subtracts
-            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
-        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
-            `None` for no limit.
-        clipvalue: limit of the entries of gradients, which are clipped to
-            `[-clipvalue, clipvalue]`; `None` for no limit.
-        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
-            `None` for no limit.
-        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
-        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
-        ema_overwrite_frequency: number of updates after which variables are set to their averages,
-            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
-        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
-            gradients, against underflow in 16 bits; `None` for 1.
-        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
-            averaged for one update; `None` for an update in each call.
-        name: name of the optimizer; `None` for one that is made from the class's name.
+        **options: options of every optimizer, which `Optimizer` describes: weight decay, clipping,
+            moving averages, loss scaling, gradient accumulation, the name.
 
     Raises:
         ValueError: if the learning rate is not a float, if more than one way of clipping is given,
@@ -102,17 +90,7 @@ class Ftrl(Optimizer):
         l2_regularization_strength: float = 0.0,
         l2_shrinkage_regularization_strength: float = 0.0,
         beta: float = 0.0,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-        use_ema: bool = False,
-        ema_momentum: float = 0.99,
-        ema_overwrite_frequency: int | None = None,
-        loss_scale_factor: float | None = None,
-        gradient_accumulation_steps: int | None = None,
-        name: str | None = None,
-        **kwargs: Any,
+        **options: Unpack[Options],
     ) -> None:
         for option, value in (
             ("initial_accumulator_value", initial_accumulator_value),
@@ -127,20 +105,7 @@ class Ftrl(Optimizer):
                 "`learning_rate_power` must be 0 or below. "
                 f"Received: learning_rate_power={learning_rate_power}"
             )
-        super().__init__(
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            clipnorm=clipnorm,
-            clipvalue=clipvalue,
-            global_clipnorm=global_clipnorm,
-            use_ema=use_ema,
-            ema_momentum=ema_momentum,
-            ema_overwrite_frequency=ema_overwrite_frequency,
-            loss_scale_factor=loss_scale_factor,
-            gradient_accumulation_steps=gradient_accumulation_steps,
-            name=name,
-            **kwargs,
-        )
+        super().__init__(learning_rate, **options)
         self.learning_rate_power = learning_rate_power
         self.initial_accumulator_value = initial_accumulator_value
         self.l1_regularization_strength = l1_regularization_strength
@@ -169,11 +134,11 @@ class Ftrl(Optimizer):
             n,
             z,
             tf.cast(learning_rate, variable.dtype),
-            self.beta,
-            self.l1_regularization_strength,
-            self.l2_regularization_strength,
-            self.l2_shrinkage_regularization_strength,
-            -self.learning_rate_power,
+            beta=self.beta,
+            lambda_1=self.l1_regularization_strength,
+            lambda_2=self.l2_regularization_strength,
+            shrinkage=self.l2_shrinkage_regularization_strength,
+            power=-self.learning_rate_power,
         )
         n.assign(new_n)
         z.assign(new_z)

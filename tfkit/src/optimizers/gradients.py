@@ -65,6 +65,16 @@ def moving_average(average: tf.Tensor, value: Any, beta: Any) -> tf.Tensor:
     return average + (value - average) * (1 - beta)
 
 
+def clip_by_norm(gradients: Sequence[Any], clip_norm: float) -> list[Any]:
+    """Returns the gradients, each scaled so that its norm is at most `clip_norm`."""
+    return [map_values(lambda x: tf.clip_by_norm(x, clip_norm), g) for g in gradients]
+
+
+def clip_by_value(gradients: Sequence[Any], limit: float) -> list[Any]:
+    """Returns the gradients with their entries clipped to `[-limit, limit]`."""
+    return [map_values(lambda x: tf.clip_by_value(x, -limit, limit), g) for g in gradients]
+
+
 def clip_by_global_norm(gradients: Sequence[Any], clip_norm: float) -> list[Any]:
     """Returns the gradients, dense, scaled so that the norm of all together is at most `clip_norm`."""
     values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients]

@@ -10,22 +10,10 @@ import tensorflow as tf
 from tfkit.src.optimizers import distribution
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.optimizers.gradients import map_values
+from tfkit.src.optimizers.options import DEFAULTS
 from tfkit.src.optimizers.overwriting import unless_overwriting
 from tfkit.src.optimizers.slots import constant
 from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
-
-# Configurations of old versions carry these; they have no meaning on the wrapper.
-_BASE_DEFAULTS = {
-    "weight_decay": None,
-    "clipnorm": None,
-    "global_clipnorm": None,
-    "clipvalue": None,
-    "use_ema": False,
-    "ema_momentum": 0.99,
-    "ema_overwrite_frequency": None,
-    "loss_scale_factor": None,
-    "gradient_accumulation_steps": None,
-}
 
 
 class LossScaleOptimizer(Optimizer):
@@ -74,13 +62,13 @@ class LossScaleOptimizer(Optimizer):
                 "LossScaleOptimizer is always dynamic. Received: dynamic=False. For a fixed factor "
                 "set `loss_scale_factor` of the optimizer itself."
             )
-        unknown = [f"`{option}`" for option in kwargs if option not in _BASE_DEFAULTS]
+        unknown = [f"`{option}`" for option in kwargs if option not in DEFAULTS]
         if unknown:
             raise ValueError(
                 f"LossScaleOptimizer does not support arguments: {', '.join(unknown)}."
             )
-        for option, value in kwargs.items():
-            if value != _BASE_DEFAULTS[option]:
+        for option, value in kwargs.items():  # Configurations of old versions carry the defaults.
+            if value != DEFAULTS[option]:
                 raise ValueError(
                     f"LossScaleOptimizer does not support `{option}`. Received: {option}={value!r}. "
                     "Set it on the `inner_optimizer`."
@@ -158,14 +146,14 @@ class LossScaleOptimizer(Optimizer):
             gradients,
             variables,
         )
-        gradients = self.inner_optimizer._clip_unless_accumulating(gradients, variables)
+        gradients = self.inner_optimizer._clipped_unless_accumulating(gradients, variables)
         distribution.merge(self._apply_if_finite, finite, gradients, variables)
 
     def _apply_if_finite(
         self, finite: Any, gradients: list[Any], variables: list[tf.Variable]
     ) -> None:
         def update() -> None:
-            self.inner_optimizer._apply_merged(gradients, variables)
+            self.inner_optimizer._run_phases(gradients, variables)
             grows = self.step_counter == self.dynamic_growth_steps - 1
             scale = tf.convert_to_tensor(self.dynamic_scale)
             self.dynamic_scale.assign(tf.where(grows, 2 * scale, scale))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
@@ -12,6 +12,7 @@ from tfkit.src.optimizers import distribution
 from tfkit.src.optimizers.adam import adam, bias_corrections
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import dense
+from tfkit.src.optimizers.options import OptionsButDecay, shares_options
 from tfkit.src.optimizers.slots import variable_path
 
 
@@ -35,6 +36,7 @@ def muon(
     g: tf.Tensor,
     m: tf.Tensor,
     alpha: tf.Tensor,
+    *,
     mu: float,
     nesterov: bool,
     orthogonalize: Callable[[tf.Tensor], tf.Tensor],
@@ -50,6 +52,7 @@ def muon(
     return w - alpha * adjust(update), m
 
 
+@shares_options
 class Muon(Optimizer):
     """Muon for matrices: steps are the momentum, made orthogonal; AdamW for all other variables.
 
@@ -70,21 +73,8 @@ class Muon(Optimizer):
         epsilon: small number that is added to the root of the second moment, for the variables of
             AdamW. Default: `1e-07`.
         weight_decay: weight decay of the matrices; `None` for no decay. Default: `0.004`.
-        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
-            `None` for no limit.
-        clipvalue: limit of the entries of gradients, which are clipped to
-            `[-clipvalue, clipvalue]`; `None` for no limit.
-        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
-            `None` for no limit.
-        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
-        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
-        ema_overwrite_frequency: number of updates after which variables are set to their averages,
-            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
-        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
-            gradients, against underflow in 16 bits; `None` for 1.
-        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
-            averaged for one update; `None` for an update in each call.
-        name: name of the optimizer; `None` for one that is made from the class's name.
+        **options: options of every optimizer, which `Optimizer` describes: clipping, moving averages,
+            loss scaling, gradient accumulation, the name.
         exclude_layers: list of regular expressions; a variable whose path matches one of them goes
             to AdamW. `None` for none.
         exclude_embeddings: whether variables with "embedding" in their path go to AdamW. Default:
@@ -123,15 +113,7 @@ class Muon(Optimizer):
         adam_weight_decay: float | None = 0.004,
         epsilon: float = 1e-7,
         weight_decay: float | None = 0.004,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-        use_ema: bool = False,
-        ema_momentum: float = 0.99,
-        ema_overwrite_frequency: int | None = None,
-        loss_scale_factor: float | None = None,
-        gradient_accumulation_steps: int | None = None,
-        name: str | None = None,
+        *,
         exclude_layers: Sequence[str] | None = None,
         exclude_embeddings: bool = True,
         muon_a: float = 3.4445,
@@ -142,22 +124,9 @@ class Muon(Optimizer):
         ns_steps: int = 5,
         nesterov: bool = True,
         rms_rate: float | None = 0.2,
-        **kwargs: Any,
+        **options: Unpack[OptionsButDecay],
     ) -> None:
-        super().__init__(
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            clipnorm=clipnorm,
-            clipvalue=clipvalue,
-            global_clipnorm=global_clipnorm,
-            use_ema=use_ema,
-            ema_momentum=ema_momentum,
-            ema_overwrite_frequency=ema_overwrite_frequency,
-            loss_scale_factor=loss_scale_factor,
-            gradient_accumulation_steps=gradient_accumulation_steps,
-            name=name,
-            **kwargs,
-        )
+        super().__init__(learning_rate, weight_decay, **options)
         self.adam_beta_1 = adam_beta_1
         self.adam_beta_2 = adam_beta_2
         self.adam_weight_decay = adam_weight_decay
@@ -224,23 +193,23 @@ class Muon(Optimizer):
                 dense(g),
                 m,
                 alpha,
-                self.momentum,
-                self.nesterov,
-                lambda x: self.zeropower_via_newtonschulz5(x, self.ns_steps),
-                self.lr_adjust,
+                mu=self.momentum,
+                nesterov=self.nesterov,
+                orthogonalize=lambda x: self.zeropower_via_newtonschulz5(x, self.ns_steps),
+                adjust=self.lr_adjust,
             )
         else:
             t = self._step_number(variable.dtype)
-            betas = (self.adam_beta_1, self.adam_beta_2)
-            root, rest = bias_corrections(t, *betas)
+            betas = {"beta_1": self.adam_beta_1, "beta_2": self.adam_beta_2}
+            root, rest = bias_corrections(t, **betas)
             alpha_t = alpha * self.adam_lr_ratio * root / rest
-            new_w, new_m, new_v = adam(variable, g, m, v, alpha_t, *betas, self.epsilon)
+            new_w, new_m, new_v = adam(variable, g, m, v, alpha_t, **betas, epsilon=self.epsilon)
             v.assign(new_v)
         m.assign(new_m)
         variable.assign(new_w)
 
     def _weight_decay_of(self, variable: tf.Variable) -> float | None:
-        if not self._is_decayed(variable):
+        if self._untracked.exclusions.has(variable):
             return None
         return self.adam_weight_decay if self._should_use_adamw(variable) else self.weight_decay
 

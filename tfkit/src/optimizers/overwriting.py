@@ -18,6 +18,19 @@ def is_overwritten(variable: tf.Variable) -> bool:
     return bool(getattr(distribution.whole_variable(variable), "overwrite_with_gradient", False))
 
 
+def overwrite(
+    assign: Callable[..., None], gradients: Sequence[Any], variables: Sequence[tf.Variable]
+) -> tuple[list[Any], list[tf.Variable]]:
+    """Replaces such variables by their gradients; returns the other gradients and variables."""
+    rest = []
+    for gradient, variable in zip(gradients, variables, strict=True):
+        if is_overwritten(variable):
+            distribution.update(variable, assign, gradient)
+        else:
+            rest.append((gradient, variable))
+    return [gradient for gradient, _ in rest], [variable for _, variable in rest]
+
+
 def unless_overwriting(
     function: Callable[[list[Any]], Sequence[Any]],
     gradients: Sequence[Any],

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import dense, moving_average, square
+from tfkit.src.optimizers.options import Options, shares_options
 
 
 def schedule_free_adamw(
@@ -18,6 +19,7 @@ def schedule_free_adamw(
     v: tf.Tensor,
     t: tf.Tensor,
     gamma: tf.Tensor,
+    *,
     beta_1: tf.Tensor,
     beta_2: tf.Tensor,
     epsilon: float,
@@ -38,6 +40,7 @@ def schedule_free_adamw(
     return (1 - beta_1) * new_z + beta_1 * x, new_z, v
 
 
+@shares_options
 class ScheduleFreeAdamW(Optimizer):
     """Schedule-free AdamW: as good as a schedule that knows the number of steps, without one.
 
@@ -54,23 +57,8 @@ class ScheduleFreeAdamW(Optimizer):
         epsilon: small number that is added to the root of the second moment. Default: `1e-08`.
         warmup_steps: number of updates over which the learning rate rises from 0 in a straight
             line. Default: `0`.
-        weight_decay: factor of decoupled weight decay: each update also subtracts
-            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
-        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
-            `None` for no limit.
-        clipvalue: limit of the entries of gradients, which are clipped to
-            `[-clipvalue, clipvalue]`; `None` for no limit.
-        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
-            `None` for no limit.
-        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
-        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
-        ema_overwrite_frequency: number of updates after which variables are set to their averages,
-            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
-        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
-            gradients, against underflow in 16 bits; `None` for 1.
-        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
-            averaged for one update; `None` for an update in each call.
-        name: name of the optimizer; `None` for one that is made from the class's name.
+        **options: options of every optimizer, which `Optimizer` describes: weight decay, clipping,
+            moving averages, loss scaling, gradient accumulation, the name.
 
     Raises:
         ValueError: if the learning rate is not a float, if more than one way of clipping is given,
@@ -93,32 +81,9 @@ class ScheduleFreeAdamW(Optimizer):
         beta_2: float = 0.999,
         epsilon: float = 1e-8,
         warmup_steps: int = 0,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-        use_ema: bool = False,
-        ema_momentum: float = 0.99,
-        ema_overwrite_frequency: int | None = None,
-        loss_scale_factor: float | None = None,
-        gradient_accumulation_steps: int | None = None,
-        name: str | None = None,
-        **kwargs: Any,
+        **options: Unpack[Options],
     ) -> None:
-        super().__init__(
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            clipnorm=clipnorm,
-            clipvalue=clipvalue,
-            global_clipnorm=global_clipnorm,
-            use_ema=use_ema,
-            ema_momentum=ema_momentum,
-            ema_overwrite_frequency=ema_overwrite_frequency,
-            loss_scale_factor=loss_scale_factor,
-            gradient_accumulation_steps=gradient_accumulation_steps,
-            name=name,
-            **kwargs,
-        )
+        super().__init__(learning_rate, **options)
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.epsilon = epsilon
@@ -148,7 +113,7 @@ class ScheduleFreeAdamW(Optimizer):
         if self.warmup_steps > 0:
             gamma *= tf.minimum(t / self.warmup_steps, 1)
         new_y, new_z, new_v = schedule_free_adamw(
-            variable, g, z, v, t, gamma, beta_1, beta_2, self.epsilon
+            variable, g, z, v, t, gamma, beta_1=beta_1, beta_2=beta_2, epsilon=self.epsilon
         )
         z.assign(new_z)
         v.assign(new_v)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import add, map_values
+from tfkit.src.optimizers.options import Options, shares_options
 
 
 def momentum_descent(
@@ -24,6 +25,7 @@ def momentum_descent(
     return (w + add(mu * v, step) if nesterov else w + v), v
 
 
+@shares_options
 class SGD(Optimizer):
     """Stochastic gradient descent: `w -= learning_rate * g` for a variable `w` with gradient `g`.
 
@@ -36,23 +38,8 @@ class SGD(Optimizer):
         momentum: share of the last step that is added to the next one, a float from 0 to 1.
             Default: `0.0`.
         nesterov: whether to use Nesterov's form of the momentum. Default: `False`.
-        weight_decay: factor of decoupled weight decay: each update also subtracts
-            `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
-        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
-            `None` for no limit.
-        clipvalue: limit of the entries of gradients, which are clipped to
-            `[-clipvalue, clipvalue]`; `None` for no limit.
-        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
-            `None` for no limit.
-        use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
-        ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.
-        ema_overwrite_frequency: number of updates after which variables are set to their averages,
-            each time; `None` for only once, in `finalize_variable_values()`, at the end of `fit`.
-        loss_scale_factor: factor by which `scale_loss()` multiplies the loss and `apply()` divides
-            gradients, against underflow in 16 bits; `None` for 1.
-        gradient_accumulation_steps: number of calls of `apply()`, at least 2, whose gradients are
-            averaged for one update; `None` for an update in each call.
-        name: name of the optimizer; `None` for one that is made from the class's name.
+        **options: options of every optimizer, which `Optimizer` describes: weight decay, clipping,
+            moving averages, loss scaling, gradient accumulation, the name.
 
     Raises:
         ValueError: if `momentum` is not a float from 0 to 1, if the learning rate is not a float,
@@ -74,36 +61,13 @@ class SGD(Optimizer):
         learning_rate: LearningRate = 0.01,
         momentum: float = 0.0,
         nesterov: bool = False,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-        use_ema: bool = False,
-        ema_momentum: float = 0.99,
-        ema_overwrite_frequency: int | None = None,
-        loss_scale_factor: float | None = None,
-        gradient_accumulation_steps: int | None = None,
-        name: str | None = None,
-        **kwargs: Any,
+        **options: Unpack[Options],
     ) -> None:
         if not isinstance(momentum, float) or not 0 <= momentum <= 1:
             raise ValueError(
                 f"`momentum` must be a float between [0, 1]. Received: momentum={momentum!r}"
             )
-        super().__init__(
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            clipnorm=clipnorm,
-            clipvalue=clipvalue,
-            global_clipnorm=global_clipnorm,
-            use_ema=use_ema,
-            ema_momentum=ema_momentum,
-            ema_overwrite_frequency=ema_overwrite_frequency,
-            loss_scale_factor=loss_scale_factor,
-            gradient_accumulation_steps=gradient_accumulation_steps,
-            name=name,
-            **kwargs,
-        )
+        super().__init__(learning_rate, **options)
         self.momentum = momentum
         self.nesterov = nesterov
 

@@ -47,8 +47,8 @@ class SavedVariable:
                 self.value,
                 self.dtype,
                 self.labels.get("label"),
-                self.trainable,
-                self.aggregation,
+                trainable=self.trainable,
+                aggregation=self.aggregation,
                 synchronization=tf.VariableSynchronization(self.synchronization),
             )
             for name, value in self.labels.items():

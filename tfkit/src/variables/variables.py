@@ -295,6 +295,7 @@ def make_variable(
     value: Any,
     dtype: Any = None,
     name: str | None = None,
+    *,
     trainable: bool = False,
     aggregation: str | None = "none",
     counted_as: Literal["stored", "other"] | None = "other",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit.src import activations, constraints, random, regularizers
+from tfkit.src.base.names import to_snake_case
 from tfkit.src.core.context import CallFrame
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.checks import as_floats, check, check_positive_integer, check_rate
@@ -24,11 +26,37 @@ def of_cell(name: str) -> Any:
 
 
 class GatedCell(Cell):
-    """The base of `SimpleRNNCell`, `LSTMCell` and `GRUCell`, which describe the arguments.
+    """The base of `SimpleRNNCell`, `LSTMCell` and `GRUCell`.
 
     It has weights for all gates side by side, and dropout. A subclass says how many gates it has
     (`gate_count`), and how the next states follow from the projections `inputs @ kernel + bias` and
     `state @ recurrent_kernel` (`gates`).
+
+    Args:
+        units: positive integer, the size of the output and of each state.
+        activation: name or function, for the output; `None` is the identity. Default: `"tanh"`.
+        use_bias: whether to add a trained bias. Default: `True`.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
+            for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
+            in all steps. Default: `0.0`.
+        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
+            entries in all steps. Default: `0.0`.
+        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+            is made.
+        **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for the same;
+            arguments of every layer.
     """
 
     gate_count = 1
@@ -227,22 +255,23 @@ class GatedRNN(RNN):
     """What `SimpleRNN`, `LSTM` and `GRU` have in common: they are known by their cell's arguments.
 
     Args:
-        cell: the gated cell.
-        return_sequences: whether the output is that of all steps.
-        return_state: whether the last states are given too.
-        go_backwards: whether time runs backwards; the outputs stay in the order in which they came.
-        stateful: whether a batch starts with the states that the one before ended with.
-        unroll: whether every step is written into the program.
+        cell_class: the class of the cell, which gets those of the options that its constructor names.
         use_cudnn: `"auto"` or `False`; `None` for a layer without this argument. With `True` a call is
             refused, as tfkit has no cuDNN kernel.
+        **options: options of the cell, of `RNN`, and of every layer; `trainable` and `dtype` are those of
+            the cell, too.
     """
 
     _omitted_from_config = {"use_cudnn": "auto"}
 
-    def __init__(self, cell: GatedCell, use_cudnn: Any = None, **kwargs: Any) -> None:
+    def __init__(self, cell_class: type[GatedCell], use_cudnn: Any = None, **options: Any) -> None:
         holds = use_cudnn in (None, "auto", True, False)
         check(self, holds, "use_cudnn", '"auto", True or False', use_cudnn)
-        super().__init__(cell, **kwargs)
+        known = (*inspect.signature(cell_class).parameters, "implementation")
+        own = {name: options.pop(name) for name in known if name in options}
+        both = {name: options[name] for name in ("trainable", "dtype") if name in options}
+        cell = cell_class(**own, **both, name=to_snake_case(cell_class.__name__))
+        super().__init__(cell, **options)
         self.input_spec = InputSpec(ndim=3)
         if use_cudnn is not None:
             self.use_cudnn = use_cudnn

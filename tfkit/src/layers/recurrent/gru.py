@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit.src import activations
+from tfkit.src.base.signatures import arguments_of, shows
 from tfkit.src.layers.recurrent.gated import GatedCell, GatedRNN, of_cell, product
+from tfkit.src.layers.recurrent.options import CellOptions, RecurrentOptions, layer_arguments
 from tfkit.src.layers.recurrent.slopes import slope
 
 
+@shows(arguments_of(GatedCell), behind={"reset_after": "recurrent_dropout"})
 class GRUCell(GatedCell):
     """One step of `GRU`: from inputs and state to the next state, which is the output.
 
@@ -21,28 +24,10 @@ class GRUCell(GatedCell):
         activation: name or function, for the candidate; `None` is the identity. Default: `"tanh"`.
         recurrent_activation: name or function, for the gates; `None` is the identity. Default:
             `"sigmoid"`.
-        use_bias: whether to add a trained bias. Default: `True`.
-        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
-            `Initializer`. Default: `"glorot_uniform"`.
-        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
-        bias_initializer: initial value of `bias`. Default: `"zeros"`.
-        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
-            `Regularizer`; `None` for no penalty.
-        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
-        bias_regularizer: penalty on `bias`; `None` for no penalty.
-        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
-            `None` for no constraint.
-        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
-            for no constraint.
-        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
-        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
-            in all steps. Default: `0.0`.
-        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
-            entries in all steps. Default: `0.0`.
         reset_after: whether the reset gate is applied after the product with `recurrent_kernel`.
             Default: `True`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
-            is made.
+        **options: options of every cell, which `GatedCell` describes: bias, initializers, regularizers,
+            constraints, dropout.
         **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
             the same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
@@ -80,40 +65,11 @@ class GRUCell(GatedCell):
         units: int,
         activation: Any = "tanh",
         recurrent_activation: Any = "sigmoid",
-        use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
-        dropout: float = 0.0,
-        recurrent_dropout: float = 0.0,
+        *,
         reset_after: bool = True,
-        seed: int | None = None,
-        **kwargs: Any,
+        **options: Unpack[CellOptions],
     ) -> None:
-        super().__init__(
-            units,
-            activation,
-            use_bias,
-            kernel_initializer,
-            recurrent_initializer,
-            bias_initializer,
-            kernel_regularizer,
-            recurrent_regularizer,
-            bias_regularizer,
-            kernel_constraint,
-            recurrent_constraint,
-            bias_constraint,
-            dropout,
-            recurrent_dropout,
-            seed,
-            **kwargs,
-        )
+        super().__init__(units, activation, **options)
         self.recurrent_activation = activations.get(recurrent_activation)
         self.reset_after = reset_after
 
@@ -179,6 +135,16 @@ class GRUCell(GatedCell):
         return [d_inputs, d_recurrent], [d_state * update]
 
 
+class GRUOptions(RecurrentOptions, total=False):
+    """The keyword arguments of `GRU` for type checkers."""
+
+    reset_after: bool
+
+
+@shows(
+    layer_arguments(GRUCell),
+    behind={"activity_regularizer": "bias_regularizer", "reset_after": "unroll"},
+)
 class GRU(GatedRNN):
     """The gated recurrent unit: a recurrent layer with one state `h`, which is its output.
 
@@ -198,41 +164,12 @@ class GRU(GatedRNN):
         activation: name or function, for the candidate; `None` is the identity. Default: `"tanh"`.
         recurrent_activation: name or function, for the gates; `None` is the identity. Default:
             `"sigmoid"`.
-        use_bias: whether to add a trained bias. Default: `True`.
-        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
-            `Initializer`. Default: `"glorot_uniform"`.
-        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
-        bias_initializer: initial value of `bias`. Default: `"zeros"`.
-        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
-            `Regularizer`; `None` for no penalty.
-        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
-        bias_regularizer: penalty on `bias`; `None` for no penalty.
         activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
             penalty.
-        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
-            `None` for no constraint.
-        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
-            for no constraint.
-        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
-        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
-            in all steps. Default: `0.0`.
-        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
-            entries in all steps. Default: `0.0`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
-            is made.
-        return_sequences: whether the output is that of all steps, and not that of the last one.
-            Default: `False`.
-        return_state: whether the last states are returned as well. Default: `False`.
-        go_backwards: whether the steps are read from the last to the first; outputs are in the
-            order in which they are made. Default: `False`.
-        stateful: whether a batch starts with the states that the batch before ended with. The batch
-            size must be known; `reset_state()` sets the states to zero. Default: `False`.
-        unroll: whether each step is written into the program, instead of a loop; for short
-            sequences of a known length. Default: `False`.
-        reset_after: whether the reset gate is applied after the product with `recurrent_kernel`.
-            Default: `True`.
         use_cudnn: `"auto"` or `False`; with `True` a call is refused, since tfkit has no cuDNN
             kernel. Default: `"auto"`.
+        **options: options of `GRUCell` and of `RNN`, which describe them: bias, initializers,
+            regularizers, constraints, dropout, and what the loop over time returns and keeps.
         **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
             the same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
@@ -270,61 +207,19 @@ class GRU(GatedRNN):
         units: int,
         activation: Any = "tanh",
         recurrent_activation: Any = "sigmoid",
-        use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
+        *,
         activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
-        dropout: float = 0.0,
-        recurrent_dropout: float = 0.0,
-        seed: int | None = None,
-        return_sequences: bool = False,
-        return_state: bool = False,
-        go_backwards: bool = False,
-        stateful: bool = False,
-        unroll: bool = False,
-        reset_after: bool = True,
         use_cudnn: Any = "auto",
-        **kwargs: Any,
+        **options: Unpack[GRUOptions],
     ) -> None:
         super().__init__(
-            GRUCell(
-                units,
-                activation=activation,
-                recurrent_activation=recurrent_activation,
-                use_bias=use_bias,
-                kernel_initializer=kernel_initializer,
-                recurrent_initializer=recurrent_initializer,
-                bias_initializer=bias_initializer,
-                kernel_regularizer=kernel_regularizer,
-                recurrent_regularizer=recurrent_regularizer,
-                bias_regularizer=bias_regularizer,
-                kernel_constraint=kernel_constraint,
-                recurrent_constraint=recurrent_constraint,
-                bias_constraint=bias_constraint,
-                dropout=dropout,
-                recurrent_dropout=recurrent_dropout,
-                seed=seed,
-                reset_after=reset_after,
-                trainable=kwargs.get("trainable", True),
-                dtype=kwargs.get("dtype"),
-                name="gru_cell",
-                implementation=kwargs.pop("implementation", 2),
-            ),
-            return_sequences=return_sequences,
-            return_state=return_state,
-            go_backwards=go_backwards,
-            stateful=stateful,
-            unroll=unroll,
+            GRUCell,
+            units=units,
+            activation=activation,
+            recurrent_activation=recurrent_activation,
             activity_regularizer=activity_regularizer,
             use_cudnn=use_cudnn,
-            **kwargs,
+            **options,
         )
 
     recurrent_activation = of_cell("recurrent_activation")

@@ -15,6 +15,7 @@ def run_cell(
     inputs: tf.Tensor,
     states: Any,
     mask: tf.Tensor | None = None,
+    *,
     unroll: bool = False,
     zero_output_for_mask: bool = False,
     all_outputs: bool = True,
@@ -156,6 +157,7 @@ def run_gates(
     kernel: tf.Tensor,
     bias: tf.Tensor | None = None,
     mask: tf.Tensor | None = None,
+    *,
     all_outputs: bool = True,
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Returns the loop of a cell whose only product is `states[0] @ kernel + bias`.
@@ -186,7 +188,14 @@ def run_gates(
         def gradient(*upstream: Any) -> Any:
             d_outputs, d_final = upstream[: len(outputs)], list(upstream[len(outputs) :])
             d_projections, d_states = _backward(
-                cell, kept, before, weights[0], mask, d_outputs, d_final, _size(inputs)
+                cell,
+                kept,
+                before,
+                weights[0],
+                mask,
+                d_outputs=d_outputs,
+                d_final=d_final,
+                steps=_size(inputs),
             )
             d_sums = tf.reshape(d_projections[-1], [-1, inputs.shape[2]])
             entered = tf.reshape(before[0], [-1, states[0].shape[1]])
@@ -244,6 +253,7 @@ def _backward(
     before: list[tf.Tensor],
     kernel: Any,
     mask: Any,
+    *,
     d_outputs: Any,
     d_final: list[Any],
     steps: Any,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit.src import activations
+from tfkit.src.base.signatures import arguments_of, shows
 from tfkit.src.layers.recurrent.gated import GatedCell, GatedRNN, of_cell
+from tfkit.src.layers.recurrent.options import CellOptions, RecurrentOptions, layer_arguments
 from tfkit.src.layers.recurrent.slopes import slope
 
 
+@shows(arguments_of(GatedCell), behind={"unit_forget_bias": "bias_initializer"})
 class LSTMCell(GatedCell):
     """One step of `LSTM`: from inputs, output and memory to the next output and memory.
 
@@ -22,28 +25,10 @@ class LSTMCell(GatedCell):
             the identity. Default: `"tanh"`.
         recurrent_activation: name or function, for the gates `i`, `f` and `o`; `None` is the
             identity. Default: `"sigmoid"`.
-        use_bias: whether to add a trained bias. Default: `True`.
-        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
-            `Initializer`. Default: `"glorot_uniform"`.
-        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
-        bias_initializer: initial value of `bias`. Default: `"zeros"`.
         unit_forget_bias: whether the forget gate's part of `bias` starts as ones, whatever
             `bias_initializer` says. Default: `True`.
-        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
-            `Regularizer`; `None` for no penalty.
-        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
-        bias_regularizer: penalty on `bias`; `None` for no penalty.
-        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
-            `None` for no constraint.
-        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
-            for no constraint.
-        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
-        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
-            in all steps. Default: `0.0`.
-        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
-            entries in all steps. Default: `0.0`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
-            is made.
+        **options: options of every cell, which `GatedCell` describes: bias, initializers, regularizers,
+            constraints, dropout.
         **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
             the same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
@@ -80,40 +65,11 @@ class LSTMCell(GatedCell):
         units: int,
         activation: Any = "tanh",
         recurrent_activation: Any = "sigmoid",
-        use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
+        *,
         unit_forget_bias: bool = True,
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
-        dropout: float = 0.0,
-        recurrent_dropout: float = 0.0,
-        seed: int | None = None,
-        **kwargs: Any,
+        **options: Unpack[CellOptions],
     ) -> None:
-        super().__init__(
-            units,
-            activation,
-            use_bias,
-            kernel_initializer,
-            recurrent_initializer,
-            bias_initializer,
-            kernel_regularizer,
-            recurrent_regularizer,
-            bias_regularizer,
-            kernel_constraint,
-            recurrent_constraint,
-            bias_constraint,
-            dropout,
-            recurrent_dropout,
-            seed,
-            **kwargs,
-        )
+        super().__init__(units, activation, **options)
         self.recurrent_activation = activations.get(recurrent_activation)
         self.unit_forget_bias = unit_forget_bias
 
@@ -161,6 +117,13 @@ class LSTMCell(GatedCell):
         return [tf.concat(d_parts, axis=-1)], [tf.zeros_like(states[0]), d_memory * forget]
 
 
+class LSTMOptions(RecurrentOptions, total=False):
+    """The keyword arguments of `LSTM` for type checkers."""
+
+    unit_forget_bias: bool
+
+
+@shows(layer_arguments(LSTMCell), behind={"activity_regularizer": "bias_regularizer"})
 class LSTM(GatedRNN):
     """Long short-term memory: a recurrent layer with an output `h` and a memory `c` as states.
 
@@ -179,41 +142,12 @@ class LSTM(GatedRNN):
             the identity. Default: `"tanh"`.
         recurrent_activation: name or function, for the gates `i`, `f` and `o`; `None` is the
             identity. Default: `"sigmoid"`.
-        use_bias: whether to add a trained bias. Default: `True`.
-        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
-            `Initializer`. Default: `"glorot_uniform"`.
-        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
-        bias_initializer: initial value of `bias`. Default: `"zeros"`.
-        unit_forget_bias: whether the forget gate's part of `bias` starts as ones, whatever
-            `bias_initializer` says. Default: `True`.
-        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
-            `Regularizer`; `None` for no penalty.
-        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
-        bias_regularizer: penalty on `bias`; `None` for no penalty.
         activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
             penalty.
-        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
-            `None` for no constraint.
-        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
-            for no constraint.
-        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
-        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
-            in all steps. Default: `0.0`.
-        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
-            entries in all steps. Default: `0.0`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
-            is made.
-        return_sequences: whether the output is that of all steps, and not that of the last one.
-            Default: `False`.
-        return_state: whether the last states are returned as well. Default: `False`.
-        go_backwards: whether the steps are read from the last to the first; outputs are in the
-            order in which they are made. Default: `False`.
-        stateful: whether a batch starts with the states that the batch before ended with. The batch
-            size must be known; `reset_state()` sets the states to zero. Default: `False`.
-        unroll: whether each step is written into the program, instead of a loop; for short
-            sequences of a known length. Default: `False`.
         use_cudnn: `"auto"` or `False`; with `True` a call is refused, since tfkit has no cuDNN
             kernel. Default: `"auto"`.
+        **options: options of `LSTMCell` and of `RNN`, which describe them: bias, initializers,
+            regularizers, constraints, dropout, and what the loop over time returns and keeps.
         **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
             the same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
@@ -254,61 +188,19 @@ class LSTM(GatedRNN):
         units: int,
         activation: Any = "tanh",
         recurrent_activation: Any = "sigmoid",
-        use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        unit_forget_bias: bool = True,
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
+        *,
         activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
-        dropout: float = 0.0,
-        recurrent_dropout: float = 0.0,
-        seed: int | None = None,
-        return_sequences: bool = False,
-        return_state: bool = False,
-        go_backwards: bool = False,
-        stateful: bool = False,
-        unroll: bool = False,
         use_cudnn: Any = "auto",
-        **kwargs: Any,
+        **options: Unpack[LSTMOptions],
     ) -> None:
         super().__init__(
-            LSTMCell(
-                units,
-                activation=activation,
-                recurrent_activation=recurrent_activation,
-                use_bias=use_bias,
-                kernel_initializer=kernel_initializer,
-                recurrent_initializer=recurrent_initializer,
-                bias_initializer=bias_initializer,
-                unit_forget_bias=unit_forget_bias,
-                kernel_regularizer=kernel_regularizer,
-                recurrent_regularizer=recurrent_regularizer,
-                bias_regularizer=bias_regularizer,
-                kernel_constraint=kernel_constraint,
-                recurrent_constraint=recurrent_constraint,
-                bias_constraint=bias_constraint,
-                dropout=dropout,
-                recurrent_dropout=recurrent_dropout,
-                seed=seed,
-                trainable=kwargs.get("trainable", True),
-                dtype=kwargs.get("dtype"),
-                name="lstm_cell",
-                implementation=kwargs.pop("implementation", 2),
-            ),
-            return_sequences=return_sequences,
-            return_state=return_state,
-            go_backwards=go_backwards,
-            stateful=stateful,
-            unroll=unroll,
+            LSTMCell,
+            units=units,
+            activation=activation,
+            recurrent_activation=recurrent_activation,
             activity_regularizer=activity_regularizer,
             use_cudnn=use_cudnn,
-            **kwargs,
+            **options,
         )
 
     recurrent_activation = of_cell("recurrent_activation")

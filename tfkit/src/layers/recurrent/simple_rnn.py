@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.base.signatures import arguments_of, shows
 from tfkit.src.layers.recurrent.gated import GatedCell, GatedRNN
+from tfkit.src.layers.recurrent.options import RecurrentOptions, layer_arguments
 from tfkit.src.layers.recurrent.slopes import slope
 
 
+@shows(arguments_of(GatedCell))
 class SimpleRNNCell(GatedCell):
     """One step of `SimpleRNN`: `activation(inputs @ kernel + state @ recurrent_kernel + bias)`.
 
     Args:
         units: positive integer, the size of the output and of each state.
         activation: name or function, for the output; `None` is the identity. Default: `"tanh"`.
-        use_bias: whether to add a trained bias. Default: `True`.
-        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
-            `Initializer`. Default: `"glorot_uniform"`.
-        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
-        bias_initializer: initial value of `bias`. Default: `"zeros"`.
-        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
-            `Regularizer`; `None` for no penalty.
-        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
-        bias_regularizer: penalty on `bias`; `None` for no penalty.
-        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
-            `None` for no constraint.
-        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
-            for no constraint.
-        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
-        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
-            in all steps. Default: `0.0`.
-        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
-            entries in all steps. Default: `0.0`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
-            is made.
+        **options: options of every cell, which `GatedCell` describes: bias, initializers, regularizers,
+            constraints, dropout.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
@@ -76,6 +61,10 @@ class SimpleRNNCell(GatedCell):
         return [d_projection], [tf.zeros_like(states[0])]
 
 
+@shows(
+    layer_arguments(SimpleRNNCell),
+    behind={"activity_regularizer": "bias_regularizer", "seed": "unroll"},
+)
 class SimpleRNN(GatedRNN):
     """The fully connected recurrent layer: `h = activation(x @ kernel + h @ recurrent_kernel + bias)`.
 
@@ -85,37 +74,10 @@ class SimpleRNN(GatedRNN):
     Args:
         units: positive integer, the size of the output and of each state.
         activation: name or function, for the output; `None` is the identity. Default: `"tanh"`.
-        use_bias: whether to add a trained bias. Default: `True`.
-        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
-            `Initializer`. Default: `"glorot_uniform"`.
-        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
-        bias_initializer: initial value of `bias`. Default: `"zeros"`.
-        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
-            `Regularizer`; `None` for no penalty.
-        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
-        bias_regularizer: penalty on `bias`; `None` for no penalty.
         activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
             penalty.
-        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
-            `None` for no constraint.
-        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
-            for no constraint.
-        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
-        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
-            in all steps. Default: `0.0`.
-        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
-            entries in all steps. Default: `0.0`.
-        return_sequences: whether the output is that of all steps, and not that of the last one.
-            Default: `False`.
-        return_state: whether the last states are returned as well. Default: `False`.
-        go_backwards: whether the steps are read from the last to the first; outputs are in the
-            order in which they are made. Default: `False`.
-        stateful: whether a batch starts with the states that the batch before ended with. The batch
-            size must be known; `reset_state()` sets the states to zero. Default: `False`.
-        unroll: whether each step is written into the program, instead of a loop; for short
-            sequences of a known length. Default: `False`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
-            is made.
+        **options: options of `SimpleRNNCell` and of `RNN`, which describe them: bias, initializers,
+            regularizers, constraints, dropout, and what the loop over time returns and keeps.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
@@ -152,53 +114,14 @@ class SimpleRNN(GatedRNN):
         self,
         units: int,
         activation: Any = "tanh",
-        use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
+        *,
         activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
-        dropout: float = 0.0,
-        recurrent_dropout: float = 0.0,
-        return_sequences: bool = False,
-        return_state: bool = False,
-        go_backwards: bool = False,
-        stateful: bool = False,
-        unroll: bool = False,
-        seed: int | None = None,
-        **kwargs: Any,
+        **options: Unpack[RecurrentOptions],
     ) -> None:
         super().__init__(
-            SimpleRNNCell(
-                units,
-                activation=activation,
-                use_bias=use_bias,
-                kernel_initializer=kernel_initializer,
-                recurrent_initializer=recurrent_initializer,
-                bias_initializer=bias_initializer,
-                kernel_regularizer=kernel_regularizer,
-                recurrent_regularizer=recurrent_regularizer,
-                bias_regularizer=bias_regularizer,
-                kernel_constraint=kernel_constraint,
-                recurrent_constraint=recurrent_constraint,
-                bias_constraint=bias_constraint,
-                dropout=dropout,
-                recurrent_dropout=recurrent_dropout,
-                seed=seed,
-                trainable=kwargs.get("trainable", True),
-                dtype=kwargs.get("dtype"),
-                name="simple_rnn_cell",
-            ),
-            return_sequences=return_sequences,
-            return_state=return_state,
-            go_backwards=go_backwards,
-            stateful=stateful,
-            unroll=unroll,
+            SimpleRNNCell,
+            units=units,
+            activation=activation,
             activity_regularizer=activity_regularizer,
-            **kwargs,
+            **options,
         )

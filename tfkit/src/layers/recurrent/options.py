@@ -1,0 +1,50 @@
+"""The options of gated cells and of the layers that run them: for type checkers, and for help texts."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from tfkit.src.base.signatures import Argument, arguments_of
+from tfkit.src.core.typing import LayerOptions, RegularizedOptions
+from tfkit.src.layers.recurrent.rnn import RNN
+
+
+class _WeightOptions(TypedDict, total=False):
+    use_bias: bool
+    kernel_initializer: Any
+    recurrent_initializer: Any
+    bias_initializer: Any
+    kernel_regularizer: Any
+    recurrent_regularizer: Any
+    bias_regularizer: Any
+    kernel_constraint: Any
+    recurrent_constraint: Any
+    bias_constraint: Any
+    dropout: float
+    recurrent_dropout: float
+    seed: int | None
+    implementation: int
+
+
+class _LoopOptions(TypedDict, total=False):
+    return_sequences: bool
+    return_state: bool
+    go_backwards: bool
+    stateful: bool
+    unroll: bool
+
+
+class CellOptions(_WeightOptions, LayerOptions, total=False):
+    """What a gated cell takes by keyword, as `GatedCell` describes it."""
+
+
+class RecurrentOptions(_WeightOptions, _LoopOptions, RegularizedOptions, total=False):
+    """What `SimpleRNN`, `LSTM` and `GRU` take by keyword, as their cells and `RNN` describe it."""
+
+    zero_output_for_mask: bool
+
+
+def layer_arguments(cell_class: type) -> dict[str, Argument]:
+    """Returns the arguments of a layer that runs a cell of this class: the cell's and the loop's."""
+    loop = arguments_of(RNN)
+    return arguments_of(cell_class) | {name: loop[name] for name in _LoopOptions.__annotations__}

@@ -1,0 +1,33 @@
+"""Exponential moving averages of variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from tfkit.src.optimizers import distribution
+from tfkit.src.optimizers.overwriting import is_overwritten
+
+
+def move(
+    averages: Sequence[tf.Variable],
+    variables: Sequence[tf.Variable],
+    momentum: float,
+    iterations: tf.Tensor,
+) -> None:
+    """Moves each average towards its variable; in the first update it becomes the variable."""
+
+    def move_one(average: tf.Variable, variable: tf.Tensor) -> None:
+        kept = tf.cast(iterations != 0, average.dtype) * momentum
+        average.assign(kept * average + (1 - kept) * variable)
+
+    for average, variable in zip(averages, variables, strict=True):
+        distribution.update(average, move_one, variable)
+
+
+def overwrite(averages: Sequence[tf.Variable], variables: Sequence[tf.Variable]) -> None:
+    """Sets each variable to its average, unless updates replace it by its gradient anyway."""
+    for average, variable in zip(averages, variables, strict=True):
+        if not is_overwritten(variable):
+            distribution.update(variable, lambda copy, value: copy.assign(value), average)

@@ -1,0 +1,67 @@
+"""Variables that weight decay spares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.optimizers import distribution
+
+
+class Exclusions:
+    """Which variables have no weight decay: by themselves, by patterns of names, or by their positions.
+
+    Positions are for copies of an optimizer, which know no variables until they are built.
+    """
+
+    def __init__(self) -> None:
+        self._keys: set[int] = set()
+        self._positions: set[int] = set()
+        self._names: re.Pattern[str] | None = None
+
+    def set(self, variables: Sequence[tf.Variable], patterns: Sequence[str]) -> None:
+        """Spares these variables, and those whose name contains a pattern; no others any more."""
+        self._keys = {distribution.key(variable) for variable in variables}
+        self._names = re.compile("|".join(patterns)) if patterns else None
+
+    def learn(self, variables: Sequence[tf.Variable]) -> None:
+        """Turns positions into the variables that stand there."""
+        self._keys |= {distribution.key(variables[position]) for position in self._positions}
+
+    def has(self, variable: tf.Variable) -> bool:
+        """Whether the variable is spared."""
+        if distribution.key(variable) in self._keys:
+            return True
+        if self._names is None:
+            return False
+        whole = distribution.whole_variable(variable)
+        return self._names.search(getattr(whole, "label", None) or whole.name) is not None
+
+    def state(self, variables: Sequence[tf.Variable] | None, owner: str) -> tuple[Any, str | None]:
+        """Returns positions and pattern, for `restore`.
+
+        Args:
+            variables: all variables of the optimizer; `None` before it is built.
+            owner: name of the optimizer, for the message.
+
+        Raises:
+            TypeError: when variables are spared whose positions are not known yet.
+        """
+        positions = self._positions
+        if variables is not None:
+            positions = {i for i, v in enumerate(variables) if distribution.key(v) in self._keys}
+        elif self._keys:
+            raise TypeError(
+                f"Optimizer '{owner}' cannot be copied yet: it knows the variables that "
+                "`exclude_from_weight_decay(var_list=...)` named by themselves alone. Call "
+                "`optimizer.build(trainable_variables)` first, or pass `var_names`."
+            )
+        return set(positions), None if self._names is None else self._names.pattern
+
+    def restore(self, state: tuple[Any, str | None]) -> None:
+        """Spares what another optimizer does, of which this one's is a copy."""
+        self._positions, pattern = state
+        self._names = None if pattern is None else re.compile(pattern)

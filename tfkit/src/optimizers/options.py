@@ -1,0 +1,50 @@
+"""The options that all optimizers share: their types, and how a constructor takes them.
+
+They are written once, in the constructor of `Optimizer`. An optimizer takes them as `**options`, and
+`@shares_options` lets them be passed by position, too, where Keras has them.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict, TypeVar
+
+from tfkit.src.base.signatures import arguments_of, shows
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.optimizers.base import Optimizer
+
+Class = TypeVar("Class", bound=type[Optimizer])
+
+
+class OptionsButDecay(TypedDict, total=False):
+    """What type checkers and editors know of the options; `Optimizer` describes them."""
+
+    clipnorm: float | None
+    clipvalue: float | None
+    global_clipnorm: float | None
+    use_ema: bool
+    ema_momentum: float
+    ema_overwrite_frequency: int | None
+    loss_scale_factor: float | None
+    gradient_accumulation_steps: int | None
+    name: str | None
+
+
+class Options(OptionsButDecay, total=False):
+    """All shared options, for optimizers that have no weight decay of their own."""
+
+    weight_decay: float | None
+
+
+SHARED = {
+    name: argument
+    for name, argument in arguments_of(Optimizer).items()
+    if name in Options.__annotations__
+}
+DEFAULTS = {name: argument.parameter.default for name, argument in SHARED.items()}
+
+
+def shares_options(cls: Class) -> Class:
+    """Shows the shared options in the signature and the help text of an optimizer."""
+    shows(SHARED)(cls)
+    cls.__init__ = shortened(cls.__init__)  # type: ignore[method-assign]
+    return cls
