@@ -49,12 +49,13 @@ class CallFrame:
         autocast_dtype: float dtype as which weights are read in the call, `None` for their own.
     """
 
-    __slots__ = ("autocast_dtype", "layer", "parent", "record", "scope", "training")
+    __slots__ = ("autocast_dtype", "gives_mask", "layer", "parent", "record", "scope", "training")
 
     def __init__(self, layer: Any, training: Any = None, autocast_dtype: str | None = None) -> None:
         self.layer = layer
         self.training = training
         self.autocast_dtype = autocast_dtype
+        self.gives_mask = True  # `call` sets it to False where its outputs have no mask this time.
         self.parent = current_frame()
         # All calls below one outermost call belong to one record: its losses replace the older ones.
         self.record: int = self.parent.record if self.parent else next_record()

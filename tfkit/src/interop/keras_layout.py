@@ -113,7 +113,10 @@ def _order(container: Any) -> str:
 
 
 def _base_name(value: Any) -> str:
-    return to_snake_case(type(value).__name__) if isinstance(value, Layer) else "container"
+    if not isinstance(value, Layer):
+        return "container"
+    name = type(value).__name__
+    return to_snake_case(_KERAS_CLASSES.get(name, name))
 
 
 def _children(layer: Any) -> Iterator[tuple[str, Any, str]]:
@@ -137,6 +140,8 @@ def _children(layer: Any) -> Iterator[tuple[str, Any, str]]:
             yield name, value, CREATION if name == "layers" and is_model else _order(value)
 
 
+# Where a class has another name in Keras than the one that is public.
+_KERAS_CLASSES = {"GroupQueryAttention": "GroupedQueryAttention"}
 # Where an attribute is private in Keras.
 _KERAS_NAMES = {("MultiHeadAttention", "gate_dense"): "_gate_dense"}
 

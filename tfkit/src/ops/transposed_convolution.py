@@ -10,7 +10,7 @@ the kernel. So one convolution with `s` times as many filters gives them all, si
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import tensorflow as tf
 
