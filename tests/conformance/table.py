@@ -154,7 +154,7 @@ CASES = [
     Case("AdaptiveAveragePooling3D", {"output_size": 2}, VOLUME),
     Case("AdaptiveMaxPooling1D", {"output_size": 3, "data_format": "channels_first"}, SEQUENCE),
     Case("AdaptiveMaxPooling2D", {"output_size": 2}, IMAGE),
-    Case("AdaptiveMaxPooling3D", {"output_size": (3, 2, 1)}, VOLUME),
+    Case("AdaptiveMaxPooling3D", {"output_size": (2, 3, 2)}, VOLUME),
     # Core
     Case("Dense", {"units": 4, "activation": "relu", "kernel_regularizer": "l2"}, (2, 3)),
     Case("Dense", {"units": 4, "use_bias": False}, SEQUENCE),
@@ -252,11 +252,6 @@ CASES = [
     Case("ConvLSTM2D", {"filters": 2, "kernel_size": 2, "kernel_regularizer": "l2"}, VOLUME),
     Case(
         "ConvLSTM2D",
-        {"filters": 2, "kernel_size": 2, "dropout": 0.3, "recurrent_dropout": 0.2, "seed": 3},
-        VOLUME,
-    ),
-    Case(
-        "ConvLSTM2D",
         {"filters": 2, "kernel_size": (1, 2), "dilation_rate": 2, "return_state": True},
         VOLUME,
     ),
@@ -288,11 +283,6 @@ CASES = [
         "SpectralNormalization",
         {"layer": ("Conv2D", {"filters": 3, "kernel_size": 2}), "power_iterations": 2},
         IMAGE,
-    ),
-    Case(
-        "SpectralNormalization",
-        {"layer": ("Embedding", {"input_dim": 7, "output_dim": 3})},
-        Integers((2, 5), 7),
     ),
     Case("UnitNormalization", {"axis": [1, 2]}, SEQUENCE),
     # Attention

@@ -62,8 +62,6 @@ class ReversibleEmbedding(Embedding):
         (TensorShape([1, 3, 4]), TensorShape([1, 3, 10]))
     """
 
-    _omitted_from_config = {}
-
     def __init__(
         self,
         input_dim: int,
@@ -126,3 +124,7 @@ class ReversibleEmbedding(Embedding):
         if self.logit_soft_cap is None:
             return logits
         return self.logit_soft_cap * tf.tanh(logits / self.logit_soft_cap)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments, and that nothing is quantized."""
+        return {**super().get_config(), "quantization_config": None}

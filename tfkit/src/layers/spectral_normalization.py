@@ -7,8 +7,10 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.base import recomputation
+from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions
+from tfkit.src.initializers.random import TruncatedNormal
 from tfkit.src.layers.checks import is_integer
 from tfkit.src.layers.identity import Wrapper
 
@@ -82,16 +84,17 @@ class SpectralNormalization(Wrapper):
         self.vector_u = self.add_weight(
             name="vector_u",
             shape=(1, kernel.shape[-1]),
-            initializer="truncated_normal",
+            initializer=TruncatedNormal(stddev=0.02),
             trainable=False,
         )
 
     def call(self, inputs: Any, training: Any = False) -> Any:
         """Returns the outputs of the layer inside; while training, with its kernel divided before."""
         if training and not recomputation.is_second():
-            kernel, vector_u = self.normalized_weights()
-            self.kernel.assign(tf.cast(kernel, self.kernel.dtype))
-            self.vector_u.assign(tf.cast(vector_u, self.vector_u.dtype))
+            with CallFrame(self, training):  # In the weights' dtype: 16 bits would round the kernel.
+                kernel, vector_u = self.normalized_weights()
+            self.kernel.assign(kernel)
+            self.vector_u.assign(vector_u)
         options = {"training": training} if self.layer._tfkit.signature.has_training else {}
         return self.layer(inputs, **options)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -29,6 +30,8 @@ class ConvLSTMCell(LSTMCell):
         dilation_rate: distance of neighbouring points of `kernel`. Default: `1`.
         **kwargs: the other arguments of `LSTMCell`.
     """
+
+    draws_dropout_seed_first = True
 
     def __init__(
         self,
@@ -130,22 +133,24 @@ class ConvLSTMCell(LSTMCell):
     def project(self, inputs: tf.Tensor, masks: Any = None) -> tf.Tensor:
         """Returns the convolution of the inputs of one step, or of many at once."""
         inputs = as_floats(self, inputs)
-        if masks is not None:
-            inputs *= masks
         lead = tf.shape(inputs)[: -1 - self.rank]
-        images = tf.reshape(inputs, [-1, *self._input_sizes])
-        outputs = convolve(
-            images, self.kernel, self.strides, self.padding, self.dilation_rate, self.bias
-        )
-        static = inputs.shape[: -1 - self.rank]
-        outputs = tf.reshape(outputs, tf.concat([lead, tf.shape(outputs)[1:]], 0))
-        return tf.ensure_shape(outputs, [*static, *self._output_sizes[:-1], 4 * self.filters])
+
+        def convolved(inputs: tf.Tensor, kernel: Any) -> tf.Tensor:
+            images = tf.reshape(inputs, [-1, *self._input_sizes])
+            images = convolve(images, kernel, self.strides, self.padding, self.dilation_rate)
+            outputs = tf.reshape(images, tf.concat([lead, tf.shape(images)[1:]], 0))
+            static = inputs.shape[: -1 - self.rank]
+            return tf.ensure_shape(outputs, [*static, *self._output_sizes[:-1], kernel.shape[-1]])
+
+        return self._with_bias(_by_gate(convolved, inputs, self.kernel, masks), self.bias)
 
     def project_state(self, state: tf.Tensor, masks: Any = None) -> tf.Tensor:
         """Returns the convolution of the output before."""
-        if masks is not None:
-            state *= masks
-        return convolve(state, self.recurrent_kernel, 1, "same", 1)
+
+        def convolved(state: tf.Tensor, kernel: Any) -> tf.Tensor:
+            return convolve(state, kernel, 1, "same", 1)
+
+        return _by_gate(convolved, state, self.recurrent_kernel, masks)
 
     @property
     def fused(self) -> bool:
@@ -165,7 +170,19 @@ class ConvLSTMCell(LSTMCell):
         if rate == 0:
             return None
         ones = self.from_channels_last(tf.ones(shape, self.compute_dtype))
-        return self.channels_last(random.dropout(ones, rate, seed=self.seed_generator))
+        return [
+            self.channels_last(random.dropout(ones, rate, seed=self.seed_generator))
+            for _ in range(self.gate_count)
+        ]
+
+
+def _by_gate(function: Callable[..., tf.Tensor], images: tf.Tensor, kernel: Any, masks: Any) -> Any:
+    """`function(images, kernel)`; with masks, each gate's part of `kernel` gets images of its own."""
+    if masks is None:
+        return function(images, kernel)
+    parts = tf.split(tf.convert_to_tensor(kernel), len(masks), axis=-1)
+    outputs = [function(images * mask, part) for mask, part in zip(masks, parts, strict=True)]
+    return tf.concat(outputs, axis=-1)
 
 
 class _ConvLSTM(GatedRNN):
@@ -317,9 +334,9 @@ class ConvLSTM1D(_ConvLSTM):
             for no constraint.
         bias_constraint: function that projects `bias` after each update; `None` for no constraint.
         dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
-            in all steps. Default: `0.0`.
+            in all steps, others for each gate. Default: `0.0`.
         recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
-            entries in all steps. Default: `0.0`.
+            entries in all steps, others for each gate. Default: `0.0`.
         seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
             is made.
         return_sequences: whether the output is that of all steps, and not that of the last one.
@@ -417,9 +434,9 @@ class ConvLSTM2D(_ConvLSTM):
             for no constraint.
         bias_constraint: function that projects `bias` after each update; `None` for no constraint.
         dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
-            in all steps. Default: `0.0`.
+            in all steps, others for each gate. Default: `0.0`.
         recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
-            entries in all steps. Default: `0.0`.
+            entries in all steps, others for each gate. Default: `0.0`.
         seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
             is made.
         return_sequences: whether the output is that of all steps, and not that of the last one.
@@ -517,9 +534,9 @@ class ConvLSTM3D(_ConvLSTM):
             for no constraint.
         bias_constraint: function that projects `bias` after each update; `None` for no constraint.
         dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
-            in all steps. Default: `0.0`.
+            in all steps, others for each gate. Default: `0.0`.
         recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
-            entries in all steps. Default: `0.0`.
+            entries in all steps, others for each gate. Default: `0.0`.
         seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
             is made.
         return_sequences: whether the output is that of all steps, and not that of the last one.
