@@ -296,7 +296,7 @@ CASES = [
     Case(
         "GroupQueryAttention",
         {"head_dim": 3, "num_query_heads": 4, "num_key_value_heads": 2},
-        (SEQUENCE, (2, 3, 5)),
+        (SEQUENCE, (2, 3, 6)),
     ),
     Case(
         "GroupQueryAttention",

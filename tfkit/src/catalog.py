@@ -46,6 +46,7 @@ _INITIALIZERS = {
     "uniform": "RandomUniform",
     "zero": "Zeros",
 }
+_LAYERS = {"GroupedQueryAttention": "GroupQueryAttention"}  # As Keras's HDF5 files call it.
 # What no file may name: `TFSMLayer` reads a folder. The others are no layers.
 _NOT_IN_FILES = ("TFSMLayer", "Input", "InputSpec")
 _LOOKUPS = ("get", "serialize", "deserialize")
@@ -70,7 +71,7 @@ def _register(
         kind: the name of the module in configurations.
         face: the module.
         has_kind: which of its objects are entered.
-        short: further names, in lower case, of some of them; they are entered in upper case, too.
+        short: further names of some of them; short ones of losses and metrics are entered in upper case, too.
     """
     found = dict(_listed(face, has_kind))
     aliases = {name: item for name, item in found.items() if name != item.__name__}
@@ -101,7 +102,7 @@ register_builtins(
 )
 _register("constraints", constraints, inspect.isclass)
 _register("regularizers", regularizers, inspect.isclass)
-_register("layers", layers, inspect.isclass)
+_register("layers", layers, inspect.isclass, _LAYERS)
 for _kind in ("models", ""):
     register_builtins(_kind, [models.Functional, models.Sequential])
 absent_names.explain_in(sys.modules["tfkit"])

@@ -126,6 +126,8 @@ def _children(layer: Any) -> Iterator[tuple[str, Any, str]]:
     if in_graph:
         yield "layers", layer.layers, GRAPH
     names = set(dir(layer)) - _names_of_base(type(layer))
+    # TensorFlow's notes of what it tracks, which `_self` is the beginning of.
+    names = {name for name in names if not name.startswith("_self_")}
     if is_model and not in_graph:
         names.add("layers")
     for name in sorted(names, key=lambda name: f"~{name}" if name.startswith("_") else name):

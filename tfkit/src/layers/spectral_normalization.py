@@ -91,7 +91,9 @@ class SpectralNormalization(Wrapper):
     def call(self, inputs: Any, training: Any = False) -> Any:
         """Returns the outputs of the layer inside; while training, with its kernel divided before."""
         if training and not recomputation.is_second():
-            with CallFrame(self, training):  # In the weights' dtype: 16 bits would round the kernel.
+            with CallFrame(
+                self, training
+            ):  # In the weights' dtype: 16 bits would round the kernel.
                 kernel, vector_u = self.normalized_weights()
             self.kernel.assign(kernel)
             self.vector_u.assign(vector_u)
