@@ -18,6 +18,9 @@ from tfkit.src.ops import convolution_gradients
 from tfkit.src.ops.shaping import static_or_dynamic_shape
 from tfkit.src.runtime.tensorflow_faults import without_empty_outputs
 
+# Without them the gradients of 3D kernels fail.
+_LAYOUTS = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
+
 
 class Span(NamedTuple):
     """How outputs lie to inputs along one axis. `size` places become `size * stride + added`.
@@ -108,6 +111,7 @@ def _by_gradient(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) -> 
         [batch, *output_sizes, kernel.shape[-2]],
         [axis.stride for axis in axes],
         "SAME" if axes[0].same else "VALID",
+        _LAYOUTS[len(axes)],
     )
 
 
@@ -135,7 +139,7 @@ def _by_convolution(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) 
     if convolution_gradients.applies(images, kernel, 1, rates):
         outputs = convolution_gradients.convolve(images, kernel, "VALID")
     else:
-        outputs = tf.nn.convolution(images, kernel, 1, "VALID", dilations=rates)
+        outputs = tf.nn.convolution(images, kernel, 1, "VALID", _LAYOUTS[ndim], rates)
     return _interleaved(outputs, strides, filters)[tuple(kept)]
 
 
