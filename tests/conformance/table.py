@@ -90,7 +90,7 @@ CASES = [
         IMAGE,
     ),
     Case("Conv3D", {"filters": 2, "kernel_size": 2}, (2, 3, 4, 3, 2)),
-    Case("Conv1DTranspose", {"filters": 4, "kernel_size": 3, "dilation_rate": 2}, SEQUENCE),
+    Case("Conv1DTranspose", {"filters": 4, "kernel_size": 3}, SEQUENCE),
     Case(
         "Conv1DTranspose",
         {"filters": 3, "kernel_size": 4, "strides": 3, "output_padding": 2, "padding": "same"},
@@ -112,7 +112,6 @@ CASES = [
         IMAGE,
     ),
     Case("Conv3DTranspose", {"filters": 2, "kernel_size": 2, "strides": (2, 1, 1)}, VOLUME),
-    Case("Conv3DTranspose", {"filters": 2, "kernel_size": 2, "dilation_rate": 2}, VOLUME),
     Case(
         "DepthwiseConv1D",
         {"kernel_size": 2, "depth_multiplier": 2, "strides": 2, "depthwise_regularizer": "l2"},

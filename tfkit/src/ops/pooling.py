@@ -155,7 +155,8 @@ def _over_unknown_windows(x: tf.Tensor, axis: int, size: int, is_mean: bool) -> 
     if not is_mean:
         return tf.reduce_max(windows, axis + 1)
     inside = tf.reshape(
-        places < stops[:, None], [*tf.shape(places), *[1] * (x.shape.rank - axis - 1)]
+        places < stops[:, None],
+        [*static_or_dynamic_shape(places), *[1] * (x.shape.rank - axis - 1)],
     )
     sums = tf.reduce_sum(tf.where(inside, windows, tf.zeros_like(windows)), axis + 1)
     counts = tf.reshape(stops - starts, [size, *[1] * (x.shape.rank - axis - 1)])

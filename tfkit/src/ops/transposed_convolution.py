@@ -98,7 +98,12 @@ def convolve(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) -> tf.T
         or convolution_gradients.applies(images, kernel, strides, 1)
     )  # fmt: skip
     function = _by_convolution if by_convolution else _by_gradient
-    return without_empty_outputs(lambda x: function(x, kernel, axes), images, strides=strides)
+
+    def transposed(x: tf.Tensor) -> tf.Tensor:
+        return function(x, kernel, axes)
+
+    # Always: where there are no places, XLA gives one too many.
+    return without_empty_outputs(transposed, images, strides=strides, always=True)
 
 
 def _by_gradient(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) -> tf.Tensor:
