@@ -37,8 +37,8 @@ def test_the_table_names_public_names_of_keras():
 
 
 def test_an_import_says_what_to_use():
-    with pytest.raises(ImportError, match=r"`layers\.SeparableConv2D`. Use `ops.separable_conv`"):
-        from tfkit.layers import SeparableConv2D  # noqa: F401
+    with pytest.raises(ImportError, match=r"`layers\.FlaxLayer`. tfkit runs on TensorFlow alone"):
+        from tfkit.layers import FlaxLayer  # noqa: F401
     with pytest.raises(
         ImportError, match=r"Keras's `applications`. Load a model that Keras has saved"
     ):

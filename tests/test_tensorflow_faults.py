@@ -272,6 +272,13 @@ OPERATIONS = {
     "depthwise": (ops.depthwise_conv, (8, 8, 3), (3, 3, 3, 2), {}, (6, 6, 6)),
     "depthwise 1D": (ops.depthwise_conv, (8, 3), (3, 3, 2), {"strides": 2}, (3, 6)),
     "transposed": (ops.conv_transpose, (8, 8, 4), (3, 3, 3, 4), {"strides": 2}, (17, 17, 3)),
+    "transposed dilated": (
+        ops.conv_transpose,
+        (8, 8, 4),
+        (3, 3, 3, 4),
+        {"dilation_rate": 2},
+        (12, 12, 3),
+    ),
     "transposed 3D": (ops.conv_transpose, (3, 3, 3, 4), (2, 2, 2, 3, 4), {}, (4, 4, 4, 3)),
     "maxima": (lambda x, k: ops.max_pool(x, 2) * k, (8, 8, 3), (3,), {}, (4, 4, 3)),
     "maxima 3D": (lambda x, k: ops.max_pool(x, 2) * k, (4, 4, 4, 3), (3,), {}, (2, 2, 2, 3)),

@@ -8,6 +8,12 @@ from tfkit.src.layers.activation import LeakyReLU as LeakyReLU
 from tfkit.src.layers.activation import PReLU as PReLU
 from tfkit.src.layers.activation import ReLU as ReLU
 from tfkit.src.layers.activation import Softmax as Softmax
+from tfkit.src.layers.adaptive_pooling import AdaptiveAveragePooling1D as AdaptiveAveragePooling1D
+from tfkit.src.layers.adaptive_pooling import AdaptiveAveragePooling2D as AdaptiveAveragePooling2D
+from tfkit.src.layers.adaptive_pooling import AdaptiveAveragePooling3D as AdaptiveAveragePooling3D
+from tfkit.src.layers.adaptive_pooling import AdaptiveMaxPooling1D as AdaptiveMaxPooling1D
+from tfkit.src.layers.adaptive_pooling import AdaptiveMaxPooling2D as AdaptiveMaxPooling2D
+from tfkit.src.layers.adaptive_pooling import AdaptiveMaxPooling3D as AdaptiveMaxPooling3D
 from tfkit.src.layers.attention import AdditiveAttention as AdditiveAttention
 from tfkit.src.layers.attention import Attention as Attention
 from tfkit.src.layers.attention import MultiHeadAttention as MultiHeadAttention
@@ -16,8 +22,11 @@ from tfkit.src.layers.convolution import Conv1D as Conv1D
 from tfkit.src.layers.convolution import Conv2D as Conv2D
 from tfkit.src.layers.convolution import Conv3D as Conv3D
 from tfkit.src.layers.dense import Dense as Dense
+from tfkit.src.layers.depthwise_convolution import DepthwiseConv1D as DepthwiseConv1D
+from tfkit.src.layers.depthwise_convolution import DepthwiseConv2D as DepthwiseConv2D
 from tfkit.src.layers.einsum_dense import EinsumDense as EinsumDense
 from tfkit.src.layers.embedding import Embedding as Embedding
+from tfkit.src.layers.group_query_attention import GroupQueryAttention as GroupQueryAttention
 from tfkit.src.layers.identity import Identity as Identity
 from tfkit.src.layers.identity import Wrapper as Wrapper
 from tfkit.src.layers.input_layer import Input as Input
@@ -59,6 +68,9 @@ from tfkit.src.layers.pooling import MaxPooling1D as MaxPooling1D
 from tfkit.src.layers.pooling import MaxPooling2D as MaxPooling2D
 from tfkit.src.layers.pooling import MaxPooling3D as MaxPooling3D
 from tfkit.src.layers.recurrent.bidirectional import Bidirectional as Bidirectional
+from tfkit.src.layers.recurrent.conv_lstm import ConvLSTM1D as ConvLSTM1D
+from tfkit.src.layers.recurrent.conv_lstm import ConvLSTM2D as ConvLSTM2D
+from tfkit.src.layers.recurrent.conv_lstm import ConvLSTM3D as ConvLSTM3D
 from tfkit.src.layers.recurrent.gru import GRU as GRU
 from tfkit.src.layers.recurrent.gru import GRUCell as GRUCell
 from tfkit.src.layers.recurrent.lstm import LSTM as LSTM
@@ -74,6 +86,7 @@ from tfkit.src.layers.regularization import GaussianDropout as GaussianDropout
 from tfkit.src.layers.regularization import GaussianNoise as GaussianNoise
 from tfkit.src.layers.regularization import SpatialDropout1D as SpatialDropout1D
 from tfkit.src.layers.regularization import SpatialDropout2D as SpatialDropout2D
+from tfkit.src.layers.regularization import SpatialDropout3D as SpatialDropout3D
 from tfkit.src.layers.reshaping import Flatten as Flatten
 from tfkit.src.layers.reshaping import Permute as Permute
 from tfkit.src.layers.reshaping import RepeatVector as RepeatVector
@@ -84,15 +97,28 @@ from tfkit.src.layers.resizing import UpSampling1D as UpSampling1D
 from tfkit.src.layers.resizing import UpSampling2D as UpSampling2D
 from tfkit.src.layers.resizing import ZeroPadding1D as ZeroPadding1D
 from tfkit.src.layers.resizing import ZeroPadding2D as ZeroPadding2D
+from tfkit.src.layers.reversible_embedding import ReversibleEmbedding as ReversibleEmbedding
+from tfkit.src.layers.separable_convolution import SeparableConv1D as SeparableConv1D
+from tfkit.src.layers.separable_convolution import SeparableConv2D as SeparableConv2D
+from tfkit.src.layers.spectral_normalization import SpectralNormalization as SpectralNormalization
 from tfkit.src.layers.time_distributed import TimeDistributed as TimeDistributed
+from tfkit.src.layers.transposed_convolution import Conv1DTranspose as Conv1DTranspose
+from tfkit.src.layers.transposed_convolution import Conv2DTranspose as Conv2DTranspose
+from tfkit.src.layers.transposed_convolution import Conv3DTranspose as Conv3DTranspose
+from tfkit.src.layers.volumes import Cropping3D as Cropping3D
+from tfkit.src.layers.volumes import UpSampling3D as UpSampling3D
+from tfkit.src.layers.volumes import ZeroPadding3D as ZeroPadding3D
 from tfkit.src.symbolic.input_spec import InputSpec as InputSpec
 
 AvgPool1D = AveragePooling1D
 AvgPool2D = AveragePooling2D
 AvgPool3D = AveragePooling3D
 Convolution1D = Conv1D
+Convolution1DTranspose = Conv1DTranspose
 Convolution2D = Conv2D
+Convolution2DTranspose = Conv2DTranspose
 Convolution3D = Conv3D
+Convolution3DTranspose = Conv3DTranspose
 GlobalAvgPool1D = GlobalAveragePooling1D
 GlobalAvgPool2D = GlobalAveragePooling2D
 GlobalAvgPool3D = GlobalAveragePooling3D
@@ -102,3 +128,5 @@ GlobalMaxPool3D = GlobalMaxPooling3D
 MaxPool1D = MaxPooling1D
 MaxPool2D = MaxPooling2D
 MaxPool3D = MaxPooling3D
+SeparableConvolution1D = SeparableConv1D
+SeparableConvolution2D = SeparableConv2D

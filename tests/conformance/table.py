@@ -63,7 +63,7 @@ def _draw(item, draws):
     return draws.normal(size=item).astype("float32")
 
 
-SEQUENCE, IMAGE = (2, 4, 6), (2, 4, 5, 6)
+SEQUENCE, IMAGE, VOLUME = (2, 4, 6), (2, 4, 5, 6), (2, 4, 3, 4, 2)
 
 CASES = [
     # Convolution and pooling
@@ -90,6 +90,52 @@ CASES = [
         IMAGE,
     ),
     Case("Conv3D", {"filters": 2, "kernel_size": 2}, (2, 3, 4, 3, 2)),
+    Case("Conv1DTranspose", {"filters": 4, "kernel_size": 3}, SEQUENCE),
+    Case(
+        "Conv1DTranspose",
+        {"filters": 3, "kernel_size": 4, "strides": 3, "output_padding": 2, "padding": "same"},
+        SEQUENCE,
+    ),
+    Case(
+        "Conv2DTranspose",
+        {"filters": 4, "kernel_size": 3, "activation": "relu", "kernel_regularizer": "l2"},
+        IMAGE,
+    ),
+    Case(
+        "Conv2DTranspose",
+        {"filters": 4, "kernel_size": (2, 3), "strides": (1, 2), "padding": "same"},
+        IMAGE,
+    ),
+    Case(
+        "Conv2DTranspose",
+        {"filters": 2, "kernel_size": 3, "strides": 2, "output_padding": 1, "use_bias": False},
+        IMAGE,
+    ),
+    Case("Conv3DTranspose", {"filters": 2, "kernel_size": 2, "strides": (2, 1, 1)}, VOLUME),
+    Case(
+        "DepthwiseConv1D",
+        {"kernel_size": 2, "depth_multiplier": 2, "strides": 2, "depthwise_regularizer": "l2"},
+        SEQUENCE,
+    ),
+    Case("DepthwiseConv1D", {"kernel_size": 2, "dilation_rate": 2, "padding": "same"}, SEQUENCE),
+    Case("DepthwiseConv2D", {"kernel_size": (3, 2), "activation": "relu"}, IMAGE),
+    Case(
+        "DepthwiseConv2D",
+        {"kernel_size": 3, "depth_multiplier": 2, "strides": 2, "padding": "same"},
+        IMAGE,
+    ),
+    Case("DepthwiseConv2D", {"kernel_size": 2, "dilation_rate": 2, "use_bias": False}, IMAGE),
+    Case(
+        "SeparableConv1D",
+        {"filters": 4, "kernel_size": 2, "pointwise_regularizer": "l2", "activation": "tanh"},
+        SEQUENCE,
+    ),
+    Case(
+        "SeparableConv2D",
+        {"filters": 4, "kernel_size": 3, "strides": 2, "padding": "same", "depth_multiplier": 2},
+        IMAGE,
+    ),
+    Case("SeparableConv2D", {"filters": 3, "kernel_size": 2, "dilation_rate": (1, 2)}, IMAGE),
     Case("MaxPooling1D", {}, SEQUENCE),
     Case("MaxPooling2D", {"pool_size": (2, 3), "strides": 1, "padding": "same"}, IMAGE),
     Case("MaxPooling3D", {}, (2, 4, 4, 4, 2)),
@@ -102,6 +148,12 @@ CASES = [
     Case("GlobalMaxPooling1D", {}, SEQUENCE),
     Case("GlobalMaxPooling2D", {}, IMAGE),
     Case("GlobalMaxPooling3D", {}, (2, 4, 4, 4, 2)),
+    Case("AdaptiveAveragePooling1D", {"output_size": 3}, SEQUENCE),
+    Case("AdaptiveAveragePooling2D", {"output_size": (2, 3)}, IMAGE),
+    Case("AdaptiveAveragePooling3D", {"output_size": 2}, VOLUME),
+    Case("AdaptiveMaxPooling1D", {"output_size": 3, "data_format": "channels_first"}, SEQUENCE),
+    Case("AdaptiveMaxPooling2D", {"output_size": 2}, IMAGE),
+    Case("AdaptiveMaxPooling3D", {"output_size": (2, 3, 2)}, VOLUME),
     # Core
     Case("Dense", {"units": 4, "activation": "relu", "kernel_regularizer": "l2"}, (2, 3)),
     Case("Dense", {"units": 4, "use_bias": False}, SEQUENCE),
@@ -117,6 +169,12 @@ CASES = [
         SEQUENCE,
     ),
     Case("Embedding", {"input_dim": 7, "output_dim": 3, "mask_zero": True}, Integers((2, 5), 7)),
+    Case("ReversibleEmbedding", {"input_dim": 7, "output_dim": 3}, Integers((2, 5), 7)),
+    Case(
+        "ReversibleEmbedding",
+        {"input_dim": 7, "output_dim": 3, "mask_zero": True, "logit_soft_cap": 5.0},
+        Integers((2, 5), 7),
+    ),
     Case("Identity", {}, SEQUENCE),
     Case("Masking", {"mask_value": 0.0}, SEQUENCE),
     # Activations
@@ -142,6 +200,8 @@ CASES = [
     # Reshaping
     Case("Cropping1D", {"cropping": (1, 2)}, SEQUENCE),
     Case("Cropping2D", {"cropping": ((0, 1), (2, 0))}, IMAGE),
+    Case("Cropping3D", {"cropping": ((0, 1), (2, 0), (1, 1))}, VOLUME),
+    Case("Cropping3D", {"cropping": 1, "data_format": "channels_first"}, (2, 1, 3, 4, 5)),
     Case("Flatten", {}, IMAGE),
     Case("Flatten", {"data_format": "channels_first"}, IMAGE),
     Case("Permute", {"dims": (2, 1)}, SEQUENCE),
@@ -150,8 +210,12 @@ CASES = [
     Case("UpSampling1D", {"size": 3}, SEQUENCE),
     Case("UpSampling2D", {"size": (2, 3)}, IMAGE),
     Case("UpSampling2D", {"size": 2, "interpolation": "bilinear"}, IMAGE),
+    Case("UpSampling3D", {"size": (2, 1, 3)}, VOLUME),
+    Case("UpSampling3D", {"size": 2, "data_format": "channels_first"}, VOLUME),
     Case("ZeroPadding1D", {"padding": (1, 2)}, SEQUENCE),
     Case("ZeroPadding2D", {"padding": ((1, 0), (0, 2)), "data_format": "channels_first"}, IMAGE),
+    Case("ZeroPadding3D", {"padding": ((1, 0), (0, 2), (1, 1))}, VOLUME),
+    Case("ZeroPadding3D", {"padding": (1, 2, 0), "data_format": "channels_first"}, VOLUME),
     # Recurrent
     Case("SimpleRNN", {"units": 3}, SEQUENCE),
     Case("SimpleRNN", {"units": 3, "return_sequences": True, "use_bias": False}, SEQUENCE),
@@ -178,6 +242,19 @@ CASES = [
         SEQUENCE,
     ),
     Case("RNN", {"cell": ("LSTMCell", {"units": 3}), "return_sequences": True}, SEQUENCE),
+    Case("ConvLSTM1D", {"filters": 2, "kernel_size": 2, "padding": "same"}, IMAGE),
+    Case(
+        "ConvLSTM1D",
+        {"filters": 2, "kernel_size": 3, "strides": 2, "return_sequences": True, "use_bias": False},
+        IMAGE,
+    ),
+    Case("ConvLSTM2D", {"filters": 2, "kernel_size": 2, "kernel_regularizer": "l2"}, VOLUME),
+    Case(
+        "ConvLSTM2D",
+        {"filters": 2, "kernel_size": (1, 2), "dilation_rate": 2, "return_state": True},
+        VOLUME,
+    ),
+    Case("ConvLSTM3D", {"filters": 1, "kernel_size": 2, "go_backwards": True}, (2, 2, 3, 2, 2, 2)),
     # Regularization
     Case("ActivityRegularization", {"l1": 0.1, "l2": 0.2}, SEQUENCE),
     Case("AlphaDropout", {"rate": 0.4, "seed": 3}, SEQUENCE),
@@ -187,6 +264,8 @@ CASES = [
     Case("GaussianNoise", {"stddev": 0.4, "seed": 3}, SEQUENCE),
     Case("SpatialDropout1D", {"rate": 0.4, "seed": 3}, SEQUENCE),
     Case("SpatialDropout2D", {"rate": 0.4, "seed": 3}, IMAGE),
+    Case("SpatialDropout3D", {"rate": 0.4, "seed": 3}, VOLUME),
+    Case("SpatialDropout3D", {"rate": 0.4, "data_format": "channels_first", "seed": 3}, VOLUME),
     # Normalization
     Case("BatchNormalization", {"momentum": 0.9}, (3, 4)),
     Case("BatchNormalization", {"momentum": 0.9}, SEQUENCE),
@@ -198,6 +277,12 @@ CASES = [
     Case("LayerNormalization", {}, SEQUENCE),
     Case("LayerNormalization", {"axis": [1, 2], "center": False}, SEQUENCE),
     Case("RMSNormalization", {}, SEQUENCE),
+    Case("SpectralNormalization", {"layer": ("Dense", {"units": 3})}, SEQUENCE),
+    Case(
+        "SpectralNormalization",
+        {"layer": ("Conv2D", {"filters": 3, "kernel_size": 2}), "power_iterations": 2},
+        IMAGE,
+    ),
     Case("UnitNormalization", {"axis": [1, 2]}, SEQUENCE),
     # Attention
     Case("AdditiveAttention", {}, [SEQUENCE, (2, 3, 6)]),
@@ -207,6 +292,24 @@ CASES = [
         [SEQUENCE, (2, 3, 5), (2, 3, 6)],
     ),
     Case("Attention", {"score_mode": "concat"}, [SEQUENCE, (2, 3, 6)]),
+    Case(
+        "GroupQueryAttention",
+        {"head_dim": 3, "num_query_heads": 4, "num_key_value_heads": 2},
+        (SEQUENCE, (2, 3, 6)),
+    ),
+    Case(
+        "GroupQueryAttention",
+        {
+            "head_dim": 3,
+            "num_query_heads": 3,
+            "num_key_value_heads": 1,
+            "dropout": 0.3,
+            "sliding_window": 2,
+            "use_gate": True,
+            "seed": 3,
+        },
+        (SEQUENCE, SEQUENCE),
+    ),
     Case("MultiHeadAttention", {"num_heads": 2, "key_dim": 3}, (SEQUENCE, (2, 3, 5))),
     Case(
         "MultiHeadAttention",

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfkit
 from tfkit import layers
 
 
@@ -112,3 +113,94 @@ def test_the_shape_of_an_argument_that_is_not_passed_may_be_none():
     for shapes in [((2, 4, 6), (2, 3, 6), None), ([2, 4, 6], [2, 3, 6], [2, 3, 5])]:
         assert layer.compute_output_shape(*shapes) == (2, 4, 5, 7)
         assert tuple(oracle.compute_output_shape(*shapes)) == (2, 4, 5, 7)
+
+
+# --- Groups of heads ----------------------------------------------------------------------------------
+
+
+def grouped(**options):
+    """A layer of two groups of two heads and Keras's, with the same weights, and their inputs."""
+    sizes = {"head_dim": 3, "num_query_heads": 4, "num_key_value_heads": 2}
+    layer = layers.GroupQueryAttention(**sizes, **options)
+    oracle = keras.layers.GroupQueryAttention(**sizes, **options)
+    draws = np.random.default_rng(0)
+    query, value = (draws.normal(size=(2, steps, 6)).astype("float32") for steps in (5, 4))
+    layer.build(query.shape, value.shape)
+    oracle.build(query.shape, value.shape)
+    layer.set_weights([draws.normal(size=weight.shape) for weight in oracle.weights])
+    oracle.set_weights(layer.get_weights())
+    return layer, oracle, query, value
+
+
+PADDING = np.array([[1, 1, 1, 0], [0, 1, 0, 1]], bool)
+QUERY_PADDING = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 1]], bool)
+
+
+@pytest.mark.parametrize("scores", [True, False])
+@pytest.mark.parametrize(
+    ("options", "call"),
+    [
+        ({}, {"use_causal_mask": True}),
+        ({}, {"value_mask": PADDING, "query_mask": QUERY_PADDING}),
+        ({}, {"value_mask": PADDING, "use_causal_mask": True}),
+        ({}, {"attention_mask": np.tril(np.ones((1, 5, 4), bool), 1)}),
+        ({"sliding_window": 2, "use_gate": True}, {"use_causal_mask": True}),
+        ({"use_bias": False}, {"key_mask": PADDING}),
+    ],
+    ids=str,
+)
+def test_groups_see_what_they_see_in_keras(options, call, scores):
+    layer, oracle, query, value = grouped(**options)
+    ours = layer(query, value, **call, return_attention_scores=scores)
+    theirs = oracle(query, value, **call, return_attention_scores=scores)
+    for a, b in zip(tf.nest.flatten(ours), tf.nest.flatten(theirs), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+def test_groups_of_one_head_are_multi_head_attention():
+    layer, _, query, value = grouped()
+    many = layers.MultiHeadAttention(4, 3)
+    many(query, value)
+    weights = [
+        # Keys and values for each query head of a group.
+        np.repeat(weight, 2, axis=-2) if weight.shape[-2:] == (2, 3) else weight
+        for weight in layer.get_weights()
+    ]
+    shapes = {"query": 0, "key": 2, "value": 4, "attention_output": 6}
+    order = [weights[shapes[part] + i] for part in ("query", "key", "value") for i in (0, 1)]
+    many.set_weights(order + weights[6:])
+    np.testing.assert_allclose(layer(query, value), many(query, value), rtol=1e-5, atol=1e-5)
+
+
+def test_groups_of_unknown_sizes_in_a_model():
+    query = tfkit.Input((None, 6))
+    attended = layers.GroupQueryAttention(3, 4, 2)(query, query, use_causal_mask=True)
+    assert attended.shape == (None, None, 6)
+    model = tfkit.Model(query, attended)
+    model.compile("adam", "mse")
+    x = np.random.default_rng(0).normal(size=(8, 5, 6)).astype("float32")
+    losses = model.fit(x, x, epochs=3, verbose=0).history["loss"]
+    assert losses[-1] < losses[0]
+    assert model.predict(x[:, :3], verbose=0).shape == (8, 3, 6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0, 2, 1), "`head_dim`"),
+        ((2, 3, 2), "`num_query_heads` .* a multiple of num_key_value_heads=2"),
+        ((2, 2, 1, 1.5), "`dropout`"),
+        ((2, 2, 1, 0.0, True, 0), "`sliding_window`"),
+        ((2, 2, 1, 0.0, True, None, True), "`flash_attention`"),
+    ],
+)
+def test_wrong_groups(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        layers.GroupQueryAttention(*arguments)
+
+
+def test_steps_of_keys_and_values_must_be_as_many():
+    with pytest.raises(ValueError, match="numbers of steps must be equal"):
+        layers.GroupQueryAttention(2, 2, 1)(*(np.ones((1, steps, 4)) for steps in (3, 4, 5)))
+    with pytest.raises(ValueError, match=r"a query `\(batch, T, dim\)`"):
+        layers.GroupQueryAttention(2, 2, 1)(np.ones((1, 3, 2, 4)), np.ones((1, 3, 2, 4)))

@@ -227,3 +227,67 @@ def test_an_embedding_of_ragged_ids_keeps_a_known_batch_size():
     assert (outputs.shape, outputs.ragged) == ((2, None, 4), True)
     deep = layers.Embedding(5, 4)(tfkit.KerasTensor((None, None, None, 3), "int32", ragged=True))
     assert deep.shape == (None, None, None, 3, 4)
+
+
+# --- ReversibleEmbedding ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tie_weights", [True, False])
+@pytest.mark.parametrize("cap", [None, 2.0])
+def test_vectors_become_logits(tie_weights, cap):
+    options = {"tie_weights": tie_weights, "logit_soft_cap": cap}
+    layer = layers.ReversibleEmbedding(7, 3, **options)
+    oracle = keras.layers.ReversibleEmbedding(7, 3, **options)
+    layer.build()
+    oracle.build()
+    draws = np.random.default_rng(0)
+    layer.set_weights([draws.normal(size=weight.shape) for weight in oracle.weights])
+    oracle.set_weights(layer.get_weights())
+    assert [weight.label for weight in layer.weights] == [weight.name for weight in oracle.weights]
+    vectors = draws.normal(size=(2, 4, 3)).astype("float32")
+    logits = layer(vectors, reverse=True)
+    np.testing.assert_allclose(logits, oracle(vectors, reverse=True), rtol=1e-5, atol=1e-6)
+    run = tf.function(
+        lambda x: layer(x, reverse=True), input_signature=[tf.TensorSpec([None, None, 3])]
+    )
+    np.testing.assert_allclose(run(vectors), logits, rtol=1e-6)
+
+
+def test_logits_have_no_mask_and_a_dtype_of_their_own():
+    layer = layers.ReversibleEmbedding(
+        7, 3, mask_zero=True, reverse_dtype="float32", dtype="mixed_bfloat16"
+    )
+    ids = tfkit.Input((4,), dtype="int32")
+    vectors = layer(ids)
+    logits = layer(vectors, reverse=True)
+    assert (vectors.dtype, logits.dtype, logits.shape) == ("bfloat16", "float32", (None, 4, 7))
+    model = tfkit.Model(ids, [vectors, logits])
+    given, outputs = model(np.array([[1, 0, 2, 0]]))
+    assert given._keras_mask.numpy().tolist() == [[True, False, True, False]]
+    assert getattr(outputs, "_keras_mask", None) is None
+    assert layer(np.array([[0, 1, 2]]), reverse=True).shape == (1, 7)
+
+
+def test_wrong_reversible_embeddings():
+    with pytest.raises(ValueError, match="`logit_soft_cap`"):
+        layers.ReversibleEmbedding(7, 3, logit_soft_cap=0)
+    with pytest.raises(ValueError, match="`reverse_dtype`"):
+        layers.ReversibleEmbedding(7, 3, reverse_dtype="int32")
+    with pytest.raises(ValueError, match="`output_dim`"):
+        layers.ReversibleEmbedding(7, 0)
+
+
+def test_a_language_model_with_tied_weights(tmp_path):
+    tfkit.utils.set_random_seed(1)
+    layer = layers.ReversibleEmbedding(7, 8)
+    ids = tfkit.Input((None,), dtype="int32")
+    model = tfkit.Model(ids, layer(layers.LSTM(8, return_sequences=True)(layer(ids)), reverse=True))
+    loss = tfkit.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(tfkit.optimizers.Adam(0.05), loss)
+    x = np.arange(70).reshape(10, 7) % 7
+    losses = model.fit(x, (x + 1) % 7, epochs=20, verbose=0).history["loss"]
+    assert losses[-1] < 0.5 * losses[0]
+    for name in ("model.h5", "model.keras"):
+        model.save(tmp_path / name)
+        loaded = tfkit.saving.load_model(tmp_path / name)
+        np.testing.assert_allclose(loaded(x), model(x), atol=1e-6)

@@ -174,3 +174,49 @@ def test_the_gradient_of_batch_normalization_is_that_of_its_formula(axis, option
     mine = gradients(lambda x: layer(x, training=True))
     for ours, theirs in zip(mine, gradients(by_formula), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
+
+# --- SpectralNormalization ----------------------------------------------------------------------------
+
+
+def test_the_largest_singular_value_becomes_one():
+    draws = np.random.default_rng(0)
+    ids = np.array([[1, 2, 0]])
+    for inside, inputs in (
+        (layers.Dense(4), draws.normal(size=(2, 5)).astype("float32")),
+        (layers.Conv2D(4, 2), draws.normal(size=(2, 3, 3, 2)).astype("float32")),
+        (layers.Embedding(7, 4), ids),
+    ):
+        layer = layers.SpectralNormalization(inside, power_iterations=30)
+        layer(inputs)
+        layer.kernel.assign(draws.normal(size=layer.kernel.shape))
+        before = layer.kernel.numpy()
+        layer(inputs)
+        np.testing.assert_array_equal(layer.kernel, before)
+        np.testing.assert_allclose(layer(inputs, training=True), inside(inputs), rtol=1e-6)
+        kernel = layer.kernel.numpy()
+        largest = np.linalg.svd(kernel.reshape(-1, 4))[1][0]
+        np.testing.assert_allclose(largest, 1.0, rtol=1e-3)
+        np.testing.assert_allclose(kernel * (before / kernel).mean(), before, rtol=1e-4)
+
+
+@pytest.mark.parametrize("jit_compile", [True, False])
+def test_a_discriminator_stays_normalized_while_it_trains(jit_compile):
+    inside = layers.Dense(4)
+    layer = layers.SpectralNormalization(inside)
+    model = tfkit.Sequential([tfkit.Input((5,)), layer, layers.Dense(1)])
+    model.compile(tfkit.optimizers.SGD(0.01), "mse", jit_compile=jit_compile)
+    x = np.random.default_rng(0).normal(size=(64, 5)).astype("float32")
+    model.fit(x, x[:, :1], epochs=10, batch_size=16, verbose=0)
+    largest = np.linalg.svd(inside.kernel.numpy())[1][0]
+    assert 0.9 < largest < 1.1
+    assert [weight.path for weight in model.trainable_weights if weight is inside.kernel]
+
+
+def test_nothing_to_normalize():
+    with pytest.raises(ValueError, match="`power_iterations` should be greater than zero"):
+        layers.SpectralNormalization(layers.Dense(2), power_iterations=0)
+    with pytest.raises(ValueError, match="object has no attribute 'kernel' nor 'embeddings'"):
+        layers.SpectralNormalization(layers.ReLU())(np.ones((4, 2)))
+    with pytest.raises(ValueError, match="`layer`"):
+        layers.SpectralNormalization("dense")

@@ -57,6 +57,7 @@ _INITIALIZERS = {
     "uniform": "RandomUniform",
     "zero": "Zeros",
 }
+_LAYERS = {"GroupedQueryAttention": "GroupQueryAttention"}  # As Keras's HDF5 files call it.
 # What no file may name: `TFSMLayer` reads a folder. The others are no layers.
 _NOT_IN_FILES = ("TFSMLayer", "Input", "InputSpec")
 _LOOKUPS = ("get", "serialize", "deserialize")
@@ -110,7 +111,7 @@ register_builtins(
 )
 _register("constraints", constraints, inspect.isclass)
 _register("regularizers", regularizers, inspect.isclass)
-_register("layers", layers, inspect.isclass)
+_register("layers", layers, inspect.isclass, _LAYERS)
 for _kind in ("models", ""):
     register_builtins(_kind, [models.Functional, models.Sequential])
 absent_names.explain_in(sys.modules["tfkit"])

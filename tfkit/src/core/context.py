@@ -26,7 +26,16 @@ class CallFrame:
         autocast_dtype: float dtype as which weights are read in the call, `None` for their own.
     """
 
-    __slots__ = ("autocast_dtype", "layer", "parent", "record", "scope", "steps", "training")
+    __slots__ = (
+        "autocast_dtype",
+        "gives_mask",
+        "layer",
+        "parent",
+        "record",
+        "scope",
+        "steps",
+        "training",
+    )
 
     def __init__(
         self, layer: Layer, training: Any = None, autocast_dtype: str | None = None
@@ -34,6 +43,7 @@ class CallFrame:
         self.layer = layer
         self.training = training
         self.autocast_dtype = autocast_dtype
+        self.gives_mask = True  # `call` sets it to False where its outputs have no mask this time.
         self.parent = current_frame()
         # The members of the layer with the paths to them, by id, once somebody has asked.
         self.steps: dict[int, tuple[Any, str]] = _NO_STEPS

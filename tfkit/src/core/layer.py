@@ -159,7 +159,8 @@ class Layer(Copied, Stateful):
                 args, kwargs, mask = arguments.filled(frame.training)
                 outputs = convert(self.call)(*args, **kwargs)
                 self._add_activity_loss(outputs)
-                attach_mask(self, arguments.first, outputs, mask)
+                if frame.gives_mask:
+                    attach_mask(self, arguments.first, outputs, mask)
         self._note_call(arguments, outputs)
         return outputs
 

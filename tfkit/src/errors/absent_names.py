@@ -50,25 +50,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "DTypePolicyMap": "Pass `dtype` to each layer.",
     },
     "layers": {
-        "Conv1DTranspose Convolution1DTranspose Conv2DTranspose Convolution2DTranspose Conv3DTranspose "
-        "Convolution3DTranspose": "Use `ops.conv_transpose` in a layer of your own, or an upsampling and a "
-        "convolution.",
-        "DepthwiseConv1D DepthwiseConv2D": "Use `ops.depthwise_conv` in a layer of your own.",
-        "SeparableConv1D SeparableConvolution1D SeparableConv2D SeparableConvolution2D": (
-            "Use `ops.separable_conv` in a layer of your own."
-        ),
-        "ConvLSTM1D ConvLSTM2D ConvLSTM3D": "Use `layers.RNN` with a cell of your own.",
-        "AdaptiveAveragePooling1D AdaptiveAveragePooling2D AdaptiveAveragePooling3D": (
-            "Use `ops.adaptive_average_pool`."
-        ),
-        "AdaptiveMaxPooling1D AdaptiveMaxPooling2D AdaptiveMaxPooling3D": "Use `ops.adaptive_max_pool`.",
-        "Cropping3D": "Slice the tensor: `x[:, 1:-1, 1:-1, 1:-1]`.",
-        "ZeroPadding3D": "Use `ops.pad`.",
-        "UpSampling3D": "Use `ops.repeat` along each axis.",
-        "SpatialDropout3D": "Use `layers.Dropout(rate, noise_shape=(None, 1, 1, 1, None))`.",
-        "SpectralNormalization": "",
-        "GroupQueryAttention": "Use `ops.dot_product_attention` in a layer of your own.",
-        "ReversibleEmbedding": "Multiply by `ops.transpose(embedding.embeddings)` in a layer of your own.",
         "Rescaling": "Use `layers.Lambda(lambda x: x / 255)`, or scale the data in the pipeline.",
         "Normalization": "Use `layers.Lambda(lambda x: (x - mean) / std)`, or scale the data before.",
         "Resizing CenterCrop": "Use `tf.image.resize` and `tf.image.central_crop` in the pipeline.",

@@ -114,7 +114,10 @@ def _order(container: Any) -> str:
 
 
 def _base_name(value: Any) -> str:
-    return to_snake_case(type(value).__name__) if isinstance(value, Layer) else "container"
+    if not isinstance(value, Layer):
+        return "container"
+    name = type(value).__name__
+    return to_snake_case(_KERAS_CLASSES.get(name, name))
 
 
 def _children(layer: Layer) -> Iterator[tuple[str, Any, str]]:
@@ -125,6 +128,8 @@ def _children(layer: Layer) -> Iterator[tuple[str, Any, str]]:
     if in_graph:
         yield "layers", model.layers, GRAPH
     names = set(dir(layer)) - _names_of_base(type(layer))
+    # TensorFlow's notes of what it tracks, which `_self` is the beginning of.
+    names = {name for name in names if not name.startswith("_self_")}
     if is_model and not in_graph:
         names.add("layers")
     for name in sorted(names, key=lambda name: f"~{name}" if name.startswith("_") else name):
@@ -139,6 +144,8 @@ def _children(layer: Layer) -> Iterator[tuple[str, Any, str]]:
             yield name, value, CREATION if name == "layers" and is_model else _order(value)
 
 
+# Where a class has another name in Keras than the one that is public.
+_KERAS_CLASSES = {"GroupQueryAttention": "GroupedQueryAttention"}
 # Where an attribute is private in Keras.
 _KERAS_NAMES = {("MultiHeadAttention", "gate_dense"): "_gate_dense"}
 

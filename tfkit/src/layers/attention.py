@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import string
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import tensorflow as tf
@@ -402,8 +403,8 @@ class MultiHeadAttention(Layer):
             output_shape=(*[None] * (num_kept - 1), *features),
             bias_axes=made if self.use_bias else None,
             activation=activation,
-            kernel_initializer=_copy(self.kernel_initializer),
-            bias_initializer=_copy(self.bias_initializer),
+            kernel_initializer=copy_of(self.kernel_initializer),
+            bias_initializer=copy_of(self.bias_initializer),
             kernel_regularizer=self.kernel_regularizer,
             bias_regularizer=self.bias_regularizer,
             activity_regularizer=self._projections_regularizer,
@@ -431,10 +432,14 @@ class MultiHeadAttention(Layer):
     ) -> Any:
         """Returns the attended values, `(batch, T, dim)`."""
         key = value if key is None else key
-        mask = self._mask(query, value, query_mask, value_mask, key_mask, use_causal_mask)
-        if attention_mask is not None:
-            attention_mask = tf.cast(attention_mask, "bool")
-            mask = attention_mask if mask is None else attention_mask & mask
+        mask = visible_steps(
+            query,
+            value,
+            (query_mask, value_mask, key_mask),
+            use_causal_mask,
+            self.sliding_window,
+            attention_mask,
+        )
         scale = 1.0 / math.sqrt(self.key_dim)
         scores = tf.einsum(
             self._score_equation, self.key_dense(key), self.query_dense(query) * scale
@@ -457,36 +462,48 @@ class MultiHeadAttention(Layer):
         outputs = self.output_dense(outputs)
         return (outputs, weights) if return_attention_scores else outputs
 
-    def _mask(
-        self,
-        query: Any,
-        value: Any,
-        query_mask: Any,
-        value_mask: Any,
-        key_mask: Any,
-        use_causal_mask: bool,
-    ) -> Any:
-        """Which steps each query may see, `(batch or 1, T, S)`; `None` for all."""
-        masks = []
-        if query_mask is not None:
-            masks.append(tf.expand_dims(tf.cast(query_mask, "bool"), -1))
-        for mask in (value_mask, key_mask):
-            if mask is not None:
-                masks.append(tf.cast(mask, "bool")[..., tf.newaxis, :])
-        queries, keys = tf.shape(query)[1], tf.shape(value)[1]
-        if use_causal_mask:
-            masks.append(_causal_mask(queries, keys))
-        if self.sliding_window is not None:
-            distance = tf.abs(tf.range(queries)[:, tf.newaxis] - tf.range(keys))
-            masks.append((distance < self.sliding_window)[tf.newaxis])
-        visible = None
-        for mask in masks:
-            visible = mask if visible is None else visible & mask
-        return visible
+
+def visible_steps(
+    query: Any,
+    value: Any,
+    masks: Sequence[Any],
+    use_causal_mask: bool,
+    sliding_window: int | None,
+    attention_mask: Any = None,
+) -> Any:
+    """Returns which steps each query may see, `(batch or 1, T, S)`; `None` for all.
+
+    Args:
+        query: `(batch, T, ...)`.
+        value: `(batch, S, ...)`.
+        masks: those of query, value and key, `(batch, T)` or `(batch, S)`; `None` for no mask.
+        use_causal_mask: whether a query sees only the steps up to its own.
+        sliding_window: a query sees the steps less than this far away; `None` for all.
+        attention_mask: what else a query may see; `None` for all.
+    """
+    query_mask, *value_masks = masks
+    parts = []
+    if query_mask is not None:
+        parts.append(tf.expand_dims(tf.cast(query_mask, "bool"), -1))
+    for mask in value_masks:
+        if mask is not None:
+            parts.append(tf.cast(mask, "bool")[..., tf.newaxis, :])
+    queries, keys = tf.shape(query)[1], tf.shape(value)[1]
+    if use_causal_mask:
+        parts.append(_causal_mask(queries, keys))
+    if sliding_window is not None:
+        distance = tf.abs(tf.range(queries)[:, tf.newaxis] - tf.range(keys))
+        parts.append((distance < sliding_window)[tf.newaxis])
+    if attention_mask is not None:
+        parts.insert(0, tf.cast(attention_mask, "bool"))
+    visible = None
+    for part in parts:
+        visible = part if visible is None else visible & part
+    return visible
 
 
-def _copy(initializer: Any) -> Any:
-    """An initializer of the same configuration; without a seed it has a new one."""
+def copy_of(initializer: Any) -> Any:
+    """Returns an initializer of the same configuration; without a seed it has a new one."""
     if not hasattr(initializer, "get_config"):
         return initializer
     return type(initializer).from_config(initializer.get_config())

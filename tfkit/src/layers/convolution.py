@@ -28,6 +28,29 @@ def sizes(layer: Layer, argument: str, value: Any, rank: int) -> tuple[int, ...]
     return tuple(int(size) for size in many)
 
 
+def check_padding(layer: Layer, padding: Any) -> str:
+    """Returns `"valid"` or `"same"`, in lower case."""
+    holds = str(padding).lower() in ("valid", "same")
+    check(layer, holds, "padding", "'valid' or 'same'", padding)
+    return padding.lower()
+
+
+def known_channels(layer: Any, input_shape: Any) -> tuple[int, int]:
+    """Returns the axis of the channels and their number.
+
+    Raises:
+        ValueError: where the number is unknown.
+    """
+    axis = -1 if layer.data_format == "channels_last" else 1
+    channels = input_shape[axis]
+    if channels is None:
+        raise ValueError(
+            f"Layer '{layer.path}' (of type {type(layer).__name__}) has weights for each channel. Expected "
+            f"a known number of input channels. Received: input_shape={tuple(input_shape)}"
+        )
+    return axis, channels
+
+
 class _Convolution(Layer):
     """The base of `Conv1D`, `Conv2D` and `Conv3D`, which describe the arguments; they set `rank`."""
 

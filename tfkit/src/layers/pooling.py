@@ -9,8 +9,8 @@ import tensorflow as tf
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions, NamedOptions
-from tfkit.src.layers.checks import as_floats, check
-from tfkit.src.layers.convolution import sizes
+from tfkit.src.layers.checks import as_floats
+from tfkit.src.layers.convolution import check_padding, sizes
 from tfkit.src.ops.convolution import channels_last, layout, over_windows
 from tfkit.src.symbolic.input_spec import InputSpec
 
@@ -35,10 +35,7 @@ class _Pooling(Layer):
         self.pool_size = sizes(self, "pool_size", pool_size, self.rank)
         given = self.pool_size if strides is None else strides
         self.strides = sizes(self, "strides", given, self.rank)
-        check(
-            self, str(padding).lower() in ("valid", "same"), "padding", "'valid' or 'same'", padding
-        )
-        self.padding = padding.lower()
+        self.padding = check_padding(self, padding)
         self.data_format = standardize_data_format(data_format)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 

@@ -185,6 +185,58 @@ class SpatialDropout2D(Dropout):
         return (None, None, 1, 1) if self.data_format == "channels_first" else (None, 1, 1, None)
 
 
+class SpatialDropout3D(Dropout):
+    """While training, sets whole channels of volumes to zero and divides the others by `1 - rate`.
+
+    Neighbouring entries are often alike: dropped one by one, they would regularize little.
+
+    Args:
+        rate: probability with which a channel of a sample becomes zero, from 0 to 1.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        seed: integer; `None` for a seed that is drawn when the layer is made.
+        name: name of the layer, a string without `/`; `None` for one that is made from the class's
+            name.
+        dtype: name of a dtype or a dtype policy; `None` for the global policy.
+
+    Call arguments:
+        inputs: a tensor of floats.
+        training: whether to drop entries; set by `fit` and by layers outside.
+
+    Input shape: `(batch, depth, height, width, channels)`, or
+    `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: if `rate` is not between 0 and 1, or if `data_format` is unknown.
+
+    Reference:
+        Tompson et al., "Efficient object localization using convolutional networks", 2014.
+
+    Example:
+        >>> outputs = SpatialDropout3D(0.5, seed=1)(tf.ones((1, 3, 3, 3, 8)), training=True)
+        >>> bool(tf.reduce_all(outputs[:, 0] == outputs[:, 2]))
+        True
+    """
+
+    def __init__(
+        self,
+        rate: float,
+        data_format: str | None = None,
+        seed: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(rate, seed=seed, name=name, dtype=dtype)
+        self.data_format = standardize_data_format(data_format)
+        self.input_spec = InputSpec(ndim=5)
+
+    def _pattern(self, inputs: Any) -> Any:
+        ones = (1, 1, 1)
+        return (None, None, *ones) if self.data_format == "channels_first" else (None, *ones, None)
+
+
 class GaussianNoise(Layer):
     """While training, adds normal noise of mean 0. Otherwise the inputs are returned unchanged.
 

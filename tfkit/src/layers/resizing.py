@@ -16,22 +16,23 @@ from tfkit.src.symbolic.input_spec import InputSpec
 _INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5", "area")
 
 
-def _pairs(layer: Layer, argument: str, value: Any) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Amounts before and after, along height and width, from one integer, two, or two pairs."""
+def pairs(layer: Layer, argument: str, value: Any, count: int) -> tuple[tuple[int, int], ...]:
+    """Amounts before and after, along `count` axes, from one integer, one for each, or a pair for each."""
     if is_integer(value):
-        value = (value, value)
-    holds = isinstance(value, (list, tuple)) and len(value) == 2
-    check(layer, holds, argument, "an integer, two integers or two pairs of integers", value)
-    height, width = (standardize_pair(layer, argument, item, minimum=0) for item in value)
-    return height, width
+        value = (value,) * count
+    holds = isinstance(value, (list, tuple)) and len(value) == count
+    expected = f"an integer, {count} integers or {count} pairs of integers"
+    check(layer, holds, argument, expected, value)
+    return tuple(standardize_pair(layer, argument, item, minimum=0) for item in value)
 
 
-def _spatial_axes(data_format: str, rank: int) -> list[int]:
+def spatial_axes(data_format: str, rank: int) -> list[int]:
+    """Returns the axes of inputs with `rank` axes that are neither batch nor channels."""
     return list(range(2, rank) if data_format == "channels_first" else range(1, rank - 1))
 
 
-def _crop(layer: Layer, inputs: Any, amounts: dict[int, tuple[int, int]]) -> tf.Tensor:
-    """`inputs` without as many entries from both ends of axes as `amounts` says."""
+def crop(layer: Layer, inputs: Any, amounts: dict[int, tuple[int, int]]) -> tf.Tensor:
+    """Returns `inputs` without as many entries from both ends of axes as `amounts` says."""
     slices = [slice(None)] * inputs.shape.rank
     for axis, (before, after) in amounts.items():
         size = inputs.shape[axis]
@@ -45,7 +46,8 @@ def _crop(layer: Layer, inputs: Any, amounts: dict[int, tuple[int, int]]) -> tf.
     return inputs[tuple(slices)]
 
 
-def _pad(inputs: Any, amounts: dict[int, tuple[int, int]]) -> tf.Tensor:
+def pad(inputs: Any, amounts: dict[int, tuple[int, int]]) -> tf.Tensor:
+    """Returns `inputs` with as many zeros at both ends of axes as `amounts` says."""
     return tf.pad(inputs, [amounts.get(axis, (0, 0)) for axis in range(inputs.shape.rank)])
 
 
@@ -79,7 +81,7 @@ class Cropping1D(Layer):
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the inputs, cropped."""
-        return _crop(self, inputs, {1: self.cropping})
+        return crop(self, inputs, {1: self.cropping})
 
 
 class Cropping2D(Layer):
@@ -116,14 +118,14 @@ class Cropping2D(Layer):
         **kwargs: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**kwargs)
-        self.cropping = _pairs(self, "cropping", cropping)
+        self.cropping = pairs(self, "cropping", cropping, 2)
         self.data_format = standardize_data_format(data_format)
         self.input_spec = InputSpec(ndim=4)
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the inputs, cropped."""
-        axes = _spatial_axes(self.data_format, 4)
-        return _crop(self, inputs, dict(zip(axes, self.cropping, strict=True)))
+        axes = spatial_axes(self.data_format, 4)
+        return crop(self, inputs, dict(zip(axes, self.cropping, strict=True)))
 
 
 class ZeroPadding1D(Layer):
@@ -162,7 +164,7 @@ class ZeroPadding1D(Layer):
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the inputs, padded."""
-        return _pad(inputs, {_spatial_axes(self.data_format, 3)[0]: self.padding})
+        return pad(inputs, {spatial_axes(self.data_format, 3)[0]: self.padding})
 
 
 class ZeroPadding2D(Layer):
@@ -195,14 +197,14 @@ class ZeroPadding2D(Layer):
         self, padding: Any = (1, 1), data_format: str | None = None, **kwargs: Unpack[LayerOptions]
     ) -> None:
         super().__init__(**kwargs)
-        self.padding = _pairs(self, "padding", padding)
+        self.padding = pairs(self, "padding", padding, 2)
         self.data_format = standardize_data_format(data_format)
         self.input_spec = InputSpec(ndim=4)
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the inputs, padded."""
-        axes = _spatial_axes(self.data_format, 4)
-        return _pad(inputs, dict(zip(axes, self.padding, strict=True)))
+        axes = spatial_axes(self.data_format, 4)
+        return pad(inputs, dict(zip(axes, self.padding, strict=True)))
 
 
 class UpSampling1D(Layer):

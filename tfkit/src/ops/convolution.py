@@ -12,7 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.settings import standardize_data_format
-from tfkit.src.ops import convolution_gradients
+from tfkit.src.ops import convolution_gradients, transposed_convolution
 from tfkit.src.ops.promotion import as_tensor
 from tfkit.src.ops.shaping import static_or_dynamic_shape
 from tfkit.src.runtime.tensorflow_faults import without_empty_outputs
@@ -403,44 +403,20 @@ def conv_transpose(
         TensorShape([1, 8, 8, 3])
     """
     inputs, kernel = as_tensor(inputs), as_tensor(kernel)
-    num_axes = inputs.shape.rank - 2
     axis = -1 if standardize_data_format(data_format) == "channels_last" else 1
     if inputs.shape[axis] is not None and inputs.shape[axis] != kernel.shape[-1]:
         raise ValueError(
             "The number of input channels must match the kernel's last axis. "
             f"Received: inputs.shape={inputs.shape}, kernel.shape={kernel.shape}"
         )
-    strides, dilations = per_axis(strides, num_axes), per_axis(dilation_rate, num_axes)
-    extras = [None] * num_axes if output_padding is None else per_axis(output_padding, num_axes)
-    padding = _check_padding(padding)
-
-    def convolve(x: Any) -> Any:
-        batch, *sizes, _ = static_or_dynamic_shape(x)
-        output_shape = [
-            _transposed_size(*numbers, padding)
-            for numbers in zip(sizes, kernel.shape[:-2], strides, dilations, extras, strict=True)
-        ]
-        return tf.nn.conv_transpose(
-            x,
-            kernel,
-            [batch, *output_shape, kernel.shape[-2]],
-            strides,
-            padding,
-            layout(x),
-            dilations,
-        )
-
-    return channels_last(
-        inputs, data_format, lambda x: without_empty_outputs(convolve, x, rows_alone=True)
+    num_axes = inputs.shape.rank - 2
+    spans = transposed_convolution.spans(
+        kernel.shape[:-2],
+        per_axis(strides, num_axes),
+        per_axis(dilation_rate, num_axes),
+        [None] * num_axes if output_padding is None else per_axis(output_padding, num_axes),
+        _check_padding(padding),
     )
-
-
-def _transposed_size(
-    size: Any, kernel_size: int, stride: int, dilation: int, extra: int | None, padding: str
-) -> Any:
-    reach = (kernel_size - 1) * dilation + 1
-    if extra is None:
-        return size * stride if padding == "SAME" else size * stride + max(reach - stride, 0)
-    if padding == "SAME":
-        return (size - 1) * stride + reach - 2 * (reach // 2) + extra
-    return (size - 1) * stride + reach + extra
+    return channels_last(
+        inputs, data_format, lambda x: transposed_convolution.convolve(x, kernel, spans)
+    )

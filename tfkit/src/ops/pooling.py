@@ -11,6 +11,7 @@ import tensorflow as tf
 from tfkit.src.base import budget
 from tfkit.src.ops.convolution import channels_last, layout, over_windows, per_axis
 from tfkit.src.ops.promotion import as_tensor
+from tfkit.src.ops.shaping import static_or_dynamic_shape
 from tfkit.src.symbolic.tensors import symbolic_op
 
 Sizes = int | Sequence[int]
@@ -114,31 +115,52 @@ def average_pool(
     return _pool(tf.nn.avg_pool, inputs, pool_size, strides, padding, data_format)
 
 
-def _adaptive_pool(inputs: Any, output_size: Sizes, data_format: Any, reduce: Any) -> tf.Tensor:
+def _adaptive_pool(inputs: Any, output_size: Sizes, data_format: Any, is_mean: bool) -> tf.Tensor:
     inputs = as_tensor(inputs)
-    num_axes = inputs.shape.rank - 2
-    sizes = per_axis(output_size, num_axes)
+    sizes = per_axis(output_size, inputs.shape.rank - 2)
 
     def pool(x: Any) -> Any:
         for axis, size in enumerate(sizes, start=1):
-            length = x.shape[axis]
-            if length is None:
-                raise ValueError(
-                    f"Adaptive pooling needs known sizes. Received: inputs.shape={inputs.shape}"
-                )
             budget.check_outputs(size)
-            # Window i runs from floor(i n / m) up to ceil((i + 1) n / m).
-            edges = np.arange(size + 1) * length
-            starts, stops = edges[:-1] // size, -(-edges[1:] // size)
-            leading = (slice(None),) * axis
-            windows = [
-                reduce(x[(*leading, slice(start, stop))], axis)
-                for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
-            ]
-            x = tf.stack(windows, axis)
+            length = x.shape[axis]
+            reduce = tf.reduce_mean if is_mean else tf.reduce_max
+            if length is None:
+                x = _over_unknown_windows(x, axis, size, is_mean)
+            elif length % size == 0:
+                shape = list(static_or_dynamic_shape(x))
+                shape[axis : axis + 1] = [size, length // size]
+                x = reduce(tf.reshape(x, shape), axis + 1)
+            else:
+                edges = np.arange(size + 1) * length
+                starts, stops = edges[:-1] // size, -(-edges[1:] // size)
+                leading = (slice(None),) * axis
+                windows = [
+                    reduce(x[(*leading, slice(start, stop))], axis)
+                    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
+                ]
+                x = tf.stack(windows, axis)
         return x
 
     return channels_last(inputs, data_format, pool)
+
+
+def _over_unknown_windows(x: tf.Tensor, axis: int, size: int, is_mean: bool) -> tf.Tensor:
+    """Means or maxima of the windows along an axis of unknown size, all windows at once."""
+    length = tf.shape(x, tf.int64)[axis]
+    edges = tf.range(size + 1, dtype=tf.int64) * length
+    starts, stops = edges[:-1] // size, -(-edges[1:] // size)
+    places = starts[:, None] + tf.range(tf.reduce_max(stops - starts))
+    # Where a window is shorter than the longest one, its last place comes again.
+    windows = tf.gather(x, tf.minimum(places, stops[:, None] - 1), axis=axis)
+    if not is_mean:
+        return tf.reduce_max(windows, axis + 1)
+    inside = tf.reshape(
+        places < stops[:, None],
+        [*static_or_dynamic_shape(places), *[1] * (x.shape.rank - axis - 1)],
+    )
+    sums = tf.reduce_sum(tf.where(inside, windows, tf.zeros_like(windows)), axis + 1)
+    counts = tf.reshape(stops - starts, [size, *[1] * (x.shape.rank - axis - 1)])
+    return sums / tf.cast(counts, x.dtype)
 
 
 @symbolic_op
@@ -151,8 +173,7 @@ def adaptive_average_pool(
     `ceil((i + 1) * n / m)`; neighbours can overlap.
 
     Args:
-        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`, with
-            known sizes.
+        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`.
         output_size: number of windows, one number or one for each spatial axis.
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of
             `config.image_data_format()`.
@@ -162,14 +183,14 @@ def adaptive_average_pool(
         of `inputs`.
 
     Raises:
-        ValueError: when a size is not known.
+        ValueError: for another `data_format`.
 
     Example:
         >>> signal = tf.reshape(tf.range(5.0), (1, 5, 1))
         >>> ops.adaptive_average_pool(signal, 2).numpy().ravel().tolist()
         [1.0, 3.0]
     """
-    return _adaptive_pool(inputs, output_size, data_format, tf.reduce_mean)
+    return _adaptive_pool(inputs, output_size, data_format, is_mean=True)
 
 
 @symbolic_op
@@ -180,8 +201,7 @@ def adaptive_max_pool(inputs: Any, output_size: Sizes, data_format: str | None =
     `ceil((i + 1) * n / m)`; neighbours can overlap.
 
     Args:
-        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`, with
-            known sizes.
+        inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`.
         output_size: number of windows, one number or one for each spatial axis.
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of
             `config.image_data_format()`.
@@ -191,11 +211,11 @@ def adaptive_max_pool(inputs: Any, output_size: Sizes, data_format: str | None =
         of `inputs`.
 
     Raises:
-        ValueError: when a size is not known.
+        ValueError: for another `data_format`.
 
     Example:
         >>> signal = tf.reshape(tf.range(5.0), (1, 5, 1))
         >>> ops.adaptive_max_pool(signal, 2).numpy().ravel().tolist()
         [2.0, 4.0]
     """
-    return _adaptive_pool(inputs, output_size, data_format, tf.reduce_max)
+    return _adaptive_pool(inputs, output_size, data_format, is_mean=False)

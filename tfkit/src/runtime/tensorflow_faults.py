@@ -182,7 +182,7 @@ def without_empty_outputs(
     function: Callable[[tf.Tensor], tf.Tensor],
     images: tf.Tensor,
     windows: Sequence[int] | None = None,
-    rows_alone: bool = False,
+    strides: Sequence[int] = (),
     always: bool = False,
 ) -> tf.Tensor:
     """`function(images)`, where `function` is never given images without elements.
@@ -195,11 +195,10 @@ def without_empty_outputs(
         images: `(batch, *sizes, channels)`.
         windows: sizes of windows that must lie inside of the images, if they must. Smaller images of unknown
             size are refused when they come, with oneDNN or without, which would give an empty output.
-        rows_alone: whether to leave alone images with rows but without places, because `function` does not
-            give one place for one.
+        strides: how many places `function` gives for one more place along each size, if not one.
         always: whether kernels other than oneDNN's are wrong, too.
     """
-    sizes = images.shape[: 1 if rows_alone else -1].as_list()
+    sizes = images.shape[:-1].as_list()
     checked = windows is not None and None in sizes[1:]
     wrong = images.dtype in _ONEDNN_DTYPES and _onednn()
     wrong = wrong or (always and xla.device() == "CPU" and _ASSUMED.get() is not False)
@@ -207,8 +206,6 @@ def without_empty_outputs(
         return function(images)
     shape = tf.shape(images)
     added = tf.maximum(1 - shape, 0)
-    if rows_alone:
-        added *= [1, *[0] * (images.shape.rank - 1)]
     paddings, name = added, None
     if checked:
         assert windows is not None
@@ -218,8 +215,13 @@ def without_empty_outputs(
     padded = tf.pad(images, tf.stack([tf.zeros_like(paddings), paddings], 1), name=name)
     at_least_one = [1 if size == 0 else size for size in sizes]
     outputs = function(tf.ensure_shape(padded, [*at_least_one, *images.shape[len(sizes) :]]))
-    kept = tf.slice(outputs, tf.zeros_like(shape), tf.shape(outputs) - added)
-    known = [0 if size == 0 else output for size, output in zip(sizes, outputs.shape, strict=False)]
+    steps = [1, *(strides or [1] * (len(sizes) - 1))]
+    sizes_kept = tf.maximum(tf.shape(outputs) - added * [*steps, 1], 0)
+    kept = tf.slice(outputs, tf.zeros_like(shape), sizes_kept)
+    known = [
+        max(output - step, 0) if size == 0 and output is not None else output
+        for size, output, step in zip(sizes, outputs.shape, steps, strict=False)
+    ]
     return tf.ensure_shape(kept, [*known, *outputs.shape[len(sizes) :]])
 
 

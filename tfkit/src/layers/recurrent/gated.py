@@ -251,6 +251,15 @@ def product(inputs: tf.Tensor, kernel: Any, masks: Any) -> tf.Tensor:
     return tf.matmul(inputs, kernel) if inputs.shape.rank == 2 else tf.tensordot(inputs, kernel, 1)
 
 
+def _arguments_of(cell_class: type[GatedCell]) -> set[str]:
+    """The names of what a cell's constructor takes, those that it hands to its base among them."""
+    cells = [each for each in cell_class.__mro__ if issubclass(each, GatedCell)]
+    return {
+        "implementation",
+        *(name for each in cells for name in inspect.signature(each).parameters),
+    }
+
+
 class GatedRNN(RNN):
     """What `SimpleRNN`, `LSTM` and `GRU` have in common: they are known by their cell's arguments.
 
@@ -267,8 +276,7 @@ class GatedRNN(RNN):
     def __init__(self, cell_class: type[GatedCell], use_cudnn: Any = None, **options: Any) -> None:
         holds = use_cudnn in (None, "auto", True, False)
         check(self, holds, "use_cudnn", '"auto", True or False', use_cudnn)
-        known = (*inspect.signature(cell_class).parameters, "implementation")
-        own = {name: options.pop(name) for name in known if name in options}
+        own = {name: options.pop(name) for name in _arguments_of(cell_class) if name in options}
         both = {name: options[name] for name in ("trainable", "dtype") if name in options}
         cell = cell_class(**own, **both, name=to_snake_case(cell_class.__name__))
         super().__init__(cell, **options)

@@ -1,0 +1,265 @@
+"""Attention in which groups of heads share their keys and values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Unpack
+
+import tensorflow as tf
+
+from tfkit.src import constraints, regularizers
+from tfkit.src.core.layer import Layer
+from tfkit.src.core.typing import RegularizedOptions
+from tfkit.src.initializers import lookup as initializers
+from tfkit.src.layers.activation import Softmax
+from tfkit.src.layers.attention import copy_of, visible_steps
+from tfkit.src.layers.checks import check, check_positive_integer, check_rate
+from tfkit.src.layers.einsum_dense import EinsumDense
+from tfkit.src.layers.regularization import Dropout
+from tfkit.src.ops.shaping import static_or_dynamic_shape
+
+
+class GroupQueryAttention(Layer):
+    """Attention in several learned subspaces ("heads"), groups of which share keys and values.
+
+    Each query head computes `softmax(q @ transpose(k) / sqrt(head_dim)) @ v`, where `k` and `v` are
+    those of its group: there are `num_query_heads / num_key_value_heads` heads in a group. With as
+    many heads of both kinds it is `MultiHeadAttention`; with one key and value head it is
+    multi-query attention. The heads' results side by side are projected to the outputs.
+
+    Args:
+        head_dim: positive integer, the size of a head's queries, keys and values.
+        num_query_heads: positive integer, the number of query heads.
+        num_key_value_heads: positive integer, the number of key and value heads, which divides
+            `num_query_heads`.
+        dropout: share of the attention weights that is dropped while training, from 0 to 1.
+            Default: `0.0`.
+        use_bias: whether the projections add a trained bias. Default: `True`.
+        sliding_window: positive integer: a query sees the steps less than this far away, its own
+            included; `None` for all.
+        flash_attention: not supported; must be `None` or `False`.
+        kernel_initializer: initial value of the projections' kernels. Default: `"glorot_uniform"`.
+        bias_initializer: initial value of the projections' biases. Default: `"zeros"`.
+        kernel_regularizer: penalty on the kernels that is added to the loss; `None` for no penalty.
+        bias_regularizer: penalty on the biases; `None` for no penalty.
+        activity_regularizer: penalty on the outputs of the projections; `None` for no penalty.
+        kernel_constraint: function that projects the kernels after each update; `None` for no
+            constraint.
+        bias_constraint: function that projects the biases after each update; `None` for no
+            constraint.
+        use_gate: whether the result is multiplied by a sigmoid of another projection of the query.
+            Default: `False`.
+        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+            is made.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
+
+    Call arguments:
+        query: the tensor for whose steps values are averaged, `(batch, T, dim)`.
+        value: what is averaged, `(batch, S, value_dim)`.
+        key: what the queries are compared with, `(batch, S, key_dim)`; `None` for `value`.
+        query_mask, value_mask, key_mask: booleans of shape `(batch, T)` or `(batch, S)`, `False`
+            for steps that are padding; `None` for the masks that the tensors carry.
+        attention_mask: booleans that broadcast to `(batch, T, S)`: which steps of the value each
+            query may see. `None` for all.
+        return_attention_scores: whether to return the attention weights as well.
+        training: whether to drop weights.
+        use_causal_mask: whether a query sees only the steps up to its own.
+
+    Input shape: `(batch, T, dim)` for the query, and `(batch, S, ...)` for value and key.
+
+    Output shape: `(batch, T, dim)`. With `return_attention_scores`, a tuple of this and the
+    weights, `(batch, num_query_heads, T, S)`.
+
+    Raises:
+        ValueError: if a number is not a positive integer, if the query heads do not divide into
+            groups, if `dropout` is not between 0 and 1, or if the inputs have other than three axes.
+
+    Reference:
+        Ainslie et al., "GQA: training generalized multi-query transformer models from multi-head
+            checkpoints", 2023.
+
+    Example:
+        >>> layer = GroupQueryAttention(head_dim=4, num_query_heads=6, num_key_value_heads=2)
+        >>> x = tf.ones((1, 5, 8))
+        >>> outputs, weights = layer(x, x, use_causal_mask=True, return_attention_scores=True)
+        >>> outputs.shape, weights.shape
+        (TensorShape([1, 5, 8]), TensorShape([1, 6, 5, 5]))
+    """
+
+    _omitted_from_config = {"flash_attention": None}
+
+    def __init__(
+        self,
+        head_dim: int,
+        num_query_heads: int,
+        num_key_value_heads: int,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        sliding_window: int | None = None,
+        flash_attention: bool | None = None,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        use_gate: bool = False,
+        seed: int | None = None,
+        **kwargs: Unpack[RegularizedOptions],
+    ) -> None:
+        check_positive_integer(
+            self,
+            head_dim=head_dim,
+            num_query_heads=num_query_heads,
+            num_key_value_heads=num_key_value_heads,
+            sliding_window=1 if sliding_window is None else sliding_window,
+        )
+        holds = num_query_heads % num_key_value_heads == 0
+        expected = f"a multiple of num_key_value_heads={num_key_value_heads}"
+        check(self, holds, "num_query_heads", expected, num_query_heads)
+        check_rate(self, dropout=dropout)
+        expected = "None or False: TensorFlow has no flash attention"
+        check(self, not flash_attention, "flash_attention", expected, flash_attention)
+        super().__init__(**kwargs)
+        self.head_dim = head_dim
+        self.num_query_heads = num_query_heads
+        self.num_key_value_heads = num_key_value_heads
+        self.dropout = dropout
+        self.use_bias = use_bias
+        self.sliding_window = sliding_window
+        self.flash_attention = flash_attention
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
+        self.kernel_regularizer = regularizers.get(kernel_regularizer)
+        self.bias_regularizer = regularizers.get(bias_regularizer)
+        # For the projections, as in Keras; the attribute without underscore would be the layer's own.
+        self._projections_regularizer = regularizers.get(activity_regularizer)
+        self.kernel_constraint = constraints.get(kernel_constraint)
+        self.bias_constraint = constraints.get(bias_constraint)
+        self.use_gate = use_gate
+        self.seed = seed
+        self.supports_masking = True
+
+    @property
+    def num_repeats(self) -> int:
+        """The number of query heads in a group."""
+        return self.num_query_heads // self.num_key_value_heads
+
+    def build(self, query_shape: Any, value_shape: Any, key_shape: Any = None) -> None:
+        """Makes the projections."""
+        key_shape = value_shape if key_shape is None else key_shape
+        self._check_shapes(query_shape, value_shape, key_shape)
+        query_heads, heads = self.num_query_heads, self.num_key_value_heads
+        self._query_dense = self._projection("query", query_shape, query_heads)
+        self._key_dense = self._projection("key", key_shape, heads)
+        self._gate_dense = None
+        if self.use_gate:
+            self._gate_dense = self._projection("gate", query_shape, query_heads, "sigmoid")
+        self._value_dense = self._projection("value", value_shape, heads)
+        self._softmax = Softmax(axis=-1, dtype=self.dtype_policy)
+        self._dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, seed=self.seed)
+        self.dim = query_shape[-1]
+        self._output_dense = self._dense(
+            "attention_output",
+            "abcd,cde->abe",
+            (None, self.dim),
+            "e",
+            (*query_shape[:2], query_heads, self.head_dim),
+        )
+
+    def _projection(self, name: str, shape: Any, heads: int, activation: Any = None) -> EinsumDense:
+        """A dense layer from features to heads: `(batch, steps, heads, head_dim)`."""
+        sizes = (None, heads, self.head_dim)
+        return self._dense(name, "abc,cde->abde", sizes, "de", shape, activation)
+
+    def _dense(
+        self,
+        name: str,
+        equation: str,
+        sizes: tuple[Any, ...],
+        bias_axes: str,
+        input_shape: Any,
+        activation: Any = None,
+    ) -> EinsumDense:
+        layer = EinsumDense(
+            equation,
+            output_shape=sizes,
+            bias_axes=bias_axes if self.use_bias else None,
+            activation=activation,
+            kernel_initializer=copy_of(self.kernel_initializer),
+            bias_initializer=copy_of(self.bias_initializer),
+            kernel_regularizer=self.kernel_regularizer,
+            bias_regularizer=self.bias_regularizer,
+            activity_regularizer=self._projections_regularizer,
+            kernel_constraint=self.kernel_constraint,
+            bias_constraint=self.bias_constraint,
+            name=name,
+            dtype=self.dtype_policy,
+        )
+        layer.supports_masking = True  # A mask of the query or the value does no harm in here.
+        layer.build(input_shape)
+        return layer
+
+    def _check_shapes(self, query_shape: Any, value_shape: Any, key_shape: Any) -> None:
+        ranks = {len(shape) for shape in (query_shape, value_shape, key_shape)}
+        if ranks != {3} or value_shape[1] != key_shape[1]:
+            raise ValueError(
+                f"Layer '{self.path}' (of type {type(self).__name__}) takes a query `(batch, T, dim)`, a "
+                "value and a key `(batch, S, ...)`, whose numbers of steps must be equal. Received: "
+                f"query_shape={tuple(query_shape)}, value_shape={tuple(value_shape)}, "
+                f"key_shape={tuple(key_shape)}"
+            )
+
+    def call(
+        self,
+        query: Any,
+        value: Any,
+        key: Any = None,
+        query_mask: Any = None,
+        value_mask: Any = None,
+        key_mask: Any = None,
+        attention_mask: Any = None,
+        return_attention_scores: bool = False,
+        training: Any = None,
+        use_causal_mask: bool = False,
+    ) -> Any:
+        """Returns the attended values, `(batch, T, dim)`."""
+        key = value if key is None else key
+        visible = visible_steps(
+            query,
+            value,
+            (query_mask, value_mask, key_mask),
+            use_causal_mask,
+            self.sliding_window,
+            attention_mask,
+        )
+        # The query's heads by group: keys and values are not repeated.
+        groups, heads = (self.num_key_value_heads, self.num_repeats), (self.num_query_heads,)
+        queries = self._query_dense(query) * (1.0 / math.sqrt(self.head_dim))
+        queries = _with_axes(queries, 2, 1, groups)
+        scores = tf.einsum("bsgh,btgrh->bgrts", self._key_dense(key), queries)
+        if visible is not None:
+            visible = _with_axes(visible, 0, 0, (1,) * (3 - visible.shape.rank))
+            visible = visible[:, tf.newaxis, tf.newaxis]
+            if not (self.dropout or return_attention_scores):
+                # Keras's numbers: a query that sees nothing gets the mean of all values here, else 0.
+                lowest = tf.cast(-3e4 if scores.dtype == tf.float16 else -1e9, scores.dtype)
+                scores, visible = tf.where(visible, scores, lowest), None
+        weights = _with_axes(self._softmax(scores, mask=visible), 1, 2, heads)
+        dropped = _with_axes(self._dropout_layer(weights, training=training), 1, 1, groups)
+        outputs = tf.einsum("bgrts,bsgh->btgrh", dropped, self._value_dense(value))
+        outputs = _with_axes(outputs, 2, 2, heads)
+        if self._gate_dense is not None:
+            outputs *= self._gate_dense(query)
+        outputs = self._output_dense(outputs)
+        return (outputs, weights) if return_attention_scores else outputs
+
+
+def _with_axes(x: tf.Tensor, axis: int, count: int, sizes: tuple[int, ...]) -> tf.Tensor:
+    """`x` with axes of these sizes in place of `count` axes from `axis` on."""
+    shape = static_or_dynamic_shape(x)
+    return tf.reshape(x, [*shape[:axis], *sizes, *shape[axis + count :]])

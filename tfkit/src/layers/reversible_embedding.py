@@ -1,0 +1,130 @@
+"""Vectors for integers, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.core.context import current_frame
+from tfkit.src.layers.checks import check
+from tfkit.src.layers.embedding import Embedding
+
+
+class ReversibleEmbedding(Embedding):
+    """An `Embedding` that can be called the other way: from vectors to a logit for each id.
+
+    Forward it computes `embeddings[inputs]`; with `reverse=True`,
+    `inputs @ transpose(embeddings)`. A language model so reads and writes tokens with one weight.
+
+    Args:
+        input_dim: positive integer, the number of vectors: the largest id plus one.
+        output_dim: positive integer, the size of a vector.
+        tie_weights: whether both directions use `embeddings`, of shape `(input_dim, output_dim)`.
+            Otherwise the reverse one has `reverse_embeddings`, of shape
+            `(output_dim, input_dim)`. Default: `True`.
+        embeddings_initializer: initial value of both, as a name, a configuration or an
+            `Initializer`. Default: `"uniform"`.
+        embeddings_regularizer: penalty on both that is added to the loss; `None` for no penalty.
+        embeddings_constraint: function that projects both after each update; `None` for no
+            constraint.
+        mask_zero: whether id 0 stands for padding. If so, the vectors carry a mask that is `False`
+            there; logits carry none. Default: `False`.
+        reverse_dtype: dtype in which logits are computed, such as `"float32"` in a model of mixed
+            precision; `None` for the compute dtype.
+        logit_soft_cap: positive number that keeps logits between its negative and itself, by
+            `cap * tanh(logits / cap)`; `None` for no limit.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        inputs: ids, or with `reverse` vectors.
+        reverse: whether to go from vectors to logits. Default: `False`.
+
+    Input shape: Any, of integers; with `reverse`, `(..., output_dim)`, of floats.
+
+    Output shape: `(..., output_dim)`; with `reverse`, `(..., input_dim)`.
+
+    Raises:
+        ValueError: if a size or the cap is not positive, if `reverse_dtype` is no float dtype, or if
+            the inputs are strings.
+        InvalidArgumentError: if an id is negative or not below `input_dim`.
+
+    Reference:
+        Press & Wolf, "Using the output embedding to improve language models", 2017.
+
+    Example:
+        >>> layer = ReversibleEmbedding(10, 4)
+        >>> vectors = layer(tf.constant([[1, 2, 0]]))
+        >>> vectors.shape, layer(vectors, reverse=True).shape
+        (TensorShape([1, 3, 4]), TensorShape([1, 3, 10]))
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        tie_weights: bool = True,
+        embeddings_initializer: Any = "uniform",
+        embeddings_regularizer: Any = None,
+        embeddings_constraint: Any = None,
+        mask_zero: bool = False,
+        reverse_dtype: Any = None,
+        logit_soft_cap: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            input_dim,
+            output_dim,
+            embeddings_initializer=embeddings_initializer,
+            embeddings_regularizer=embeddings_regularizer,
+            embeddings_constraint=embeddings_constraint,
+            mask_zero=mask_zero,
+            **kwargs,
+        )
+        holds = reverse_dtype is None or tf.as_dtype(reverse_dtype).is_floating
+        check(self, holds, "reverse_dtype", "None or a float dtype", reverse_dtype)
+        is_number = isinstance(logit_soft_cap, (int, float)) and logit_soft_cap > 0
+        holds = logit_soft_cap is None or is_number
+        check(self, holds, "logit_soft_cap", "None or a positive number", logit_soft_cap)
+        self.tie_weights = tie_weights
+        self.reverse_dtype = reverse_dtype
+        self.logit_soft_cap = logit_soft_cap
+
+    def build(self, input_shape: Any = None) -> None:
+        """Makes `embeddings` and, unless `tie_weights`, `reverse_embeddings`."""
+        if self.built:
+            return
+        super().build(input_shape)
+        if not self.tie_weights:
+            self.reverse_embeddings = self.add_weight(
+                name="reverse_embeddings",
+                shape=(self.output_dim, self.input_dim),
+                initializer=self.embeddings_initializer,
+                regularizer=self.embeddings_regularizer,
+                constraint=self.embeddings_constraint,
+            )
+
+    def call(self, inputs: Any, reverse: bool = False) -> tf.Tensor:
+        """Returns the vectors of the ids `inputs`; with `reverse`, the logits of vectors."""
+        if not reverse:
+            return super().call(inputs)
+        frame = current_frame()
+        if frame is not None and frame.layer is self:
+            frame.gives_mask = False
+        dtype = self.reverse_dtype or self.compute_dtype
+        weight = self.embeddings if self.tie_weights else self.reverse_embeddings
+        inputs, weight = tf.cast(inputs, dtype), tf.cast(weight, dtype)
+        shape = tf.concat([tf.shape(inputs)[:-1], [self.input_dim]], 0)
+        rows = tf.reshape(inputs, [-1, self.output_dim])
+        logits = tf.reshape(tf.matmul(rows, weight, transpose_b=self.tie_weights), shape)
+        logits = tf.ensure_shape(logits, [*inputs.shape[:-1], self.input_dim])
+        if self.logit_soft_cap is None:
+            return logits
+        return self.logit_soft_cap * tf.tanh(logits / self.logit_soft_cap)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments, and that nothing is quantized."""
+        return {**super().get_config(), "quantization_config": None}

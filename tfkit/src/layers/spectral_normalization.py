@@ -1,0 +1,117 @@
+"""A layer whose kernel has a largest singular value of one."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import tensorflow as tf
+
+from tfkit.src.base import recomputation
+from tfkit.src.core.context import CallFrame
+from tfkit.src.core.layer import Layer
+from tfkit.src.core.typing import LayerOptions
+from tfkit.src.initializers.random import TruncatedNormal
+from tfkit.src.layers.checks import is_integer
+from tfkit.src.layers.identity import Wrapper
+
+
+class SpectralNormalization(Wrapper):
+    """Divides the kernel of a layer by its largest singular value, in each call while training.
+
+    The kernel is taken as a matrix `W` with one column for each entry of its last axis. Its largest
+    singular value is estimated by `power_iterations` steps of
+
+        v = u @ transpose(W) / norm(u @ transpose(W))
+        u = v @ W / norm(v @ W)
+
+    from the `u` of the call before, as `v @ W @ transpose(u)`. The kernel itself is divided by it.
+    Discriminators of adversarial networks so cannot change faster than their inputs. `vector_u` has
+    shape `(1, last axis of the kernel)` and is not trained.
+
+    Args:
+        layer: the layer inside, which has a weight `kernel` or `embeddings`.
+        power_iterations: positive integer, the number of steps in each call. Default: `1`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        inputs: what the layer inside takes.
+        training: whether to divide the kernel; set by `fit` and by layers outside.
+
+    Input shape: That of the layer inside.
+
+    Output shape: That of the layer inside.
+
+    Raises:
+        ValueError: if `power_iterations` is not a positive integer, or if the layer inside has
+            neither `kernel` nor `embeddings`.
+
+    Reference:
+        Miyato et al., "Spectral normalization for generative adversarial networks", 2018.
+
+    Example:
+        >>> from tfkit.layers import Dense
+        >>> layer = SpectralNormalization(Dense(2, kernel_initializer="ones"), power_iterations=3)
+        >>> layer(tf.ones((1, 2)), training=True).numpy().round(4).tolist()
+        [[1.0, 1.0]]
+    """
+
+    def __init__(
+        self, layer: Layer, power_iterations: int = 1, **kwargs: Unpack[LayerOptions]
+    ) -> None:
+        super().__init__(layer, **kwargs)
+        if not is_integer(power_iterations) or power_iterations <= 0:
+            raise ValueError(
+                "Invalid value for argument `power_iterations` of layer SpectralNormalization. Expected a "
+                "positive integer: `power_iterations` should be greater than zero. "
+                f"Received: power_iterations={power_iterations!r}"
+            )
+        self.power_iterations = power_iterations
+
+    def build(self, input_shape: Any = None) -> None:
+        """Builds the layer inside, and makes `vector_u`."""
+        super().build(input_shape)
+        kernel = getattr(self.layer, "kernel", getattr(self.layer, "embeddings", None))
+        if kernel is None:
+            raise ValueError(
+                f"Layer '{self.path}' (of type SpectralNormalization) normalizes a weight `kernel` or "
+                f"`embeddings`. {type(self.layer).__name__} object has no attribute 'kernel' nor "
+                f"'embeddings'. Received: layer={self.layer!r}"
+            )
+        self.kernel = kernel
+        self.vector_u = self.add_weight(
+            name="vector_u",
+            shape=(1, kernel.shape[-1]),
+            initializer=TruncatedNormal(stddev=0.02),
+            trainable=False,
+        )
+
+    def call(self, inputs: Any, training: Any = False) -> Any:
+        """Returns the outputs of the layer inside; while training, with its kernel divided before."""
+        if training and not recomputation.is_second():
+            with CallFrame(
+                self, training
+            ):  # In the weights' dtype: 16 bits would round the kernel.
+                kernel, vector_u = self.normalized_weights()
+            self.kernel.assign(kernel)
+            self.vector_u.assign(vector_u)
+        options = {"training": training} if self.layer._tfkit.signature.has_training else {}
+        return self.layer(inputs, **options)
+
+    def normalized_weights(self) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns the kernel, divided by its largest singular value, and the next `vector_u`."""
+        matrix = tf.reshape(self.kernel, [-1, self.kernel.shape[-1]])
+        vector_u = tf.convert_to_tensor(self.vector_u)
+        for _ in range(self.power_iterations):
+            vector_v = _normalized(tf.matmul(vector_u, matrix, transpose_b=True))
+            vector_u = _normalized(tf.matmul(vector_v, matrix))
+        sigma = tf.matmul(tf.matmul(vector_v, matrix), vector_u, transpose_b=True)
+        kernel = tf.reshape(matrix / sigma, self.kernel.shape)
+        return tf.stop_gradient(kernel), tf.stop_gradient(vector_u)
+
+
+def _normalized(vector: tf.Tensor) -> tf.Tensor:
+    """A vector of length one in the direction of `vector`."""
+    return vector / tf.maximum(tf.norm(vector), tf.constant(1e-6, vector.dtype))

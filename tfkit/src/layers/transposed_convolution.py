@@ -1,0 +1,361 @@
+"""Transposed convolutions in one, two and three dimensions."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import tensorflow as tf
+
+from tfkit.src import activations, constraints, regularizers
+from tfkit.src.base.settings import standardize_data_format
+from tfkit.src.core.layer import Layer
+from tfkit.src.core.typing import RegularizedOptions
+from tfkit.src.initializers import lookup as initializers
+from tfkit.src.layers.checks import as_floats, check, check_positive_integer, is_integer
+from tfkit.src.layers.convolution import check_padding, known_channels, sizes
+from tfkit.src.ops.convolution import channels_last, conv_transpose
+from tfkit.src.symbolic.input_spec import InputSpec
+
+
+class _TransposedConvolution(Layer):
+    """The base of `Conv1DTranspose` to `Conv3DTranspose`, which describe the arguments; they set `rank`."""
+
+    rank = 2
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        output_padding: Any = None,
+        data_format: str | None = None,
+        dilation_rate: Any = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        **kwargs: Unpack[RegularizedOptions],
+    ) -> None:
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        check_positive_integer(self, filters=filters)
+        self.filters = filters
+        self.kernel_size = sizes(self, "kernel_size", kernel_size, self.rank)
+        self.strides = sizes(self, "strides", strides, self.rank)
+        self.dilation_rate = sizes(self, "dilation_rate", dilation_rate, self.rank)
+        both = max(self.strides) > 1 and max(self.dilation_rate) > 1
+        check(self, not both, "strides", "1 where `dilation_rate` is above 1", strides)
+        self.padding = check_padding(self, padding)
+        self.output_padding = self._output_padding(output_padding)
+        self.data_format = standardize_data_format(data_format)
+        self.activation = activations.get(activation)
+        self.use_bias = use_bias
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
+        self.kernel_regularizer = regularizers.get(kernel_regularizer)
+        self.bias_regularizer = regularizers.get(bias_regularizer)
+        self.kernel_constraint = constraints.get(kernel_constraint)
+        self.bias_constraint = constraints.get(bias_constraint)
+        self.input_spec = InputSpec(ndim=self.rank + 2)
+
+    def _output_padding(self, value: Any) -> tuple[int, ...] | None:
+        if value is None:
+            return None
+        many = (value,) * self.rank if is_integer(value) else value
+        holds = (
+            isinstance(many, (list, tuple))
+            and len(many) == self.rank
+            and all(
+                is_integer(item) and 0 <= item < stride
+                for item, stride in zip(many, self.strides, strict=True)
+            )
+        )
+        expected = f"None, an integer or {self.rank} of them, each below strides={self.strides}"
+        check(self, holds, "output_padding", expected, value)
+        return tuple(int(item) for item in many)
+
+    def build(self, input_shape: Any) -> None:
+        """Makes `kernel`, of shape `(*kernel_size, filters, channels)`, and `bias`."""
+        axis, channels = known_channels(self, input_shape)
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(*self.kernel_size, self.filters, channels),
+            initializer=self.kernel_initializer,
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
+        self.bias = None
+        if self.use_bias:
+            self.bias = self.add_weight(
+                name="bias",
+                shape=(self.filters,),
+                initializer=self.bias_initializer,
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
+        self.input_spec = InputSpec(ndim=self.rank + 2, axes={axis: channels})
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """Returns `activation(conv_transpose(inputs, kernel) + bias)`."""
+
+        def transposed(x: tf.Tensor) -> tf.Tensor:
+            outputs = conv_transpose(
+                x,
+                self.kernel,
+                self.strides,
+                self.padding,
+                self.output_padding,
+                "channels_last",
+                self.dilation_rate,
+            )
+            return outputs if self.bias is None else tf.nn.bias_add(outputs, self.bias)
+
+        inputs = as_floats(self, inputs)
+        return self.activation(channels_last(inputs, self.data_format, transposed))
+
+
+class Conv1DTranspose(_TransposedConvolution):
+    """A transposed convolution of sequences: `activation(conv_transpose(inputs, kernel) + bias)`.
+
+    Each input step `i` adds `kernel`, times its channels, to the outputs from step `i * strides`
+    on: the shapes are those of a `Conv1D` from outputs to inputs, and strides make sequences
+    longer. It is also called deconvolution. `kernel` has shape `(kernel_size, filters, channels)`
+    and `bias` shape `(filters,)`.
+
+    Args:
+        filters: positive integer, the number of output channels.
+        kernel_size: length of the kernel in steps, an integer.
+        strides: distance in steps of what neighbouring inputs add to the outputs, an integer. Above
+            1 only where `dilation_rate` is 1. Default: `1`.
+        padding: `"valid"` for all outputs that an input reaches, or `"same"` for `steps * strides`
+            of them. Default: `"valid"`.
+        output_padding: what is added to the least number of steps that the convolution from outputs
+            to inputs would map to the inputs', an integer, below `strides`; `None` for the number
+            that `padding` says.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        dilation_rate: distance in steps of neighbouring points of the kernel, an integer. Above 1
+            only where `strides` is 1. Default: `1`.
+        activation: name of an activation such as `"relu"`, or a function of a tensor; `None` is the
+            identity.
+        use_bias: whether to add a trained bias. Default: `True`.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
+            penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
+
+    Input shape: `(batch, steps, channels)`, or `(batch, channels, steps)` with
+    `data_format="channels_first"`.
+
+    Output shape: `(batch, new_steps, filters)`, or `(batch, filters, new_steps)`. A new size is
+    `size * strides` with `padding="same"`, and `size * strides + max(reach - strides, 0)` with
+    `padding="valid"`, where `reach` is `(kernel_size - 1) * dilation_rate + 1`. With an
+    `output_padding` it is `(size - 1) * strides + reach + output_padding`, and for `"same"`
+    `2 * (reach // 2)` less.
+
+    Raises:
+        ValueError: if a size, a stride, a rate or a number is not a positive integer, if
+            strides and dilation rate are both above 1, if `output_padding` is not below `strides`,
+            if `padding` or `data_format` is unknown, or if the number of input channels is.
+
+    Reference:
+        Dumoulin & Visin, "A guide to convolution arithmetic for deep learning", 2016.
+
+    Example:
+        >>> layer = Conv1DTranspose(1, 2, strides=2, kernel_initializer="ones")
+        >>> layer(tf.constant([[[1.0], [2.0]]])).numpy().ravel().tolist()
+        [1.0, 1.0, 2.0, 2.0]
+    """
+
+    rank = 1
+
+
+class Conv2DTranspose(_TransposedConvolution):
+    """A transposed convolution of images: `activation(conv_transpose(inputs, kernel) + bias)`.
+
+    Each input pixel `(i, j)` adds `kernel`, times its channels, to the outputs from pixel
+    `(i * strides, j * strides)` on: the shapes are those of a `Conv2D` from outputs to inputs, and
+    strides make images larger. It is also called deconvolution. `kernel` has shape
+    `(*kernel_size, filters, channels)` and `bias` shape `(filters,)`.
+
+    Args:
+        filters: positive integer, the number of output channels.
+        kernel_size: height and width of the kernel in pixels, a tuple of two integers, or one
+            integer for both.
+        strides: distance in pixels of what neighbouring inputs add to the outputs, two integers or
+            one. Above 1 only where `dilation_rate` is 1. Default: `1`.
+        padding: `"valid"` for all outputs that an input reaches, or `"same"` for `size * strides`
+            of them. Default: `"valid"`.
+        output_padding: what is added to the least sizes that the convolution from outputs to inputs
+            would map to the inputs', two integers or one, below `strides`; `None` for the sizes
+            that `padding` says.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        dilation_rate: distance in pixels of neighbouring points of the kernel, two integers or one.
+            Above 1 only where `strides` is 1. Default: `1`.
+        activation: name of an activation such as `"relu"`, or a function of a tensor; `None` is the
+            identity.
+        use_bias: whether to add a trained bias. Default: `True`.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
+            penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
+
+    Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
+    `data_format="channels_first"`.
+
+    Output shape: `(batch, new_height, new_width, filters)`, or
+    `(batch, filters, new_height, new_width)`. A new size is `size * strides` with `padding="same"`,
+    and `size * strides + max(reach - strides, 0)` with `padding="valid"`, where `reach` is
+    `(kernel_size - 1) * dilation_rate + 1`. With an `output_padding` it is
+    `(size - 1) * strides + reach + output_padding`, and for `"same"` `2 * (reach // 2)` less.
+
+    Raises:
+        ValueError: if a size, a stride, a rate or a number is not a positive integer, if
+            strides and dilation rate are both above 1, if `output_padding` is not below `strides`,
+            if `padding` or `data_format` is unknown, or if the number of input channels is.
+
+    Reference:
+        Zeiler et al., "Deconvolutional networks", 2010.
+
+    Example:
+        >>> Conv2DTranspose(8, 3, strides=2, padding="same")(tf.ones((1, 5, 5, 2))).shape
+        TensorShape([1, 10, 10, 8])
+        >>> Conv2DTranspose(8, (3, 5))(tf.ones((1, 5, 5, 2))).shape
+        TensorShape([1, 7, 9, 8])
+    """
+
+    rank = 2
+
+
+class Conv3DTranspose(_TransposedConvolution):
+    """A transposed convolution of volumes: `activation(conv_transpose(inputs, kernel) + bias)`.
+
+    It is `Conv2DTranspose` with one more direction: the shapes are those of a `Conv3D` from outputs
+    to inputs, and strides make volumes larger. `kernel` has shape
+    `(*kernel_size, filters, channels)` and `bias` shape `(filters,)`.
+
+    Args:
+        filters: positive integer, the number of output channels.
+        kernel_size: depth, height and width of the kernel, a tuple of three integers, or one
+            integer for all.
+        strides: distance of what neighbouring inputs add to the outputs, three integers or one.
+            Above 1 only where `dilation_rate` is 1. Default: `1`.
+        padding: `"valid"` for all outputs that an input reaches, or `"same"` for `size * strides`
+            of them. Default: `"valid"`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        output_padding: what is added to the least sizes that the convolution from outputs to inputs
+            would map to the inputs', three integers or one, below `strides`; `None` for the sizes
+            that `padding` says.
+        dilation_rate: distance of neighbouring points of the kernel, three integers or one. Above 1
+            only where `strides` is 1. Default: `1`.
+        activation: name of an activation such as `"relu"`, or a function of a tensor; `None` is the
+            identity.
+        use_bias: whether to add a trained bias. Default: `True`.
+        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
+            `Initializer`. Default: `"glorot_uniform"`.
+        bias_initializer: initial value of `bias`. Default: `"zeros"`.
+        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
+            `Regularizer`; `None` for no penalty.
+        bias_regularizer: penalty on `bias`; `None` for no penalty.
+        activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
+            penalty.
+        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
+            `None` for no constraint.
+        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`).
+
+    Input shape: `(batch, depth, height, width, channels)`, or
+    `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
+
+    Output shape: `(batch, new_depth, new_height, new_width, filters)`, or
+    `(batch, filters, new_depth, new_height, new_width)`. A new size is `size * strides` with
+    `padding="same"`, and `size * strides + max(reach - strides, 0)` with `padding="valid"`, where
+    `reach` is `(kernel_size - 1) * dilation_rate + 1`. With an `output_padding` it is
+    `(size - 1) * strides + reach + output_padding`, and for `"same"` `2 * (reach // 2)` less.
+
+    Raises:
+        ValueError: if a size, a stride, a rate or a number is not a positive integer, if
+            strides and dilation rate are both above 1, if `output_padding` is not below `strides`,
+            if `padding` or `data_format` is unknown, or if the number of input channels is.
+
+    Reference:
+        Zeiler et al., "Deconvolutional networks", 2010.
+
+    Example:
+        >>> Conv3DTranspose(8, 2, strides=2)(tf.ones((1, 3, 4, 5, 2))).shape
+        TensorShape([1, 6, 8, 10, 8])
+    """
+
+    rank = 3
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        data_format: str | None = None,
+        output_padding: Any = None,
+        dilation_rate: Any = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        **kwargs: Unpack[RegularizedOptions],
+    ) -> None:
+        super().__init__(
+            filters,
+            kernel_size,
+            strides,
+            padding,
+            output_padding,
+            data_format,
+            dilation_rate,
+            activation,
+            use_bias,
+            kernel_initializer,
+            bias_initializer,
+            kernel_regularizer,
+            bias_regularizer,
+            activity_regularizer,
+            kernel_constraint,
+            bias_constraint,
+            **kwargs,
+        )
