@@ -23,6 +23,17 @@ from tfkit.src.layers.einsum_dense import EinsumDense as EinsumDense
 from tfkit.src.layers.embedding import Embedding as Embedding
 from tfkit.src.layers.identity import Identity as Identity
 from tfkit.src.layers.identity import Wrapper as Wrapper
+from tfkit.src.layers.image.affine import RandomRotation as RandomRotation
+from tfkit.src.layers.image.affine import RandomShear as RandomShear
+from tfkit.src.layers.image.affine import RandomTranslation as RandomTranslation
+from tfkit.src.layers.image.affine import RandomZoom as RandomZoom
+from tfkit.src.layers.image.brightness import RandomBrightness as RandomBrightness
+from tfkit.src.layers.image.brightness import RandomContrast as RandomContrast
+from tfkit.src.layers.image.cropping import CenterCrop as CenterCrop
+from tfkit.src.layers.image.cropping import RandomCrop as RandomCrop
+from tfkit.src.layers.image.flipping import RandomFlip as RandomFlip
+from tfkit.src.layers.image.rescaling import Rescaling as Rescaling
+from tfkit.src.layers.image.sizes import Resizing as Resizing
 from tfkit.src.layers.lambda_layer import Lambda as Lambda
 from tfkit.src.layers.lookup import deserialize as deserialize
 from tfkit.src.layers.lookup import serialize as serialize

@@ -107,7 +107,7 @@ ABSENT: dict[str, dict[str, str]] = {
     "utils": {
         "audio_dataset_from_directory image_dataset_from_directory text_dataset_from_directory": _FOLDERS,
         "timeseries_dataset_from_array": "Use `tf.data.Dataset.window`.",
-        "Config FeatureSpace bounding_boxes get_source_inputs legacy": "",
+        "Config FeatureSpace get_source_inputs legacy": "",
         "get_file": "Download with `urllib.request.urlretrieve(url, path)`.",
         "model_to_dot plot_model": "Use `model.summary()`.",
     },

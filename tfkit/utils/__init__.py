@@ -26,6 +26,7 @@ from tfkit.src.utils.numerical import to_categorical as to_categorical
 from tfkit.src.utils.sequences import pad_sequences as pad_sequences
 from tfkit.src.utils.session import clear_session as clear_session
 from tfkit.src.utils.splitting import split_dataset as split_dataset
+from tfkit.utils import bounding_boxes as bounding_boxes
 
 CustomObjectScope = custom_object_scope
 Sequence = PyDataset
