@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
 import tensorflow as tf
@@ -237,6 +237,11 @@ class RandomImageLayer(ImageLayer):
         """
         return random.uniform((batch_size(images), *shape), *bounds, dtype="float32", seed=seed)
 
+    def happens(self, images: Any, probability: Any, seed: Any) -> tf.Tensor:
+        """Draws for each image whether it is changed, with a probability from a pair of bounds, drawn too."""
+        drawn = self.uniform(images, probability, seed, ())
+        return drawn > self.uniform(images, (0.0, 1.0), seed, ())
+
 
 def batch_size(images: Any) -> Any:
     """The number of images, 1 for one without an axis for the batch."""
@@ -246,6 +251,23 @@ def batch_size(images: Any) -> Any:
 def per_image(drawn: Any, images: tf.Tensor) -> tf.Tensor:
     """One number for each image as a tensor that broadcasts to a batch of images, of their dtype."""
     return tf.cast(tf.reshape(drawn, [-1, 1, 1, 1]), images.dtype)
+
+
+def one_each(images: Any) -> tuple[int, ...]:
+    """The shape of one number for each image, behind the axis of the batch; one image has no such axis."""
+    return (1, 1) if images.shape.rank == 3 else (1, 1, 1)
+
+
+def with_values_from_0_to_1(
+    images: tf.Tensor, value_range: tuple[Any, Any], function: Callable[[tf.Tensor], tf.Tensor]
+) -> tf.Tensor:
+    """`function` of images whose values are brought from `value_range` to 0 to 1, and its result back.
+
+    In float32 at least.
+    """
+    low, high = value_range
+    values = images if images.dtype == tf.float64 else tf.cast(images, tf.float32)
+    return function((values - low) / (high - low)) * (high - low) + low
 
 
 def shape_of(images: Any) -> tuple[Any, ...]:

@@ -7,12 +7,7 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.layers.image import factors
-from tfkit.src.layers.image.base import ImageOptions, RandomImageLayer, per_image
-
-
-def one_each(images: Any) -> tuple[int, ...]:
-    """The shape of one number for each image, behind the axis of the batch."""
-    return (1, 1) if images.shape.rank == 3 else (1, 1, 1)
+from tfkit.src.layers.image.base import ImageOptions, RandomImageLayer, one_each, per_image
 
 
 class RandomBrightness(RandomImageLayer):
