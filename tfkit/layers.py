@@ -50,6 +50,12 @@ from tfkit.src.layers.image.histograms import Equalization as Equalization
 from tfkit.src.layers.image.rectangles import CutMix as CutMix
 from tfkit.src.layers.image.rectangles import MixUp as MixUp
 from tfkit.src.layers.image.rectangles import RandomErasing as RandomErasing
+from tfkit.src.layers.image.boxes import MaxNumBoundingBoxes as MaxNumBoundingBoxes
+from tfkit.src.layers.image.elastic import RandomElasticTransform as RandomElasticTransform
+from tfkit.src.layers.image.perspective import RandomPerspective as RandomPerspective
+from tfkit.src.layers.image.pipeline import Pipeline as Pipeline
+from tfkit.src.layers.image.policies import AugMix as AugMix
+from tfkit.src.layers.image.policies import RandAugment as RandAugment
 from tfkit.src.layers.lambda_layer import Lambda as Lambda
 from tfkit.src.layers.lookup import deserialize as deserialize
 from tfkit.src.layers.lookup import serialize as serialize

@@ -134,10 +134,10 @@ class RandomHue(RandomImageLayer):
         """Returns the images with the other hue."""
 
         def turned(values: tf.Tensor) -> tf.Tensor:
-            values = tf.clip_by_value(values, 0.0, 1.0)
             hue, saturation, value = tf.split(tf.image.rgb_to_hsv(values), 3, axis=-1)
             hue = tf.math.floormod(hue + per_image(drawn["factor"], values), 1.0)
-            return tf.image.hsv_to_rgb(tf.concat([hue, saturation, value], axis=-1))
+            colours = tf.image.hsv_to_rgb(tf.concat([hue, saturation, value], axis=-1))
+            return tf.clip_by_value(colours, 0.0, 1.0)
 
         return with_values_from_0_to_1(images, self.value_range, turned)
 

@@ -82,10 +82,11 @@ class Equalization(ImageLayer):
         # The least value that is there becomes 0.
         first = tf.argmax(counts > 0, axis=-1, output_type=tf.int32)
         least = tf.gather(counts, first[:, tf.newaxis], batch_dims=1)
-        table = tf.round(_even(counts, least) * last) / last
-        table = tf.where(tf.reduce_sum(counts, -1, keepdims=True) > least, table, tf.range(self.bins) / last)
+        table = tf.round(_even(counts, least) * 255.0) / 255.0
         even = tf.reshape(tf.gather(table, bins, batch_dims=1), [batch, channels, height, width])
-        return tf.cast(tf.transpose(even, [0, 2, 3, 1]), values.dtype)
+        even = tf.cast(tf.transpose(even, [0, 2, 3, 1]), values.dtype)
+        has_one_value = tf.reshape(least == tf.reduce_sum(counts, -1, True), [batch, 1, 1, channels])
+        return tf.where(has_one_value, values, even)
 
 
 class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
