@@ -29,8 +29,8 @@ def convert_format(
 
     The formats are `"xyxy"` (left, top, right, bottom), `"yxyx"` (top, left, bottom, right), `"xywh"` (left,
     top, width, height), `"center_xywh"` (the centre's x and y, width, height) and `"center_yxhw"` (the
-    centre's y and x, height, width), in pixels; the first four with `rel_` before them have x as a part of the
-    image's width, y of its height.
+    centre's y and x, height, width), in pixels; the first four with `rel_` before them have x as a part of
+    the image's width, y of its height.
 
     Args:
         boxes: a tensor of shape `(..., 4)`, or a dictionary with one as `"boxes"`.
@@ -44,7 +44,8 @@ def convert_format(
         A tensor of the shape of `boxes`, or a dictionary like the one that was given.
 
     Raises:
-        ValueError: for an unknown format, a last axis that has not 4 elements, and a missing height and width.
+        ValueError: for an unknown format, a last axis that has not 4 elements, and a missing height and
+            width.
 
     Example:
         >>> convert_format([[1.0, 2.0, 5.0, 8.0]], "xyxy", "center_xywh").numpy().tolist()
@@ -281,7 +282,16 @@ def affine_transform(
     a, b, d, e = (scale * value for value in (a, b, d, e))
     before_x, before_y = dx * (width - 1) - x, dy * (height - 1) - y
     zero = tf.zeros_like(a)
-    maps = [a, b, a * before_x + b * before_y + x, d, e, d * before_x + e * before_y + y, zero, zero]
+    maps = [
+        a,
+        b,
+        a * before_x + b * before_y + x,
+        d,
+        e,
+        d * before_x + e * before_y + y,
+        zero,
+        zero,
+    ]
     return map_corners(boxes, tf.stack(maps, axis=-1))
 
 
@@ -305,7 +315,12 @@ def map_corners(boxes: tf.Tensor, maps: tf.Tensor) -> tf.Tensor:
     )
     k = g * x + h * y + 1
     x, y = (a * x + b * y + c) / k, (d * x + e * y + f) / k
-    corners = [tf.reduce_min(x, -1), tf.reduce_min(y, -1), tf.reduce_max(x, -1), tf.reduce_max(y, -1)]
+    corners = [
+        tf.reduce_min(x, -1),
+        tf.reduce_min(y, -1),
+        tf.reduce_max(x, -1),
+        tf.reduce_max(y, -1),
+    ]
     return tf.stack(corners, axis=-1)
 
 

@@ -60,7 +60,9 @@ def compute_iou(
         ValueError: for boxes of another rank, and for a missing `image_shape`.
 
     Example:
-        >>> compute_iou([[0, 0, 2, 2]], [[0, 0, 2, 2], [1, 0, 3, 2]], "xyxy").numpy().round(3).tolist()
+        >>> compute_iou([[0, 0, 2, 2]], [[0, 0, 2, 2], [1, 0, 3, 2]], "xyxy").numpy().round(
+        ...     3
+        ... ).tolist()
         [[1.0, 0.3330000042915344]]
     """
     boxes1, boxes2 = as_tensor(boxes1), as_tensor(boxes2)
@@ -71,7 +73,9 @@ def compute_iou(
                 f"Received: boxes1.shape={tuple(boxes1.shape)}, boxes2.shape={tuple(boxes2.shape)}"
             )
     missing = [tf.reduce_all(boxes == mask_val, axis=-1) for boxes in (boxes1, boxes2)]
-    boxes1, boxes2 = (_corners(boxes, bounding_box_format, image_shape) for boxes in (boxes1, boxes2))
+    boxes1, boxes2 = (
+        _corners(boxes, bounding_box_format, image_shape) for boxes in (boxes1, boxes2)
+    )
     boxes1, boxes2 = boxes1[..., :, tf.newaxis, :], boxes2[..., tf.newaxis, :, :]
     areas = [math.prod(_sides(boxes)) for boxes in (boxes1, boxes2)]
     intersection = _intersection(boxes1, boxes2)
@@ -97,8 +101,8 @@ def compute_ciou(
         image_shape: shape of the images, `(height, width, channels)`; needed for formats with `rel_`.
 
     Returns:
-        A tensor of the shape of the boxes without their last axis; 1 for equal boxes, and less than 0 for some
-        that are far from each other.
+        A tensor of the shape of the boxes without their last axis; 1 for equal boxes, and less than 0 for
+        some that are far from each other.
 
     Raises:
         ValueError: for a missing `image_shape`.
@@ -122,7 +126,9 @@ def compute_ciou(
         boxes1[..., :2], boxes2[..., :2]
     )
     distance = tf.reduce_sum(centers**2, -1) / (tf.reduce_sum(around**2, -1) + settings.epsilon())
-    angles = [tf.atan(w / (h + settings.epsilon())) for w, h in ((width1, height1), (width2, height2))]
+    angles = [
+        tf.atan(w / (h + settings.epsilon())) for w, h in ((width1, height1), (width2, height2))
+    ]
     ratio = 4 / math.pi**2 * (angles[1] - angles[0]) ** 2
     weight = ratio / (ratio - overlap + 1 + settings.epsilon())
     return overlap - distance - weight * ratio
@@ -186,7 +192,9 @@ def encode_box_to_deltas(
         ValueError: for another encoding format, or a `variance` of another length.
 
     Example:
-        >>> deltas = encode_box_to_deltas([[0.0, 0.0, 2.0, 2.0]], [[1.0, 0.0, 3.0, 2.0]], "xyxy", "xyxy")
+        >>> deltas = encode_box_to_deltas(
+        ...     [[0.0, 0.0, 2.0, 2.0]], [[1.0, 0.0, 3.0, 2.0]], "xyxy", "xyxy"
+        ... )
         >>> deltas.numpy().tolist()
         [[0.0, 0.5, 0.0, 0.0]]
     """

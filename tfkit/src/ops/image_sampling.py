@@ -88,7 +88,7 @@ def _gathered(
     ]
     places = [_inside(p, s, fill_mode) for p, s in zip(source, (height, width), strict=True)]
     values = images if images.dtype.is_floating else tf.cast(images, tf.float32)
-    outputs = sample(values, *places, interpolation, "constant", fill_value)
+    outputs = sample(values, places[0], places[1], interpolation, "constant", fill_value)
     outputs = tf.where((k == 0.0)[..., tf.newaxis], tf.cast(fill_value, outputs.dtype), outputs)
     return tf.cast(outputs, images.dtype)
 
@@ -109,7 +109,12 @@ def _inside(place: tf.Tensor, size: Any, fill_mode: str) -> tf.Tensor:
 
 
 def sample(
-    images: tf.Tensor, y: tf.Tensor, x: tf.Tensor, interpolation: str, fill_mode: str, fill_value: Any
+    images: tf.Tensor,
+    y: tf.Tensor,
+    x: tf.Tensor,
+    interpolation: str,
+    fill_mode: str,
+    fill_value: Any,
 ) -> tf.Tensor:
     """The values of images at places between their pixels.
 

@@ -208,7 +208,8 @@ def map_coordinates(
     total = tf.zeros_like(coordinates[0])
     for corner in itertools.product(*neighbours):
         indices = tf.stack(
-            [index_inside(i, size, fill_mode) for (i, _), size in zip(corner, sizes, strict=True)], -1
+            [index_inside(i, size, fill_mode) for (i, _), size in zip(corner, sizes, strict=True)],
+            -1,
         )
         values = tf.cast(tf.gather_nd(inputs, indices), total.dtype)
         if fill_mode == "constant":

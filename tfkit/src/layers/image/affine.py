@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.layers.image import factors
-from tfkit.src.layers.image.base import ImageOptions, shape_of
+from tfkit.src.layers.image.base import BoxedOptions, shape_of
 from tfkit.src.layers.image.warping import WarpingLayer, affine_maps
 from tfkit.src.ops.bounding_boxes import clip_to_image_size, map_corners
 
@@ -21,8 +21,8 @@ class RandomRotation(WarpingLayer):
     """While training, rotates each image about its centre by an angle of its own.
 
     Args:
-        factor: range of the angle as a part of a full turn, counter-clockwise: a pair of numbers, or one number
-            `f` for `(-f, f)`; from -1 to 1. `0.25` is up to 90 degrees to both sides.
+        factor: range of the angle as a part of a full turn, counter-clockwise: a pair of numbers, or one
+            number `f` for `(-f, f)`; from -1 to 1. `0.25` is up to 90 degrees to both sides.
         fill_mode: what lies outside of the image `abcd`: `"reflect"` (`dcbaabcddcba`), `"constant"`,
             `"wrap"` (`abcdabcdabcd`) or `"nearest"` (`aaaaabcddddd`). Default: `"reflect"`.
         interpolation: `"bilinear"` or `"nearest"`, as it always is for masks. Default: `"bilinear"`.
@@ -61,9 +61,11 @@ class RandomRotation(WarpingLayer):
         seed: int | None = None,
         fill_value: float = 0.0,
         data_format: str | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
-        super().__init__(fill_mode, interpolation, fill_value, seed, data_format=data_format, **kwargs)
+        super().__init__(
+            fill_mode, interpolation, fill_value, seed, data_format=data_format, **kwargs
+        )
         self.factor = factors.symmetric(self, factor=factor)
 
     def draw(self, images: Any, seed: Any) -> Any:
@@ -85,8 +87,8 @@ class RandomZoom(WarpingLayer):
 
     Args:
         height_factor: range of how much more of the height is seen: a pair of numbers, or one number `f` for
-            `(-f, f)`; more than -1, at most 1. `0.2` zooms out until 1.2 times the height is seen, `-0.2` zooms
-            in on 0.8 of it.
+            `(-f, f)`; more than -1, at most 1. `0.2` zooms out until 1.2 times the height is seen, `-0.2`
+            zooms in on 0.8 of it.
         width_factor: the same for the width; `None` to keep the ratio of the sides.
         fill_mode: what lies outside of the image `abcd`: `"reflect"` (`dcbaabcddcba`), `"constant"`,
             `"wrap"` (`abcdabcdabcd`) or `"nearest"` (`aaaaabcddddd`). Default: `"reflect"`.
@@ -127,9 +129,11 @@ class RandomZoom(WarpingLayer):
         seed: int | None = None,
         fill_value: float = 0.0,
         data_format: str | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
-        super().__init__(fill_mode, interpolation, fill_value, seed, data_format=data_format, **kwargs)
+        super().__init__(
+            fill_mode, interpolation, fill_value, seed, data_format=data_format, **kwargs
+        )
         self.height_factor = height_factor
         self.width_factor = width_factor
         self._height_range = factors.symmetric(self, height_factor=height_factor)
@@ -158,8 +162,8 @@ class RandomTranslation(WarpingLayer):
     """While training, moves each image by a distance of its own.
 
     Args:
-        height_factor: range of the distance downwards as a part of the height: a pair of numbers, or one number
-            `f` for `(-f, f)`; from -1 to 1.
+        height_factor: range of the distance downwards as a part of the height: a pair of numbers, or one
+            number `f` for `(-f, f)`; from -1 to 1.
         width_factor: range of the distance to the right as a part of the width, likewise.
         fill_mode: what lies outside of the image `abcd`: `"reflect"` (`dcbaabcddcba`), `"constant"`,
             `"wrap"` (`abcdabcdabcd`) or `"nearest"` (`aaaaabcddddd`). Default: `"reflect"`.
@@ -200,9 +204,11 @@ class RandomTranslation(WarpingLayer):
         seed: int | None = None,
         fill_value: float = 0.0,
         data_format: str | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
-        super().__init__(fill_mode, interpolation, fill_value, seed, data_format=data_format, **kwargs)
+        super().__init__(
+            fill_mode, interpolation, fill_value, seed, data_format=data_format, **kwargs
+        )
         self.height_factor = height_factor
         self.width_factor = width_factor
         self._height_range = factors.symmetric(self, height_factor=height_factor)
@@ -231,8 +237,8 @@ class RandomTranslation(WarpingLayer):
 class RandomShear(WarpingLayer):
     """While training, shears each image by factors of its own.
 
-    Boxes are sheared in parts of the height and the width, as in Keras: for images that are not square this is
-    not quite where their contents lie.
+    Boxes are sheared in parts of the height and the width, as in Keras: for images that are not square this
+    is not quite where their contents lie.
 
     Args:
         x_factor: range of the shift to the side as a part of the distance from the upper edge: a pair of
@@ -279,9 +285,11 @@ class RandomShear(WarpingLayer):
         fill_value: float = 0.0,
         data_format: str | None = None,
         seed: int | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
-        super().__init__(fill_mode, interpolation, fill_value, seed, data_format=data_format, **kwargs)
+        super().__init__(
+            fill_mode, interpolation, fill_value, seed, data_format=data_format, **kwargs
+        )
         self.x_factor = self._range(x_factor=x_factor)
         self.y_factor = self._range(y_factor=y_factor)
 

@@ -10,16 +10,27 @@ import tensorflow as tf
 from tfkit.src import random
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import LayerOptions
+from tfkit.src.core.typing import LayerOptions, NamedOptions
 from tfkit.src.ops.bounding_boxes import FORMATS, convert_format, densify
 from tfkit.src.ops.image_geometry import as_batch
 from tfkit.src.ops.shaping import static_or_dynamic_shape
 
 
-class ImageOptions(LayerOptions, total=False):
-    """The keyword arguments that every layer of images takes."""
+class NamedBoxedOptions(NamedOptions, total=False):
+    """What a layer of images takes beside a `name` and a `data_format` of its own."""
 
     bounding_box_format: str | None
+
+
+class BoxedOptions(LayerOptions, total=False):
+    """What a layer of images takes beside a `data_format` of its own."""
+
+    bounding_box_format: str | None
+
+
+class ImageOptions(BoxedOptions, total=False):
+    """The keyword arguments that every layer of images takes."""
+
     data_format: str | None
 
 
@@ -145,7 +156,9 @@ class ImageLayer(Layer):
             images = tf.cast(images, self.compute_dtype)
         if self._does_nothing(transformation, training):
             return images
-        changed = as_batch(images, self.data_format, lambda batch: self.change(batch, transformation))
+        changed = as_batch(
+            images, self.data_format, lambda batch: self.change(batch, transformation)
+        )
         return tf.saturate_cast(changed, images.dtype)
 
     def transform_segmentation_masks(
@@ -235,7 +248,8 @@ class RandomImageLayer(ImageLayer):
 
         In float32, whatever the layer computes in: the numbers of equal seeds so are equal.
         """
-        return random.uniform((batch_size(images), *shape), *bounds, dtype="float32", seed=seed)
+        low, high = bounds
+        return random.uniform((batch_size(images), *shape), low, high, "float32", seed)
 
     def happens(self, images: Any, probability: Any, seed: Any) -> tf.Tensor:
         """Draws for each image whether it is changed, with a probability from a pair of bounds, drawn too."""

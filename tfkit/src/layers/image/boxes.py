@@ -33,14 +33,18 @@ class MaxNumBoundingBoxes(ImageLayer):
     Example:
         >>> boxes = {"boxes": tf.ones((1, 4)), "labels": tf.ones((1,))}
         >>> layer = MaxNumBoundingBoxes(2, bounding_box_format="xyxy")
-        >>> layer({"images": tf.ones((8, 8, 3)), "bounding_boxes": boxes})["bounding_boxes"]["labels"]
+        >>> layer({"images": tf.ones((8, 8, 3)), "bounding_boxes": boxes})["bounding_boxes"][
+        ...     "labels"
+        ... ]
         <tf.Tensor: shape=(2,), dtype=float32, numpy=array([ 1., -1.], dtype=float32)>
     """
 
     _keeps_integers = True
     _only_in_training = False
 
-    def __init__(self, max_number: int, fill_value: int = -1, **kwargs: Unpack[ImageOptions]) -> None:
+    def __init__(
+        self, max_number: int, fill_value: int = -1, **kwargs: Unpack[ImageOptions]
+    ) -> None:
         super().__init__(**kwargs)
         check_positive_integer(self, max_number=max_number)
         self.max_number = max_number
@@ -64,7 +68,9 @@ class MaxNumBoundingBoxes(ImageLayer):
         boxes, labels = (tf.convert_to_tensor(bounding_boxes[name]) for name in ("boxes", "labels"))
 
         def fitted(values: tf.Tensor, axis: int) -> tf.Tensor:
-            values = tf.gather(values, tf.range(tf.minimum(tf.shape(values)[axis], self.max_number)), axis=axis)
+            values = tf.gather(
+                values, tf.range(tf.minimum(tf.shape(values)[axis], self.max_number)), axis=axis
+            )
             missing = self.max_number - tf.shape(values)[axis]
             border = [[0, missing if i == axis else 0] for i in range(values.shape.rank)]
             filled = tf.pad(values, border, constant_values=tf.cast(self.fill_value, values.dtype))

@@ -14,13 +14,13 @@ class RandomBrightness(RandomImageLayer):
     """While training, adds to each image a number of its own.
 
     Args:
-        factor: range of the number, as a part of the range of values: a pair of numbers, or one number `f` for
-            `(-f, f)`; from -1 to 1.
+        factor: range of the number, as a part of the range of values: a pair of numbers, or one number `f`
+            for `(-f, f)`; from -1 to 1.
         value_range: the least and the greatest value that images have, to which results are clipped.
             Default: `(0, 255)`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-        **kwargs: `data_format` (`None`); `bounding_box_format`, the format of boxes (`None`); and the arguments
-            of every layer: `name`, `trainable`, `dtype`.
+        **kwargs: `data_format` (`None`); `bounding_box_format`, the format of boxes (`None`); and the
+            arguments of every layer: `name`, `trainable`, `dtype`.
 
     Call arguments:
         data: images; or a dictionary of `"images"` and any of `"labels"`, `"bounding_boxes"` (a
@@ -77,8 +77,8 @@ class RandomContrast(RandomImageLayer):
         value_range: the least and the greatest value that images have, to which results are clipped.
             Default: `(0, 255)`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-        **kwargs: `data_format` (`None`); `bounding_box_format`, the format of boxes (`None`); and the arguments
-            of every layer: `name`, `trainable`, `dtype`.
+        **kwargs: `data_format` (`None`); `bounding_box_format`, the format of boxes (`None`); and the
+            arguments of every layer: `name`, `trainable`, `dtype`.
 
     Call arguments:
         data: images; or a dictionary of `"images"` and any of `"labels"`, `"bounding_boxes"` (a

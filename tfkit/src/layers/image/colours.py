@@ -9,7 +9,7 @@ import tensorflow as tf
 from tfkit.src.base import settings
 from tfkit.src.layers.image import factors
 from tfkit.src.layers.image.base import (
-    ImageOptions,
+    BoxedOptions,
     RandomImageLayer,
     per_image,
     with_values_from_0_to_1,
@@ -24,8 +24,8 @@ class RandomSaturation(RandomImageLayer):
     A number `f` that is drawn stands for the factor `f / (1 - f)`: 0.5 for no change, 0 for grey.
 
     Args:
-        factor: range of the number: a pair of numbers, or one number `f` for `(-f, f)`; from -1 to 1. What is below
-            0 makes images grey.
+        factor: range of the number: a pair of numbers, or one number `f` for `(-f, f)`; from -1 to 1. What
+            is below 0 makes images grey.
             value_range: the least and the greatest value that images have. Default: `(0, 255)`.
             data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -58,7 +58,7 @@ class RandomSaturation(RandomImageLayer):
         value_range: Any = (0, 255),
         data_format: str | None = None,
         seed: int | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **kwargs)
         self.factor = factors.symmetric(self, factor=factor)
@@ -85,8 +85,8 @@ class RandomHue(RandomImageLayer):
     """While training, moves the hue of each image by a distance of its own, to either side.
 
     Args:
-        factor: range of the distance, as a part of half the circle of hues: a pair of numbers from 0 to 1, or one
-            number `f` for `(0, f)`.
+        factor: range of the distance, as a part of half the circle of hues: a pair of numbers from 0 to 1,
+            or one number `f` for `(0, f)`.
             value_range: the least and the greatest value that images have. Default: `(0, 255)`.
             data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -119,7 +119,7 @@ class RandomHue(RandomImageLayer):
         value_range: Any = (0, 255),
         data_format: str | None = None,
         seed: int | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **kwargs)
         self.factor = factors.positive(self, least=-1.0, factor=factor)
@@ -180,7 +180,7 @@ class RandomColorDegeneration(RandomImageLayer):
         value_range: Any = (0, 255),
         data_format: str | None = None,
         seed: int | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **kwargs)
         self.factor = factors.symmetric(self, factor=factor)
@@ -233,7 +233,7 @@ class RandomGrayscale(RandomImageLayer):
         factor: float = 0.5,
         data_format: str | None = None,
         seed: int | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **kwargs)
         if not (factors.is_number(factor) and 0 <= factor <= 1):
@@ -295,7 +295,7 @@ class RandomColorJitter(RandomImageLayer):
         hue_factor: Any = None,
         seed: int | None = None,
         data_format: str | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **kwargs)
         self.value_range = factors.value_range(self, value_range)
@@ -303,7 +303,7 @@ class RandomColorJitter(RandomImageLayer):
         self.contrast_factor = contrast_factor
         self.saturation_factor = saturation_factor
         self.hue_factor = hue_factor
-        kinds: list[tuple[str, type[RandomImageLayer], Any]] = [
+        kinds: list[tuple[str, Any, Any]] = [
             ("random_brightness", RandomBrightness, brightness_factor),
             ("random_contrast", RandomContrast, contrast_factor),
             ("random_saturation", RandomSaturation, saturation_factor),

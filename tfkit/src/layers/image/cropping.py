@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfkit.src import random
 from tfkit.src.layers.image import factors
-from tfkit.src.layers.image.base import ImageOptions, RandomImageLayer, shape_of
+from tfkit.src.layers.image.base import BoxedOptions, NamedBoxedOptions, RandomImageLayer, shape_of
 from tfkit.src.layers.image.sizes import Resizing, SizedLayer
 from tfkit.src.ops.bounding_boxes import clip_to_image_size, crop
 from tfkit.src.ops.image_geometry import resize
@@ -106,7 +106,7 @@ class CenterCrop(_Crop):
         height: int,
         width: int,
         data_format: str | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(data_format=data_format, **kwargs)
         factors.size(self, height=height, width=width)
@@ -128,8 +128,8 @@ class CenterCrop(_Crop):
 class RandomCrop(_Crop, RandomImageLayer):
     """While training, cuts a part out of images at a random place, the same for all images of a batch.
 
-    Outside of training, and where images are too small, the largest part of the same ratio of sides is cut out of
-    their middle, and resized.
+    Outside of training, and where images are too small, the largest part of the same ratio of sides is cut
+    out of their middle, and resized.
 
     Args:
         height: height of the part in pixels.
@@ -166,7 +166,7 @@ class RandomCrop(_Crop, RandomImageLayer):
         seed: int | None = None,
         data_format: str | None = None,
         name: str | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[NamedBoxedOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, name=name, **kwargs)
         factors.size(self, height=height, width=width)

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfkit.src import random
 from tfkit.src.layers.image import factors
-from tfkit.src.layers.image.base import ImageOptions, RandomImageLayer, shape_of
+from tfkit.src.layers.image.base import BoxedOptions, RandomImageLayer, shape_of
 from tfkit.src.ops.image_geometry import as_batch, check_choice, check_images
 from tfkit.src.ops.image_sampling import sample
 from tfkit.src.symbolic.tensors import symbolic_op
@@ -27,8 +27,8 @@ def elastic_transform(
 ) -> tf.Tensor:
     """Returns images of which each pixel is moved by smooth noise.
 
-    The noise is normal, of deviation `sigma`, smoothed by a Gaussian filter of the same deviation, and multiplied by
-    `alpha`. As in Keras, a pixel moves by the same number downwards and to the side.
+    The noise is normal, of deviation `sigma`, smoothed by a Gaussian filter of the same deviation, and
+    multiplied by `alpha`. As in Keras, a pixel moves by the same number downwards and to the side.
 
     Args:
         images: one image of shape `(height, width, channels)` or a batch of shape
@@ -36,8 +36,8 @@ def elastic_transform(
         alpha: how far pixels are moved. Default: `20.0`.
         sigma: how far neighbours are moved alike, in pixels. Default: `5.0`.
         interpolation: `"bilinear"` or `"nearest"`. Default: `"bilinear"`.
-        fill_mode: what lies outside of `abcd`: `"constant"`, `"nearest"` (`aaabcddd`), `"wrap"` (`bcdabcdabc`),
-            `"mirror"` (`dcbabcdcba`) or `"reflect"` (`dcbaabcddcba`). Default: `"reflect"`.
+        fill_mode: what lies outside of `abcd`: `"constant"`, `"nearest"` (`aaabcddd`), `"wrap"`
+            (`bcdabcdabc`), `"mirror"` (`dcbabcdcba`) or `"reflect"` (`dcbaabcddcba`). Default: `"reflect"`.
         fill_value: the constant. Default: `0.0`.
         seed: an integer (equal noise each time), a `SeedGenerator` (new noise each time) or `None`
             (new noise from the global generator).
@@ -97,10 +97,10 @@ class RandomElasticTransform(RandomImageLayer):
     """While training, warps some images by `ops.image.elastic_transform`.
 
     Args:
-        factor: probability of a change: a pair of numbers from 0 to 1 between which it is drawn, too, or one number
-            `f` for `(0, f)`. Default: `1.0`.
-        scale: range of a number for all images together, with which the distance and the smoothness of the warp
-            grow: a pair of numbers from 0 to 1, or one number `f` for `(0, f)`. Default: `1.0`.
+        factor: probability of a change: a pair of numbers from 0 to 1 between which it is drawn, too, or one
+            number `f` for `(0, f)`. Default: `1.0`.
+        scale: range of a number for all images together, with which the distance and the smoothness of the
+            warp grow: a pair of numbers from 0 to 1, or one number `f` for `(0, f)`. Default: `1.0`.
         interpolation: `"bilinear"` or `"nearest"`, as it always is for masks. Default: `"bilinear"`.
         fill_mode: what lies outside of the image `abcd`: `"reflect"` (`dcbaabcddcba`), `"constant"`,
             `"wrap"` (`abcdabcdabcd`) or `"nearest"` (`aaaaabcddddd`). Default: `"reflect"`.
@@ -124,8 +124,8 @@ class RandomElasticTransform(RandomImageLayer):
 
     Raises:
         ValueError: for a factor or a scale out of its range, and a `value_range` that is no pair.
-        NotImplementedError: for an unknown `fill_mode` or `interpolation`; and for bounding boxes, of which no warp
-            of this kind makes boxes.
+        NotImplementedError: for an unknown `fill_mode` or `interpolation`; and for bounding boxes, of which
+            no warp of this kind makes boxes.
 
     Example:
         >>> RandomElasticTransform(seed=1)(tf.ones((2, 8, 8, 3))).shape
@@ -142,7 +142,7 @@ class RandomElasticTransform(RandomImageLayer):
         value_range: Any = (0, 255),
         seed: int | None = None,
         data_format: str | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **kwargs)
         factors.fills(self, fill_mode, interpolation)
@@ -191,5 +191,6 @@ class RandomElasticTransform(RandomImageLayer):
         """Refuses boxes."""
         raise NotImplementedError(
             f"{type(self).__name__} does not know what becomes of bounding boxes. Leave 'bounding_boxes' out "
-            "of the data, or use a layer that moves them: `RandomRotation`, `RandomShear`, `RandomPerspective`."
+            "of the data, or use a layer that moves them: `RandomRotation`, `RandomShear`, "
+            "`RandomPerspective`."
         )

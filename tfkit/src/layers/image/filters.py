@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfkit.src import random
 from tfkit.src.layers.image import factors
-from tfkit.src.layers.image.base import ImageOptions, RandomImageLayer, per_image
+from tfkit.src.layers.image.base import BoxedOptions, RandomImageLayer, per_image
 from tfkit.src.ops.image_filters import gaussian_blur
 
 
@@ -16,11 +16,12 @@ class RandomGaussianBlur(RandomImageLayer):
     """While training, blurs some images by a Gaussian filter.
 
     Args:
-        factor: probability of a change: a pair of numbers from 0 to 1 between which it is drawn, too, or one number
-            `f` for `(0, f)`. Default: `1.0`.
-        kernel_size: height and width of the filter in pixels: a pair of integers, or one for both. Default: `3`.
-        sigma: range of the filter's standard deviations in pixels, which are drawn for all images together: a pair
-            of numbers, or one number `f` for `(0, f)`. Default: `1.0`.
+        factor: probability of a change: a pair of numbers from 0 to 1 between which it is drawn, too, or one
+            number `f` for `(0, f)`. Default: `1.0`.
+        kernel_size: height and width of the filter in pixels: a pair of integers, or one for both. Default:
+            `3`.
+        sigma: range of the filter's standard deviations in pixels, which are drawn for all images together:
+            a pair of numbers, or one number `f` for `(0, f)`. Default: `1.0`.
             value_range: the least and the greatest value that images have. Default: `(0, 255)`.
             data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -55,11 +56,13 @@ class RandomGaussianBlur(RandomImageLayer):
         value_range: Any = (0, 255),
         data_format: str | None = None,
         seed: int | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **kwargs)
         self.factor = factors.positive(self, least=-1.0, factor=factor)
-        self.kernel_size = (kernel_size,) * 2 if factors.is_number(kernel_size) else tuple(kernel_size)
+        self.kernel_size = (
+            (kernel_size,) * 2 if factors.is_number(kernel_size) else tuple(kernel_size)
+        )
         self.sigma = factors.positive(self, most=float("inf"), sigma=sigma)
         self.value_range = factors.value_range(self, value_range)
 
@@ -81,12 +84,12 @@ class RandomGaussianBlur(RandomImageLayer):
 class RandomSharpness(RandomImageLayer):
     """While training, `smooth + (image - smooth) * sharpness`, with a sharpness of each image's own.
 
-    The smooth image has the means of 3 by 3 pixels, in which the middle one counts five times, and around the image
-    lie zeros.
+    The smooth image has the means of 3 by 3 pixels, in which the middle one counts five times, and around
+    the image lie zeros.
 
     Args:
-        factor: range of a number that is multiplied by 2 for the sharpness: a pair of numbers from 0 to 1, or one
-            number `f` for `(0, f)`. 0.5 is no change, 0 smooth.
+        factor: range of a number that is multiplied by 2 for the sharpness: a pair of numbers from 0 to 1,
+            or one number `f` for `(0, f)`. 0.5 is no change, 0 smooth.
             value_range: the least and the greatest value that images have. Default: `(0, 255)`.
             data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -119,7 +122,7 @@ class RandomSharpness(RandomImageLayer):
         value_range: Any = (0, 255),
         data_format: str | None = None,
         seed: int | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **kwargs)
         self.factor = factors.positive(self, least=-1.0, factor=factor)

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.layers.checks import check
-from tfkit.src.layers.image.base import ImageOptions, RandomImageLayer, shape_of
+from tfkit.src.layers.image.base import BoxedOptions, RandomImageLayer, shape_of
 from tfkit.src.ops.bounding_boxes import clip_to_image_size
 
 HORIZONTAL, VERTICAL, BOTH = "horizontal", "vertical", "horizontal_and_vertical"
@@ -49,10 +49,16 @@ class RandomFlip(RandomImageLayer):
         mode: str = BOTH,
         seed: int | None = None,
         data_format: str | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **kwargs)
-        check(self, mode in (HORIZONTAL, VERTICAL, BOTH), "mode", f"one of {HORIZONTAL, VERTICAL, BOTH}", mode)
+        check(
+            self,
+            mode in (HORIZONTAL, VERTICAL, BOTH),
+            "mode",
+            f"one of {HORIZONTAL, VERTICAL, BOTH}",
+            mode,
+        )
         self.mode = mode
 
     def draw(self, images: Any, seed: Any) -> Any:
@@ -66,7 +72,9 @@ class RandomFlip(RandomImageLayer):
         axes = {HORIZONTAL: [2], VERTICAL: [1], BOTH: [1, 2]}[self.mode]
         return tf.where(tf.reshape(drawn["flips"], [-1, 1, 1, 1]), tf.reverse(images, axes), images)
 
-    change_masks = change
+    def change_masks(self, masks: tf.Tensor, drawn: Any) -> tf.Tensor:
+        """Returns the masks, mirrored."""
+        return self.change(masks, drawn)
 
     def change_boxes(self, boxes: dict[str, Any], drawn: Any) -> dict[str, Any]:
         """Returns the boxes, mirrored."""

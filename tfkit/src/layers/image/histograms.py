@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfkit.src.layers.checks import check, is_integer
 from tfkit.src.layers.image import factors
-from tfkit.src.layers.image.base import ImageLayer, ImageOptions, shape_of, with_values_from_0_to_1
+from tfkit.src.layers.image.base import BoxedOptions, ImageLayer, shape_of, with_values_from_0_to_1
 from tfkit.src.ops.image_sampling import index_inside
 
 
@@ -61,7 +61,7 @@ class Equalization(ImageLayer):
         value_range: Any = (0, 255),
         bins: int = 256,
         data_format: str | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(data_format=data_format, **kwargs)
         check(self, is_integer(bins) and bins > 1, "bins", "an integer above 1", bins)
@@ -85,20 +85,23 @@ class Equalization(ImageLayer):
         table = tf.round(_even(counts, least) * 255.0) / 255.0
         even = tf.reshape(tf.gather(table, bins, batch_dims=1), [batch, channels, height, width])
         even = tf.cast(tf.transpose(even, [0, 2, 3, 1]), values.dtype)
-        has_one_value = tf.reshape(least == tf.reduce_sum(counts, -1, True), [batch, 1, 1, channels])
+        has_one_value = tf.reshape(
+            least == tf.reduce_sum(counts, -1, True), [batch, 1, 1, channels]
+        )
         return tf.where(has_one_value, values, even)
 
 
 class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
-    """While training, makes the values around each pixel about equally frequent, with a limit to the contrast.
+    """While training, makes the values around each pixel about equally frequent, with a limit to the
+    contrast.
 
-    An image is cut into tiles, each of which has a table of values made from its histogram; a pixel gets the mean of
-    what the tables of the four nearest tiles say, weighted by its distance from their middles.
+    An image is cut into tiles, each of which has a table of values made from its histogram; a pixel gets the
+    mean of what the tables of the four nearest tiles say, weighted by its distance from their middles.
 
     Args:
             value_range: the least and the greatest value that images have. Default: `(0, 255)`.
-        clip_limit: how many times the mean frequency a value may have; what is above is shared among all values.
-            Default: `4.0`.
+        clip_limit: how many times the mean frequency a value may have; what is above is shared among all
+            values. Default: `4.0`.
         tile_grid_size: number of tiles downwards and to the side. Default: `(8, 8)`.
             data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -137,7 +140,7 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
         clip_limit: float = 4.0,
         tile_grid_size: Any = (8, 8),
         data_format: str | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(data_format=data_format, **kwargs)
         holds = factors.is_pair(tile_grid_size) and min(tile_grid_size) > 0
@@ -158,7 +161,10 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
         bins = tf.transpose(bins, [0, 3, 1, 2])
         # Images that do not end with a tile are continued by their reflections.
         whole = bins
-        for axis, size, length in ((2, rows * tile_height, height), (3, columns * tile_width, width)):
+        for axis, size, length in (
+            (2, rows * tile_height, height),
+            (3, columns * tile_width, width),
+        ):
             whole = tf.gather(whole, index_inside(tf.range(size), length, "reflect"), axis=axis)
         image = tf.reshape(tf.range(batch * channels), [batch, channels, 1, 1])
         y, x = tf.range(rows * tile_height), tf.range(columns * tile_width)

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfkit.src import random
 from tfkit.src.layers.image import factors
-from tfkit.src.layers.image.base import ImageOptions, batch_size, shape_of
+from tfkit.src.layers.image.base import BoxedOptions, batch_size, shape_of
 from tfkit.src.layers.image.warping import WarpingLayer
 from tfkit.src.ops.image_warping import map_of_points
 
@@ -17,10 +17,10 @@ class RandomPerspective(WarpingLayer):
     """While training, moves the corners of some images, and warps what is between them.
 
     Args:
-        factor: probability of a change: a pair of numbers from 0 to 1 between which it is drawn, too, or one number
-            `f` for `(0, f)`. Default: `1.0`.
-        scale: how far corners move: by up to `scale / 2` of the image's sides, inwards or outwards; from 0 to 1. The
-            upper left one stays. Default: `1.0`.
+        factor: probability of a change: a pair of numbers from 0 to 1 between which it is drawn, too, or one
+            number `f` for `(0, f)`. Default: `1.0`.
+        scale: how far corners move: by up to `scale / 2` of the image's sides, inwards or outwards; from 0
+            to 1. The upper left one stays. Default: `1.0`.
         interpolation: `"bilinear"` or `"nearest"`, as it always is for masks. Default: `"bilinear"`.
         fill_value: value of what lies outside of the image. Default: `0.0`.
             seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
@@ -56,9 +56,11 @@ class RandomPerspective(WarpingLayer):
         fill_value: float = 0.0,
         seed: int | None = None,
         data_format: str | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
-        super().__init__("constant", interpolation, fill_value, seed, data_format=data_format, **kwargs)
+        super().__init__(
+            "constant", interpolation, fill_value, seed, data_format=data_format, **kwargs
+        )
         self.factor = factors.positive(self, least=-1.0, factor=factor)
         if not (factors.is_number(scale) and 0 <= scale <= 1):
             raise ValueError(

@@ -56,7 +56,9 @@ class Pipeline(Layer):
         given = {"training": training, "mask": mask}
         outputs = inputs
         for layer, names in zip(self._pipeline_layers, self._options, strict=True):
-            outputs = layer(outputs, **{name: given[name] for name in names if given[name] is not None})
+            outputs = layer(
+                outputs, **{name: given[name] for name in names if given[name] is not None}
+            )
         return outputs
 
     def get_config(self) -> dict[str, Any]:

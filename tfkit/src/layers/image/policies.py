@@ -10,7 +10,7 @@ from tfkit.src import random
 from tfkit.src.layers.checks import check, is_integer
 from tfkit.src.layers.image import factors
 from tfkit.src.layers.image.affine import RandomRotation, RandomShear, RandomTranslation
-from tfkit.src.layers.image.base import ImageLayer, ImageOptions, RandomImageLayer
+from tfkit.src.layers.image.base import BoxedOptions, ImageLayer, ImageOptions, RandomImageLayer
 from tfkit.src.layers.image.brightness import RandomBrightness, RandomContrast
 from tfkit.src.layers.image.colours import RandomColorDegeneration
 from tfkit.src.layers.image.filters import RandomSharpness
@@ -31,14 +31,24 @@ class _Choosing(RandomImageLayer):
     # The names of the layers in the order in which a number chooses among them.
     _choices: tuple[str, ...] = (
         *("random_shear", "random_translation", "random_rotation", "random_brightness"),
-        *("random_color_degeneration", "random_contrast", "random_sharpness", "random_posterization"),
+        *(
+            "random_color_degeneration",
+            "random_contrast",
+            "random_sharpness",
+            "random_posterization",
+        ),
         *("solarization", "auto_contrast", "equalization"),
     )
 
     def __init__(
-        self, factor: Any, value_range: Any, interpolation: str, **kwargs: Unpack[ImageOptions]
+        self,
+        factor: Any,
+        value_range: Any,
+        interpolation: str,
+        seed: int | None,
+        **kwargs: Unpack[ImageOptions],
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(seed=seed, **kwargs)
         self.factor = factors.positive(self, factor=factor)
         self.value_range = factors.value_range(self, value_range)
         self.interpolation = interpolation
@@ -65,13 +75,17 @@ class _Choosing(RandomImageLayer):
         """What each of the layers draws, by its name, whether or not it is chosen."""
         return {name: getattr(self, name).draw(images, seed) for name in names}
 
-    def chosen(self, index: Any, names: tuple[str, ...], method: str, value: Any, drawn: Any) -> Any:
+    def chosen(
+        self, index: Any, names: tuple[str, ...], method: str, value: Any, drawn: Any
+    ) -> Any:
         """What a method of the layer of a number makes of images, masks or boxes."""
 
         def branch(layer: ImageLayer, of_layer: Any) -> Any:
             def run() -> Any:
                 changed = getattr(layer, method)(value, of_layer)
-                return tf.nest.map_structure(lambda new, old: tf.cast(new, old.dtype), changed, value)
+                return tf.nest.map_structure(
+                    lambda new, old: tf.cast(new, old.dtype), changed, value
+                )
 
             return run
 
@@ -83,14 +97,15 @@ class RandAugment(_Choosing):
     """While training, changes images one way after the other, each chosen at random among eleven.
 
     The ways are the layers `RandomShear`, `RandomTranslation`, `RandomRotation`, `RandomBrightness`,
-    `RandomColorDegeneration`, `RandomContrast`, `RandomSharpness`, `RandomPosterization`, `Solarization`, `AutoContrast`
-    and `Equalization`. The images of a batch are changed the same ways, each with draws of its own.
+    `RandomColorDegeneration`, `RandomContrast`, `RandomSharpness`, `RandomPosterization`, `Solarization`,
+    `AutoContrast` and `Equalization`. The images of a batch are changed the same ways, each with draws of
+    its own.
 
     Args:
             value_range: the least and the greatest value that images have. Default: `(0, 255)`.
         num_ops: number of changes. Default: `2`.
-        factor: range of the strength of a change: a pair of numbers from 0 to 1, or one number `f` for `(0, f)`.
-            Default: `0.5`.
+        factor: range of the strength of a change: a pair of numbers from 0 to 1, or one number `f` for `(0,
+            f)`. Default: `0.5`.
         interpolation: `"bilinear"` or `"nearest"`, for changes that move pixels. Default: `"bilinear"`.
             seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
             data_format: `"channels_last"` or `"channels_first"`; `None` for
@@ -128,10 +143,18 @@ class RandAugment(_Choosing):
         interpolation: str = "bilinear",
         seed: int | None = None,
         data_format: str | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
-        super().__init__(factor, value_range, interpolation, seed=seed, data_format=data_format, **kwargs)
-        check(self, is_integer(num_ops) and num_ops >= 0, "num_ops", "an integer of 0 or more", num_ops)
+        super().__init__(
+            factor, value_range, interpolation, seed, data_format=data_format, **kwargs
+        )
+        check(
+            self,
+            is_integer(num_ops) and num_ops >= 0,
+            "num_ops",
+            "an integer of 0 or more",
+            num_ops,
+        )
         self.num_ops = num_ops
 
     def draw(self, images: Any, seed: Any) -> Any:
@@ -169,18 +192,19 @@ class RandAugment(_Choosing):
 class AugMix(_Choosing):
     """While training, mixes each image with the mean of several, each of which went through some changes.
 
-    The changes are chosen among those of `RandAugment`, the same for all images of a batch, each with draws of its own.
+    The changes are chosen among those of `RandAugment`, the same for all images of a batch, each with draws
+    of its own.
 
     Args:
             value_range: the least and the greatest value that images have. Default: `(0, 255)`.
         num_chains: number of changed images. Default: `3`.
         chain_depth: number of changes in a row. Default: `3`.
-        factor: range of the strength of a change: a pair of numbers from 0 to 1, or one number `f` for `(0, f)`.
-            Default: `0.3`.
-        alpha: parameter of the distributions of the weights: Dirichlet for the changed images, beta for the image
-            itself. Default: `1.0`.
-        all_ops: whether brightness, colour, contrast and sharpness, which test sets for robustness change, are among
-            the changes. Default: `True`.
+        factor: range of the strength of a change: a pair of numbers from 0 to 1, or one number `f` for `(0,
+            f)`. Default: `0.3`.
+        alpha: parameter of the distributions of the weights: Dirichlet for the changed images, beta for the
+            image itself. Default: `1.0`.
+        all_ops: whether brightness, colour, contrast and sharpness, which test sets for robustness change,
+            are among the changes. Default: `True`.
         interpolation: `"bilinear"` or `"nearest"`, for changes that move pixels. Default: `"bilinear"`.
             seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
             data_format: `"channels_last"` or `"channels_first"`; `None` for
@@ -199,11 +223,12 @@ class AugMix(_Choosing):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, a `value_range` that is no pair, and numbers of changes that are
-            no positive integers.
+        ValueError: for a factor out of its range, a `value_range` that is no pair, and numbers of changes
+            that are no positive integers.
 
     Reference:
-        Hendrycks et al., "AugMix: a simple data processing method to improve robustness and uncertainty", 2019.
+        Hendrycks et al., "AugMix: a simple data processing method to improve robustness and uncertainty",
+        2019.
 
     Example:
         >>> AugMix(seed=1)(tf.ones((2, 8, 8, 3))).shape
@@ -221,25 +246,30 @@ class AugMix(_Choosing):
         interpolation: str = "bilinear",
         seed: int | None = None,
         data_format: str | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
-        super().__init__(factor, value_range, interpolation, seed=seed, data_format=data_format, **kwargs)
+        super().__init__(
+            factor, value_range, interpolation, seed, data_format=data_format, **kwargs
+        )
         for name, value in (("num_chains", num_chains), ("chain_depth", chain_depth)):
             check(self, is_integer(value) and value > 0, name, "a positive integer", value)
         self.num_chains = num_chains
         self.chain_depth = chain_depth
         self.alpha = alpha
         self.all_ops = all_ops
-        robust = ("random_brightness", "random_color_degeneration", "random_contrast", "random_sharpness")
+        robust = (
+            "random_brightness",
+            "random_color_degeneration",
+            "random_contrast",
+            "random_sharpness",
+        )
         self._names = tuple(name for name in self._choices if all_ops or name not in robust)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """The weights, the numbers of the layers, and what each draws at each of its places."""
         weights = random.gamma((self.num_chains,), self.alpha, "float32", seed)
         own = random.beta((), self.alpha, self.alpha, "float32", seed)
-        chosen = random.randint(
-            (self.num_chains, self.chain_depth), 0, len(self._names), seed=seed
-        )
+        chosen = random.randint((self.num_chains, self.chain_depth), 0, len(self._names), seed=seed)
         return {
             "chain_mixing_weights": weights / tf.reduce_sum(weights),
             "weight_sample": own,

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfkit.src import random
 from tfkit.src.layers.image import factors
-from tfkit.src.layers.image.base import ImageOptions, RandomImageLayer, batch_size, shape_of
+from tfkit.src.layers.image.base import BoxedOptions, RandomImageLayer, batch_size, shape_of
 
 
 def _rectangles(height: Any, width: Any, sides: Any, place: Any) -> tf.Tensor:
@@ -34,10 +34,10 @@ class RandomErasing(RandomImageLayer):
     """While training, fills a rectangle of some images with noise or with a number.
 
     Args:
-        factor: probability of a change: a pair of numbers from 0 to 1 between which it is drawn, too, or one number
-            `f` for `(0, f)`. Default: `1.0`.
-        scale: range of the squares of the sides, as parts of those of the image: a pair of numbers from 0 to 1, or
-            one number `f` for `(0, f)`. Default: `(0.02, 0.33)`.
+        factor: probability of a change: a pair of numbers from 0 to 1 between which it is drawn, too, or one
+            number `f` for `(0, f)`. Default: `1.0`.
+        scale: range of the squares of the sides, as parts of those of the image: a pair of numbers from 0 to
+            1, or one number `f` for `(0, f)`. Default: `(0.02, 0.33)`.
         fill_value: what to fill with, a number; `None` for noise.
             value_range: the least and the greatest value that images have. Default: `(0, 255)`.
             seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
@@ -76,7 +76,7 @@ class RandomErasing(RandomImageLayer):
         value_range: Any = (0, 255),
         seed: int | None = None,
         data_format: str | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **kwargs)
         self.factor = factors.positive(self, least=-1.0, factor=factor)
@@ -103,7 +103,10 @@ class RandomErasing(RandomImageLayer):
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
         """Returns the images, some of them with a rectangle."""
-        masks, fill = tf.convert_to_tensor(drawn["batch_masks"]), tf.cast(drawn["fill_value"], images.dtype)
+        masks, fill = (
+            tf.convert_to_tensor(drawn["batch_masks"]),
+            tf.cast(drawn["fill_value"], images.dtype),
+        )
         fill = fill[tf.newaxis] if fill.shape.rank == 3 else fill
         if self.data_format == "channels_first":
             masks = tf.transpose(masks, [0, 2, 3, 1])
@@ -143,8 +146,8 @@ class CutMix(_Mixing):
     Labels become means, weighted by the areas.
 
     Args:
-        factor: range of the parameter of the beta distribution of the part of the area that stays: a pair of numbers
-            from 0 to 1, or one number `f` for `(0, f)`. Default: `1.0`.
+        factor: range of the parameter of the beta distribution of the part of the area that stays: a pair of
+            numbers from 0 to 1, or one number `f` for `(0, f)`. Default: `1.0`.
             seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
             data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -180,7 +183,7 @@ class CutMix(_Mixing):
         factor: Any = 1.0,
         seed: int | None = None,
         data_format: str | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **kwargs)
         self.factor = factors.positive(self, least=-1.0, factor=factor)
@@ -197,7 +200,9 @@ class CutMix(_Mixing):
         order = self.partners(images, seed)
         return {
             "permutation_order": order,
-            "batch_masks": tf.transpose(masks, [0, 3, 1, 2]) if self.data_format == "channels_first" else masks,
+            "batch_masks": tf.transpose(masks, [0, 3, 1, 2])
+            if self.data_format == "channels_first"
+            else masks,
             "mix_weight": tf.reshape(stays, [-1, 1, 1, 1]),
         }
 
@@ -208,7 +213,9 @@ class CutMix(_Mixing):
             masks = tf.transpose(masks, [0, 2, 3, 1])
         return tf.where(masks, tf.gather(images, drawn["permutation_order"]), images)
 
-    change_masks = change
+    def change_masks(self, masks: tf.Tensor, drawn: Any) -> tf.Tensor:
+        """Returns the masks with rectangles of others."""
+        return self.change(masks, drawn)
 
     def change_boxes(self, boxes: dict[str, Any], drawn: Any) -> dict[str, Any]:
         """Refuses boxes."""
@@ -262,11 +269,13 @@ class MixUp(_Mixing):
         alpha: float = 0.2,
         data_format: str | None = None,
         seed: int | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **kwargs)
         if not (factors.is_number(alpha) and alpha > 0):
-            raise ValueError(f"Argument `alpha` must be a number above 0. Received: alpha={alpha!r}")
+            raise ValueError(
+                f"Argument `alpha` must be a number above 0. Received: alpha={alpha!r}"
+            )
         self.alpha = alpha
 
     def draw(self, images: Any, seed: Any) -> Any:
@@ -288,7 +297,9 @@ class MixUp(_Mixing):
         masks = masks if masks.dtype.is_floating else tf.cast(masks, self.compute_dtype)
         return super().transform_segmentation_masks(masks, transformation, training)
 
-    change_masks = change
+    def change_masks(self, masks: tf.Tensor, drawn: Any) -> tf.Tensor:
+        """Returns the masks, mixed."""
+        return self.change(masks, drawn)
 
     def sizes(self, drawn: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
         """Boxes stay as they are, in whatever format."""

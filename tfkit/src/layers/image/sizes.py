@@ -7,7 +7,7 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.layers.image import factors
-from tfkit.src.layers.image.base import ImageLayer, ImageOptions, shape_of
+from tfkit.src.layers.image.base import BoxedOptions, ImageLayer, shape_of
 from tfkit.src.ops.bounding_boxes import clip_to_image_size
 from tfkit.src.ops.image_geometry import resize
 
@@ -34,8 +34,8 @@ class Resizing(SizedLayer):
     Args:
         height: new height in pixels.
         width: new width in pixels.
-        interpolation: `"bilinear"`, `"nearest"`, `"bicubic"`, `"lanczos3"`, `"lanczos5"` or `"area"`; masks are
-            interpolated by `"nearest"`. Default: `"bilinear"`.
+        interpolation: `"bilinear"`, `"nearest"`, `"bicubic"`, `"lanczos3"`, `"lanczos5"` or `"area"`; masks
+            are interpolated by `"nearest"`. Default: `"bilinear"`.
         crop_to_aspect_ratio: whether to cut off what does not fit at the sides, and not distort.
             Default: `False`.
         pad_to_aspect_ratio: whether to fill up what is missing at the sides, and not distort.
@@ -78,7 +78,7 @@ class Resizing(SizedLayer):
         fill_value: float = 0.0,
         antialias: bool = False,
         data_format: str | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(data_format=data_format, **kwargs)
         factors.size(self, height=height, width=width)

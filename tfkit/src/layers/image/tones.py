@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfkit.src import random
 from tfkit.src.layers.image import factors
 from tfkit.src.layers.image.base import (
+    BoxedOptions,
     ImageLayer,
     ImageOptions,
     RandomImageLayer,
@@ -23,8 +24,8 @@ class RandomInvert(RandomImageLayer):
     """While training, turns some images into their negatives: `high - (image - low)`.
 
     Args:
-        factor: probability of a change: a pair of numbers from 0 to 1 between which it is drawn, too, or one number
-            `f` for `(0, f)`. Default: `1.0`.
+        factor: probability of a change: a pair of numbers from 0 to 1 between which it is drawn, too, or one
+            number `f` for `(0, f)`. Default: `1.0`.
             value_range: the least and the greatest value that images have. Default: `(0, 255)`.
             seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
             data_format: `"channels_last"` or `"channels_first"`; `None` for
@@ -56,7 +57,7 @@ class RandomInvert(RandomImageLayer):
         value_range: Any = (0, 255),
         seed: int | None = None,
         data_format: str | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **kwargs)
         self.factor = factors.positive(self, least=-1.0, factor=factor)
@@ -77,13 +78,13 @@ class Solarization(RandomImageLayer):
     """While training, adds a number to each image, and inverts the pixels above a threshold.
 
     Args:
-        addition_factor: range of the number, as a part of the range of values: a pair of numbers from 0 to 1, or
-            one number `f` for `(0, f)`. Default: `0.0`.
+        addition_factor: range of the number, as a part of the range of values: a pair of numbers from 0 to
+            1, or one number `f` for `(0, f)`. Default: `0.0`.
         threshold_factor: range of the threshold, likewise. Default: `0.0`, at which all pixels are inverted.
             value_range: the least and the greatest value that images have. Default: `(0, 255)`.
             seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            **kwargs: `data_format` (`None`); `bounding_box_format`, the format of boxes (`None`); and the arguments
-            of every layer: `name`, `trainable`, `dtype`.
+            **kwargs: `data_format` (`None`); `bounding_box_format`, the format of boxes (`None`); and the
+            arguments of every layer: `name`, `trainable`, `dtype`.
 
     Call arguments:
         data: images; or a dictionary of `"images"` and any of `"labels"`, `"bounding_boxes"` (a
@@ -145,8 +146,8 @@ class RandomPosterization(RandomImageLayer):
     """While training, keeps only some high bits of the 8 of each value.
 
     Args:
-        factor: range of the number of bits, whose end is excluded: a pair of numbers from 1 to 8, or one number `f`
-            for `(1, f)`.
+        factor: range of the number of bits, whose end is excluded: a pair of numbers from 1 to 8, or one
+            number `f` for `(1, f)`.
             value_range: the least and the greatest value that images have. Default: `(0, 255)`.
             data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -179,7 +180,7 @@ class RandomPosterization(RandomImageLayer):
         value_range: Any = (0, 255),
         data_format: str | None = None,
         seed: int | None = None,
-        **kwargs: Unpack[ImageOptions],
+        **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **kwargs)
         self.factor = factors.positive(self, most=8, least=1, start=1, factor=factor)
@@ -188,7 +189,9 @@ class RandomPosterization(RandomImageLayer):
     def draw(self, images: Any, seed: Any) -> Any:
         """How many bits are dropped."""
         low, high = self.factor
-        kept = random.randint((batch_size(images),), int(low), max(int(high), int(low) + 1), "uint8", seed)
+        kept = random.randint(
+            (batch_size(images),), int(low), max(int(high), int(low) + 1), "uint8", seed
+        )
         return {"shift_factor": 8 - kept}
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
@@ -207,8 +210,8 @@ class AutoContrast(ImageLayer):
 
     Args:
             value_range: the least and the greatest value that images have. Default: `(0, 255)`.
-            **kwargs: `data_format` (`None`); `bounding_box_format`, the format of boxes (`None`); and the arguments
-            of every layer: `name`, `trainable`, `dtype`.
+            **kwargs: `data_format` (`None`); `bounding_box_format`, the format of boxes (`None`); and the
+            arguments of every layer: `name`, `trainable`, `dtype`.
 
     Call arguments:
         data: images; or a dictionary of `"images"` and any of `"labels"`, `"bounding_boxes"` (a
@@ -240,4 +243,6 @@ class AutoContrast(ImageLayer):
         most = tf.reduce_max(values, axis=[1, 2], keepdims=True)
         stretched = tf.math.divide_no_nan(values - least, most - least) * (high - low) + low
         # A channel of one value has nothing to stretch.
-        return tf.cast(tf.where(most > least, tf.clip_by_value(stretched, low, high), values), images.dtype)
+        return tf.cast(
+            tf.where(most > least, tf.clip_by_value(stretched, low, high), values), images.dtype
+        )

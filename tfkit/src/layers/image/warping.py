@@ -58,7 +58,12 @@ class WarpingLayer(RandomImageLayer):
 
     def _warped(self, images: tf.Tensor, drawn: Any, interpolation: str) -> tf.Tensor:
         return affine_transform(
-            images, self.maps(drawn), interpolation, self.fill_mode, self.fill_value, "channels_last"
+            images,
+            self.maps(drawn),
+            interpolation,
+            self.fill_mode,
+            self.fill_value,
+            "channels_last",
         )
 
 
