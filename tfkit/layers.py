@@ -120,6 +120,8 @@ from tfkit.src.layers.resizing import UpSampling1D as UpSampling1D
 from tfkit.src.layers.resizing import UpSampling2D as UpSampling2D
 from tfkit.src.layers.resizing import ZeroPadding1D as ZeroPadding1D
 from tfkit.src.layers.resizing import ZeroPadding2D as ZeroPadding2D
+from tfkit.src.layers.spectrograms import MelSpectrogram as MelSpectrogram
+from tfkit.src.layers.spectrograms import STFTSpectrogram as STFTSpectrogram
 from tfkit.src.layers.time_distributed import TimeDistributed as TimeDistributed
 
 AvgPool1D = AveragePooling1D

@@ -81,7 +81,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "Discretization": "Use `ops.digitize`.",
         "HashedCrossing Hashing": "Use `tf.strings.to_hash_bucket_fast` in the pipeline.",
         "IntegerLookup StringLookup TextVectorization": _LOOKUP,
-        "MelSpectrogram STFTSpectrogram": "Use `ops.stft` in a layer of your own.",
         "FlaxLayer JaxLayer TorchModuleWrapper": _OTHER_ENGINE,
     },
     "optimizers": {
