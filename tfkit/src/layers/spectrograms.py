@@ -125,7 +125,9 @@ class MelSpectrogram(Layer):
         )
         sums = tf.linalg.matrix_transpose(tf.tensordot(powers, bands, [[-1], [0]]))
         if self.power_to_db:
-            sums = self._decibels(sums) - self._decibels(tf.abs(tf.cast(self.ref_power, sums.dtype)))
+            sums = self._decibels(sums) - self._decibels(
+                tf.abs(tf.cast(self.ref_power, sums.dtype))
+            )
             sums = tf.maximum(sums, tf.reduce_max(sums) - self.top_db)
         return tf.cast(sums, self.compute_dtype)
 
@@ -206,7 +208,9 @@ class STFTSpectrogram(Layer):
                 f"Padding is invalid, it should be 'valid', 'same'. Received: padding={padding}"
             )
         check_positive_integer(self, frame_length=frame_length)
-        if frame_step is not None and not (is_integer(frame_step) and 0 < frame_step <= frame_length):
+        if frame_step is not None and not (
+            is_integer(frame_step) and 0 < frame_step <= frame_length
+        ):
             raise ValueError(
                 "`frame_step` should be a positive integer not greater than `frame_length`. "
                 f"Received frame_step={frame_step}, frame_length={frame_length}"
@@ -231,10 +235,15 @@ class STFTSpectrogram(Layer):
         self.data_format = standardize_data_format(data_format)
         self.input_spec = InputSpec(ndim=3)
 
+    real_kernel: tf.Variable
+    imag_kernel: tf.Variable
+
     def build(self, input_shape: Any) -> None:
         """Makes the kernels."""
         size = self.fft_length or 2 ** math.ceil(math.log2(self.frame_length))
-        angles = np.outer(np.arange(self.frame_length), np.arange(size // 2 + 1)) * (-2 * np.pi / size)
+        angles = np.outer(np.arange(self.frame_length), np.arange(size // 2 + 1)) * (
+            -2 * np.pi / size
+        )
         window = self._window()
         if self.scaling == "density":
             window = window / np.sqrt(np.sum(window**2))

@@ -242,7 +242,7 @@ class RandomShear(WarpingLayer):
 
     Args:
         x_factor: range of the shift to the side as a part of the distance from the upper edge: a pair of
-            numbers, or one number `f` for `(-f, f)`; a pair lies between 0 and 1, and is drawn to both sides.
+            numbers from -1 to 1, or one number `f` for `(-f, f)`. It is drawn to both sides.
             Default: `0.0`.
         y_factor: range of the shift up or down as a part of the distance from the left edge, likewise.
             Default: `0.0`.
@@ -294,9 +294,11 @@ class RandomShear(WarpingLayer):
         self.y_factor = self._range(y_factor=y_factor)
 
     def _range(self, **argument: Any) -> tuple[Any, Any]:
-        low, high = factors.positive(self, **argument)
-        (value,) = argument.values()
-        return (-high, high) if factors.is_number(value) else (low, high)
+        ((_, value),) = argument.items()
+        if factors.is_number(value):
+            low, high = factors.positive(self, **argument)
+            return -high, high
+        return factors.positive(self, least=-1.0, **argument)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """The factors for x and for y; both with the same sign drawn before them."""

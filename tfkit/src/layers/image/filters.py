@@ -78,7 +78,7 @@ class RandomGaussianBlur(RandomImageLayer):
         sigma = tf.cast(drawn["blur_factor"], images.dtype)
         blurred = gaussian_blur(images, self.kernel_size, sigma, "channels_last")
         applies = tf.reshape(drawn["should_apply_blur"], [-1, 1, 1, 1])
-        return tf.where(applies, tf.clip_by_value(blurred, *self.value_range), images)
+        return tf.where(applies, blurred, images)
 
 
 class RandomSharpness(RandomImageLayer):

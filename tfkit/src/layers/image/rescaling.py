@@ -36,7 +36,6 @@ class Rescaling(Layer):
     """
 
     _allow_non_tensor_positional_args = True
-    _built_at_once = True
 
     def __init__(self, scale: Any, offset: Any = 0.0, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
