@@ -29,6 +29,41 @@ from tfkit.src.layers.embedding import Embedding as Embedding
 from tfkit.src.layers.group_query_attention import GroupQueryAttention as GroupQueryAttention
 from tfkit.src.layers.identity import Identity as Identity
 from tfkit.src.layers.identity import Wrapper as Wrapper
+from tfkit.src.layers.image.affine import RandomRotation as RandomRotation
+from tfkit.src.layers.image.affine import RandomShear as RandomShear
+from tfkit.src.layers.image.affine import RandomTranslation as RandomTranslation
+from tfkit.src.layers.image.affine import RandomZoom as RandomZoom
+from tfkit.src.layers.image.boxes import MaxNumBoundingBoxes as MaxNumBoundingBoxes
+from tfkit.src.layers.image.brightness import RandomBrightness as RandomBrightness
+from tfkit.src.layers.image.brightness import RandomContrast as RandomContrast
+from tfkit.src.layers.image.colours import RandomColorDegeneration as RandomColorDegeneration
+from tfkit.src.layers.image.colours import RandomColorJitter as RandomColorJitter
+from tfkit.src.layers.image.colours import RandomGrayscale as RandomGrayscale
+from tfkit.src.layers.image.colours import RandomHue as RandomHue
+from tfkit.src.layers.image.colours import RandomSaturation as RandomSaturation
+from tfkit.src.layers.image.cropping import CenterCrop as CenterCrop
+from tfkit.src.layers.image.cropping import RandomCrop as RandomCrop
+from tfkit.src.layers.image.elastic import RandomElasticTransform as RandomElasticTransform
+from tfkit.src.layers.image.filters import RandomGaussianBlur as RandomGaussianBlur
+from tfkit.src.layers.image.filters import RandomSharpness as RandomSharpness
+from tfkit.src.layers.image.flipping import RandomFlip as RandomFlip
+from tfkit.src.layers.image.histograms import (
+    ContrastLimitedAdaptiveHistogramEqualization as ContrastLimitedAdaptiveHistogramEqualization,
+)
+from tfkit.src.layers.image.histograms import Equalization as Equalization
+from tfkit.src.layers.image.perspective import RandomPerspective as RandomPerspective
+from tfkit.src.layers.image.pipeline import Pipeline as Pipeline
+from tfkit.src.layers.image.policies import AugMix as AugMix
+from tfkit.src.layers.image.policies import RandAugment as RandAugment
+from tfkit.src.layers.image.rectangles import CutMix as CutMix
+from tfkit.src.layers.image.rectangles import MixUp as MixUp
+from tfkit.src.layers.image.rectangles import RandomErasing as RandomErasing
+from tfkit.src.layers.image.rescaling import Rescaling as Rescaling
+from tfkit.src.layers.image.sizes import Resizing as Resizing
+from tfkit.src.layers.image.tones import AutoContrast as AutoContrast
+from tfkit.src.layers.image.tones import RandomInvert as RandomInvert
+from tfkit.src.layers.image.tones import RandomPosterization as RandomPosterization
+from tfkit.src.layers.image.tones import Solarization as Solarization
 from tfkit.src.layers.input_layer import Input as Input
 from tfkit.src.layers.input_layer import InputLayer as InputLayer
 from tfkit.src.layers.lambda_layer import Lambda as Lambda
@@ -101,6 +136,8 @@ from tfkit.src.layers.reversible_embedding import ReversibleEmbedding as Reversi
 from tfkit.src.layers.separable_convolution import SeparableConv1D as SeparableConv1D
 from tfkit.src.layers.separable_convolution import SeparableConv2D as SeparableConv2D
 from tfkit.src.layers.spectral_normalization import SpectralNormalization as SpectralNormalization
+from tfkit.src.layers.spectrograms import MelSpectrogram as MelSpectrogram
+from tfkit.src.layers.spectrograms import STFTSpectrogram as STFTSpectrogram
 from tfkit.src.layers.time_distributed import TimeDistributed as TimeDistributed
 from tfkit.src.layers.transposed_convolution import Conv1DTranspose as Conv1DTranspose
 from tfkit.src.layers.transposed_convolution import Conv2DTranspose as Conv2DTranspose

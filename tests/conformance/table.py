@@ -15,13 +15,20 @@ class Integers:
 
 
 @dataclasses.dataclass(frozen=True)
+class Pixels:
+    """An input of floats from 0 to 1."""
+
+    shape: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Case:
     """One row.
 
     Attributes:
         layer: name of the class, in `tfkit.layers` and in `keras.layers`.
         arguments: those of its constructor.
-        inputs: a shape or `Integers`; a list of these for a layer that takes a list; a tuple of these
+        inputs: a shape, `Integers` or `Pixels`; a list of these for a layer that takes a list; a tuple of these
             for one that takes several arguments.
         tolerance: of the comparison with Keras.
     """
@@ -60,10 +67,13 @@ def _draw(item, draws):
         return [_draw(part, draws) for part in item]
     if isinstance(item, Integers):
         return draws.integers(0, item.below, item.shape).astype("int32")
+    if isinstance(item, Pixels):
+        return draws.uniform(size=item.shape).astype("float32")
     return draws.normal(size=item).astype("float32")
 
 
 SEQUENCE, IMAGE, VOLUME = (2, 4, 6), (2, 4, 5, 6), (2, 4, 3, 4, 2)
+COLOURS, RANGE = Pixels((3, 6, 5, 3)), {"value_range": (0, 1)}
 
 CASES = [
     # Convolution and pooling
@@ -284,6 +294,28 @@ CASES = [
         IMAGE,
     ),
     Case("UnitNormalization", {"axis": [1, 2]}, SEQUENCE),
+    # Spectrograms
+    Case(
+        "MelSpectrogram",
+        {
+            "fft_length": 16,
+            "sequence_stride": 8,
+            "num_mel_bins": 4,
+            "sampling_rate": 200,
+            "min_freq": 1.0,
+        },
+        (2, 40),
+        1e-3,
+    ),
+    Case("STFTSpectrogram", {"mode": "psd", "frame_length": 8, "fft_length": 16}, (2, 40, 2)),
+    Case(
+        "STFTSpectrogram",
+        {"mode": "stft", "frame_length": 8, "padding": "same", "data_format": "channels_first"},
+        (2, 2, 40),
+    ),
+    Case(
+        "STFTSpectrogram", {"mode": "magnitude", "frame_length": 8, "expand_dims": True}, (2, 40, 2)
+    ),
     # Attention
     Case("AdditiveAttention", {}, [SEQUENCE, (2, 3, 6)]),
     Case(
@@ -317,10 +349,96 @@ CASES = [
         (SEQUENCE, SEQUENCE),
     ),
     Case("MultiHeadAttention", {"num_heads": 2, "key_dim": 3, "attention_axes": 2}, (IMAGE, IMAGE)),
+    # Images
+    Case("Rescaling", {"scale": 0.5, "offset": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}, SEQUENCE),
+    Case("Resizing", {"height": 3, "width": 7}, IMAGE),
+    Case("Resizing", {"height": 6, "width": 3, "crop_to_aspect_ratio": True}, IMAGE),
+    Case(
+        "Resizing", {"height": 6, "width": 3, "pad_to_aspect_ratio": True, "fill_value": 2.0}, IMAGE
+    ),
+    Case(
+        "Resizing",
+        {"height": 2, "width": 2, "data_format": "channels_first"},
+        IMAGE,
+    ),
+    Case("CenterCrop", {"height": 3, "width": 2}, IMAGE),
+    Case("CenterCrop", {"height": 7, "width": 5}, IMAGE),
+    Case("RandomCrop", {"height": 3, "width": 2, "seed": 3}, IMAGE),
+    Case(
+        "RandomCrop", {"height": 3, "width": 2, "data_format": "channels_first", "seed": 3}, IMAGE
+    ),
+    Case("RandomFlip", {"seed": 3}, IMAGE),
+    Case("RandomFlip", {"mode": "vertical", "data_format": "channels_first", "seed": 3}, IMAGE),
+    Case("RandomRotation", {"factor": 0.2, "seed": 3}, IMAGE),
+    Case(
+        "RandomRotation",
+        {"factor": (0.1, 0.4), "fill_mode": "nearest", "data_format": "channels_first", "seed": 3},
+        IMAGE,
+    ),
+    Case(
+        "RandomZoom",
+        {"height_factor": 0.3, "fill_mode": "constant", "fill_value": 2.0, "seed": 3},
+        IMAGE,
+    ),
+    Case(
+        "RandomZoom",
+        {"height_factor": 0.3, "width_factor": (0.1, 0.2), "fill_mode": "wrap", "seed": 3},
+        IMAGE,
+    ),
+    Case("RandomTranslation", {"height_factor": 0.3, "width_factor": (0.1, 0.2), "seed": 3}, IMAGE),
+    Case(
+        "RandomShear",
+        {"x_factor": (0.1, 0.3), "y_factor": (0.1, 0.2), "interpolation": "nearest", "seed": 3},
+        IMAGE,
+    ),
+    Case("RandomPerspective", {"scale": 0.4, "seed": 3}, IMAGE),
+    Case("RandomElasticTransform", {"fill_mode": "nearest", "seed": 3, **RANGE}, COLOURS),
+    Case("RandomBrightness", {"factor": 0.3, "seed": 3, **RANGE}, COLOURS),
+    Case("RandomContrast", {"factor": 0.6, "seed": 3, **RANGE}, COLOURS),
+    Case(
+        "RandomContrast",
+        {"factor": (0.2, 0.6), "data_format": "channels_first", "seed": 3, **RANGE},
+        IMAGE,
+    ),
+    Case("RandomSaturation", {"factor": (0.2, 0.8), "seed": 3, **RANGE}, COLOURS, 1e-4),
+    Case("RandomHue", {"factor": 0.4, "seed": 3, **RANGE}, COLOURS, 1e-4),
+    Case("RandomColorDegeneration", {"factor": 0.4, "seed": 3, **RANGE}, COLOURS),
+    Case(
+        "RandomColorJitter",
+        {"brightness_factor": 0.3, "contrast_factor": 0.3, "hue_factor": 0.2, "seed": 3, **RANGE},
+        COLOURS,
+        1e-4,
+    ),
+    Case("RandomGrayscale", {"seed": 3}, COLOURS),
+    Case("RandomGrayscale", {"data_format": "channels_first", "seed": 3}, Pixels((3, 3, 4, 5))),
+    Case("RandomInvert", {"seed": 3, **RANGE}, COLOURS),
+    Case("RandomErasing", {"seed": 3, **RANGE}, COLOURS),
+    Case("RandomErasing", {"scale": (0.2, 0.5), "fill_value": 0.5, "seed": 3, **RANGE}, COLOURS),
+    Case("RandomGaussianBlur", {"kernel_size": (3, 5), "seed": 3, **RANGE}, COLOURS),
+    Case("RandomSharpness", {"factor": 0.9, "seed": 3, **RANGE}, COLOURS),
+    Case("RandomPosterization", {"factor": 4, "seed": 3, **RANGE}, COLOURS),
+    Case(
+        "Solarization",
+        {"addition_factor": 0.3, "threshold_factor": 0.6, "seed": 3, **RANGE},
+        COLOURS,
+        1e-4,
+    ),
+    Case("AutoContrast", RANGE, COLOURS),
+    Case("Equalization", RANGE, Pixels((1, 4, 5, 3))),
+    Case("Equalization", {"bins": 16, **RANGE}, Pixels((1, 4, 5, 3))),
+    Case(
+        "ContrastLimitedAdaptiveHistogramEqualization", {"tile_grid_size": (2, 2), **RANGE}, COLOURS
+    ),
+    Case("CutMix", {"seed": 3}, IMAGE),
+    Case("MixUp", {"seed": 3}, IMAGE),
+    Case("MaxNumBoundingBoxes", {"max_number": 3}, IMAGE),
+    Case("RandAugment", {"seed": 3, **RANGE}, COLOURS, 1e-4),
 ]
 
 # Public classes that are no rows, and where they are tested.
 ELSEWHERE = {
+    "AugMix": "tests/layers/test_images.py",
+    "Pipeline": "tests/layers/test_images.py",
     "InputLayer": "tests/models",
     "Lambda": "tests/layers/test_lambda_layer.py",
     "Layer": "tests/core",

@@ -1,5 +1,6 @@
 """The ops of images, as `keras.ops.image` has them."""
 
+from tfkit.src.layers.image.elastic import elastic_transform as elastic_transform
 from tfkit.src.ops.image_filters import extract_patches as extract_patches
 from tfkit.src.ops.image_filters import extract_patches_3d as extract_patches_3d
 from tfkit.src.ops.image_filters import gaussian_blur as gaussian_blur

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-_IMAGES = "Change images in the pipeline: `dataset.map(...)` with functions of `tf.image` and `ops.image`."
 _LOOKUP = "Use `tf.lookup` and `tf.strings` in the pipeline: `dataset.map(...)`."
 _APPLICATIONS = (
     "Load a model that Keras has saved: `keras.applications.ResNet50().save('resnet.keras')` once, with "
@@ -50,31 +49,19 @@ ABSENT: dict[str, dict[str, str]] = {
         "DTypePolicyMap": "Pass `dtype` to each layer.",
     },
     "layers": {
-        "Rescaling": "Use `layers.Lambda(lambda x: x / 255)`, or scale the data in the pipeline.",
         "Normalization": "Use `layers.Lambda(lambda x: (x - mean) / std)`, or scale the data before.",
-        "Resizing CenterCrop": "Use `tf.image.resize` and `tf.image.central_crop` in the pipeline.",
-        "AugMix AutoContrast ContrastLimitedAdaptiveHistogramEqualization CutMix Equalization MixUp "
-        "MaxNumBoundingBoxes Pipeline RandAugment RandomBrightness RandomColorDegeneration "
-        "RandomColorJitter RandomContrast RandomCrop RandomElasticTransform RandomErasing RandomFlip "
-        "RandomGaussianBlur RandomGrayscale RandomHue RandomInvert RandomPerspective "
-        "RandomPosterization RandomRotation RandomSaturation RandomSharpness RandomShear "
-        "RandomTranslation RandomZoom Solarization": _IMAGES,
         "CategoryEncoding": "Use `ops.one_hot` or `ops.multi_hot`.",
         "Discretization": "Use `ops.digitize`.",
         "HashedCrossing Hashing": "Use `tf.strings.to_hash_bucket_fast` in the pipeline.",
         "IntegerLookup StringLookup TextVectorization": _LOOKUP,
-        "MelSpectrogram STFTSpectrogram": "Use `ops.stft` in a layer of your own.",
         "FlaxLayer JaxLayer TorchModuleWrapper": _OTHER_ENGINE,
     },
-    "ops.image": {"elastic_transform": "Use `ops.image.map_coordinates`."},
     "optimizers": {
         "MultiOptimizer OptimizerMap": "Override `train_step`, with an optimizer for each group of weights.",
         "legacy": "Use the optimizer of the same name.",
     },
     "saving": {"KerasFileEditor": "Use `tfkit inspect` and `tfkit diff` on the command line."},
-    "utils": {
-        "FeatureSpace bounding_boxes legacy": "",
-    },
+    "utils": {},
 }
 _FROM_IMPORT = dis.opmap["IMPORT_FROM"]
 

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from tfkit.src.ops.arguments import positive_axes
 from tfkit.src.ops.image_geometry import as_batch, check_choice, check_images
+from tfkit.src.ops.image_sampling import index_inside, project
 from tfkit.src.ops.promotion import as_tensor, promote_tensors, to_float32
 from tfkit.src.ops.shaping import static_or_dynamic_shape
 from tfkit.src.symbolic.tensors import symbolic_op
@@ -35,16 +36,10 @@ def _project(
             f"transforms). Received input with shape: transform.shape={transform.shape}"
         )
 
+    transform = transform[None] if transform.shape.rank == 1 else transform
+
     def projected(x: Any) -> Any:
-        outputs = tf.raw_ops.ImageProjectiveTransformV3(
-            images=x,
-            transforms=transform[None] if transform.shape.rank == 1 else transform,
-            output_shape=tf.shape(x)[1:3],
-            fill_value=fill_value,
-            interpolation=interpolation.upper(),
-            fill_mode=fill_mode.upper(),
-        )
-        return tf.ensure_shape(outputs, x.shape)
+        return project(x, transform, interpolation, fill_mode, fill_value)
 
     return as_batch(images, data_format, projected)
 
@@ -87,6 +82,22 @@ def affine_transform(
         [1.0, 2.0, 3.0, 0.0]
     """
     return _project(images, transform, interpolation, fill_mode, fill_value, data_format)
+
+
+def map_of_points(start: tf.Tensor, end: tf.Tensor) -> tf.Tensor:
+    """The projective map, of eight numbers, that takes four points `end` to `start`; both `(..., 4, 2)`."""
+    # Each pair of points gives two linear equations in the eight numbers of the transform.
+    x, y = end[..., 0:1], end[..., 1:2]
+    one, zero = tf.ones_like(x), tf.zeros_like(x)
+    u, v = start[..., 0:1], start[..., 1:2]
+    equations = tf.concat(
+        [
+            tf.concat([x, y, one, zero, zero, zero, -u * x, -u * y], -1),
+            tf.concat([zero, zero, zero, x, y, one, -v * x, -v * y], -1),
+        ],
+        -2,
+    )
+    return tf.linalg.solve(equations, tf.concat([u, v], -2))[..., 0]
 
 
 @symbolic_op
@@ -136,33 +147,8 @@ def perspective_transform(
             "`start_points` and `end_points` must have the same shape. "
             f"Received: start_points.shape={start.shape}, end_points.shape={end.shape}"
         )
-    # Each pair of points gives two linear equations in the eight numbers of the transform.
-    x, y = end[..., 0:1], end[..., 1:2]
-    one, zero = tf.ones_like(x), tf.zeros_like(x)
-    u, v = start[..., 0:1], start[..., 1:2]
-    equations = tf.concat(
-        [
-            tf.concat([x, y, one, zero, zero, zero, -u * x, -u * y], -1),
-            tf.concat([zero, zero, zero, x, y, one, -v * x, -v * y], -1),
-        ],
-        -2,
-    )
-    transform = tf.linalg.solve(equations, tf.concat([u, v], -2))[..., 0]
+    transform = map_of_points(start, end)
     return _project(images, transform, interpolation, "constant", fill_value, data_format)
-
-
-def _inside(index: Any, size: Any, fill_mode: str) -> Any:
-    """Indices outside the axis as those inside that they stand for."""
-    if fill_mode == "wrap":
-        return tf.math.floormod(index, size)
-    if fill_mode == "mirror":
-        period = tf.maximum(2 * (size - 1), 1)
-        index = tf.math.floormod(index, period)
-        return tf.minimum(index, period - index)
-    if fill_mode == "reflect":
-        index = tf.math.floormod(index, 2 * size)
-        return tf.minimum(index, 2 * size - 1 - index)
-    return tf.clip_by_value(index, 0, size - 1)
 
 
 @symbolic_op
@@ -222,7 +208,8 @@ def map_coordinates(
     total = tf.zeros_like(coordinates[0])
     for corner in itertools.product(*neighbours):
         indices = tf.stack(
-            [_inside(i, size, fill_mode) for (i, _), size in zip(corner, sizes, strict=True)], -1
+            [index_inside(i, size, fill_mode) for (i, _), size in zip(corner, sizes, strict=True)],
+            -1,
         )
         values = tf.cast(tf.gather_nd(inputs, indices), total.dtype)
         if fill_mode == "constant":

@@ -43,6 +43,7 @@ from tfkit.src.utils.sequences import pad_sequences as pad_sequences
 from tfkit.src.utils.session import clear_session as clear_session
 from tfkit.src.utils.source_inputs import get_source_inputs as get_source_inputs
 from tfkit.src.utils.splitting import split_dataset as split_dataset
+from tfkit.utils import bounding_boxes as bounding_boxes
 
 CustomObjectScope = custom_object_scope
 Sequence = PyDataset

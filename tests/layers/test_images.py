@@ -1,0 +1,345 @@
+"""Layers of images beyond the table of conformance: boxes, masks, labels, `tf.data`, XLA, and the choices they draw."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfkit
+from tfkit import layers
+from tfkit.src.ops.image_sampling import project
+
+IMAGES = np.random.default_rng(0).uniform(0, 255, (3, 8, 8, 3)).astype("float32")
+BOXES = np.array(
+    [[[0, 1, 3, 4], [2, 2, 5, 7]], [[1, 1, 2, 2], [0, 0, 8, 8]], [[4, 4, 6, 6], [3, 0, 4, 2]]],
+    "float32",
+)
+
+
+def data(images=IMAGES):
+    return {
+        "images": images,
+        "labels": np.eye(3, dtype="float32"),
+        "segmentation_masks": np.random.default_rng(1)
+        .integers(0, 5, (3, 8, 8, 1))
+        .astype("float32"),
+        "bounding_boxes": {"boxes": BOXES, "labels": np.array([[1, 2], [3, 4], [5, 6]])},
+    }
+
+
+WITH_BOXES = [
+    ("CenterCrop", {"height": 4, "width": 5}),
+    ("RandomColorDegeneration", {"factor": 0.3, "seed": 5}),
+    ("RandomFlip", {"seed": 5}),
+    ("RandomFlip", {"mode": "horizontal", "seed": 1}),
+    ("RandomPerspective", {"factor": (1.0, 1.0), "scale": 0.4, "seed": 5}),
+    ("RandomRotation", {"factor": 0.2, "seed": 5}),
+    ("RandomShear", {"x_factor": 0.2, "y_factor": 0.3, "seed": 5}),
+    ("RandomTranslation", {"height_factor": 0.2, "width_factor": 0.3, "seed": 5}),
+    ("RandomZoom", {"height_factor": 0.2, "width_factor": 0.3, "seed": 5}),
+    ("RandAugment", {"seed": 7, "num_ops": 3}),
+    ("Resizing", {"height": 4, "width": 6}),
+    ("MaxNumBoundingBoxes", {"max_number": 3}),
+]
+
+
+def copied(value):
+    return tf.nest.map_structure(np.copy, value)  # Keras changes the dictionary that it is given.
+
+
+@pytest.mark.parametrize("form", ["xyxy", "rel_xywh"])
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize(("name", "arguments"), WITH_BOXES, ids=str)
+def test_boxes_masks_and_labels_are_changed_as_in_keras(name, arguments, single, form):
+    given = data()
+    given["bounding_boxes"] = tfkit.utils.bounding_boxes.convert_format(
+        given["bounding_boxes"], "xyxy", form, 8, 8
+    )
+    given = tf.nest.map_structure(lambda x: np.array(x[0] if single else x), given)
+    ours = getattr(layers, name)(**arguments, bounding_box_format=form)(copied(given))
+    theirs = getattr(keras.layers, name)(**arguments, bounding_box_format=form)(copied(given))
+    tf.nest.assert_same_structure(ours, theirs)
+    for a, b in zip(tf.nest.flatten(ours), tf.nest.flatten(theirs), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-3)
+
+
+def marked(box):
+    """An image with a bright rectangle in a box."""
+    image = np.zeros((1, 12, 12, 1), "float32")
+    left, top, right, bottom = box
+    image[0, top:bottom, left:right] = 100
+    return image
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        layers.RandomCrop(9, 8, seed=2, bounding_box_format="xyxy"),
+        layers.CenterCrop(10, 9, bounding_box_format="xyxy"),
+        layers.Resizing(
+            24, 18, crop_to_aspect_ratio=True, bounding_box_format="xyxy", interpolation="nearest"
+        ),
+        layers.Resizing(
+            24, 36, pad_to_aspect_ratio=True, bounding_box_format="xyxy", interpolation="nearest"
+        ),
+        layers.RandomFlip("horizontal", seed=0, bounding_box_format="xyxy"),
+    ],
+    ids=lambda layer: type(layer).__name__,
+)
+def test_boxes_lie_around_what_they_lay_around(layer):
+    box = (4, 3, 7, 8)
+    boxes = {"boxes": np.array([[box]], "float32"), "labels": np.array([[1]])}
+    outputs = layer({"images": marked(box), "bounding_boxes": boxes})
+    left, top, right, bottom = outputs["bounding_boxes"]["boxes"][0, 0].numpy()
+    rows, columns = np.nonzero(outputs["images"][0, :, :, 0].numpy() > 50)
+    found = columns.min(), rows.min(), columns.max() + 1, rows.max() + 1
+    np.testing.assert_allclose((left, top, right, bottom), found, atol=1e-3)
+
+
+def test_boxes_need_a_format():
+    with pytest.raises(
+        ValueError, match="Pass a `bounding_box_format` argument to your RandomFlip"
+    ):
+        layers.RandomFlip()(data())
+
+
+def test_masks_keep_their_dtype_and_may_lack_channels():
+    masks = np.arange(3 * 8 * 8).reshape(3, 8, 8).astype("int32")
+    layer = layers.RandomFlip("vertical", seed=5)
+    outputs = layer({"images": IMAGES, "segmentation_masks": masks})
+    flipped = [not np.allclose(a, b) for a, b in zip(outputs["images"], IMAGES, strict=True)]
+    assert any(flipped)
+    assert outputs["segmentation_masks"].dtype == tf.int32
+    for mask, given, flip in zip(outputs["segmentation_masks"], masks, flipped, strict=True):
+        np.testing.assert_array_equal(mask, given[::-1] if flip else given)
+
+
+def test_the_dictionary_of_the_user_stays_as_it_is():
+    given = data()
+    layers.RandomFlip(bounding_box_format="xyxy")(given)
+    assert given["images"] is IMAGES
+
+
+@pytest.mark.parametrize("name", ["CutMix", "RandomElasticTransform"])
+def test_what_makes_no_boxes_says_so(name):
+    with pytest.raises(NotImplementedError, match="bounding boxes"):
+        getattr(layers, name)(bounding_box_format="xyxy")(data())
+
+
+def test_mixup_keeps_the_boxes_of_both_images():
+    outputs = layers.MixUp(seed=1, bounding_box_format="xyxy")(data())["bounding_boxes"]
+    assert outputs["boxes"].shape == (3, 4, 4)
+    assert outputs["labels"].shape == (3, 4)
+
+
+AUGMENTING = [
+    ("RandomFlip", {}),
+    ("RandomRotation", {"factor": 0.2}),
+    ("RandomZoom", {"height_factor": 0.2}),
+    ("RandomTranslation", {"height_factor": 0.2, "width_factor": 0.2}),
+    ("RandomContrast", {"factor": 0.5}),
+    ("RandomBrightness", {"factor": 0.2}),
+    ("RandomPerspective", {}),
+    ("RandomErasing", {}),
+    ("RandomElasticTransform", {}),
+    ("RandAugment", {}),
+    ("AugMix", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), AUGMENTING, ids=str)
+def test_layers_draw_in_tf_data_what_they_draw_eagerly(name, arguments):
+    def make():
+        return getattr(layers, name)(**arguments, seed=3)
+
+    eager = make()
+    batches = tf.data.Dataset.from_tensor_slices(np.stack([IMAGES, IMAGES]))
+    for output in batches.map(make()):
+        assert output.shape == IMAGES.shape
+        np.testing.assert_allclose(output, eager(IMAGES), atol=0.02)
+    # One image alone, of unknown size.
+    spec = tf.TensorSpec([None, None, 3], tf.uint8)
+    images = tf.data.Dataset.from_generator(lambda: IMAGES.astype("uint8"), output_signature=spec)
+    outputs = list(images.map(make()))
+    assert [output.shape for output in outputs] == [(8, 8, 3)] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [pair for pair in AUGMENTING if pair[0] not in ("RandAugment", "AugMix")],
+    ids=str,
+)
+def test_images_have_draws_of_their_own(name, arguments):
+    same = np.repeat(IMAGES[:1], 16, axis=0)
+    outputs = getattr(layers, name)(**arguments, seed=3)(same).numpy()
+    assert len({output.tobytes() for output in outputs}) > 1
+
+
+@pytest.mark.parametrize("fill_mode", ["constant", "nearest", "reflect", "wrap"])
+@pytest.mark.parametrize("interpolation", ["nearest", "bilinear"])
+def test_xla_warps_as_the_kernel_does(interpolation, fill_mode):
+    def warp(images, maps):
+        return project(images, maps, interpolation, fill_mode, 3.0)
+
+    from tfkit.src.ops import image_sampling
+
+    maps = tf.random.stateless_normal((3, 8), [1, 2]) * [1, 1, 9, 1, 1, 9, 0.02, 0.02]
+
+    def gathered(images):
+        return image_sampling._gathered(images, maps, 3.0, interpolation, fill_mode)
+
+    expected = warp(tf.constant(IMAGES), maps)
+    outputs = tf.function(gathered, jit_compile=True)(tf.constant(IMAGES))
+    wrong = np.abs(outputs - expected) > 0.05
+    # At the edge of two pixels, rounding decides.
+    assert wrong.mean() < 0.01
+
+
+def test_the_gradient_of_a_warp_is_that_of_its_pixels():
+    maps = tf.constant([[0.8, 0.2, 0.3, -0.1, 1.1, 0.4, 0.0, 0.0]])
+    with tf.GradientTape() as tape:
+        images = tf.constant(IMAGES[:1, :, :, :1])
+        tape.watch(images)
+        total = tf.reduce_sum(project(images, maps, "bilinear", "constant", 0.0) ** 2)
+    gradient = tape.gradient(total, images)
+    step = np.zeros(images.shape, "float32")
+    step[0, 3, 4, 0] = 0.5
+    sums = [
+        tf.reduce_sum(project(images + sign * step, maps, "bilinear", "constant", 0.0) ** 2)
+        for sign in (1, -1)
+    ]
+    np.testing.assert_allclose(gradient[0, 3, 4, 0], sums[0] - sums[1], rtol=1e-3)
+
+
+@pytest.mark.parametrize("jit_compile", [True, False])
+def test_models_train_on_augmented_images(jit_compile):
+    model = tfkit.Sequential(
+        [
+            layers.Input((8, 8, 3)),
+            layers.RandomFlip(seed=1),
+            layers.RandomRotation(0.1, seed=1),
+            layers.RandomZoom(0.2, seed=1),
+            layers.RandomTranslation(0.1, 0.1, seed=1),
+            layers.RandomContrast(0.2, seed=1),
+            layers.RandomBrightness(0.1, seed=1),
+            layers.RandomCrop(6, 6, seed=1),
+            layers.Rescaling(1 / 255),
+            layers.Flatten(),
+            layers.Dense(3, activation="softmax"),
+        ]
+    )
+    model.compile("sgd", "sparse_categorical_crossentropy", jit_compile=jit_compile)
+    images, labels = np.repeat(IMAGES, 4, axis=0), np.repeat([0, 1, 2], 4)
+    losses = model.fit(images, labels, epochs=3, batch_size=4, verbose=0, shuffle=False).history[
+        "loss"
+    ]
+    assert np.isfinite(losses).all()
+    # Outside of training nothing is random.
+    np.testing.assert_array_equal(
+        model.predict(images, verbose=0), model.predict(images, verbose=0)
+    )
+
+
+def test_augmix_mixes_an_image_with_changed_ones():
+    layer = layers.AugMix(seed=4)
+    drawn = layer.get_random_transformation(IMAGES)
+    np.testing.assert_allclose(tf.reduce_sum(drawn["chain_mixing_weights"]), 1.0, rtol=1e-6)
+    outputs = layer.transform_images(IMAGES, drawn)
+    assert not np.allclose(outputs, IMAGES)
+    whole = layer.transform_images(IMAGES, {**drawn, "weight_sample": 1.0})
+    np.testing.assert_allclose(whole, IMAGES, rtol=1e-6)
+
+
+def test_equalization_does_not_look_at_other_images():
+    layer = layers.Equalization()
+    np.testing.assert_array_equal(layer(IMAGES)[0], layer(IMAGES[0]))
+
+
+def test_posterized_images_are_as_keras_has_them_for_integers():
+    images = IMAGES.astype("uint8")
+    ours = layers.RandomPosterization((2, 5), seed=2)(images)
+    theirs = keras.layers.RandomPosterization((2, 5), seed=2)(images)
+    np.testing.assert_allclose(ours, theirs, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "name", ["Resizing", "RandomBrightness", "RandomGrayscale", "Solarization"]
+)
+def test_integers_stay_integers_where_keras_keeps_them(name):
+    arguments = {"Resizing": {"height": 4, "width": 4}, "RandomBrightness": {"factor": (0.9, 0.9)}}
+    outputs = getattr(layers, name)(**arguments.get(name, {}))(IMAGES.astype("uint8"))
+    assert outputs.dtype == tf.uint8
+    if name == "RandomBrightness":  # What is too bright is white, not dark again.
+        assert outputs.numpy().min() >= 229
+
+
+def test_pipelines_call_layers_in_order_and_are_saved():
+    pipeline = layers.Pipeline(
+        [layers.RandomFlip(seed=1), layers.Rescaling(1 / 255), layers.CenterCrop(4, 4)]
+    )
+    config = layers.serialize(pipeline)
+    copy = layers.deserialize(config)
+    assert [type(layer) for layer in copy.layers] == [type(layer) for layer in pipeline.layers]
+    np.testing.assert_array_equal(copy(IMAGES), pipeline(IMAGES))
+    np.testing.assert_allclose(
+        pipeline(IMAGES, training=False), IMAGES[:, 2:6, 2:6] / np.float32(255), rtol=1e-6
+    )
+    outputs = next(iter(tf.data.Dataset.from_tensors(IMAGES).map(pipeline)))
+    assert outputs.shape == (3, 4, 4, 3)
+
+
+def test_ragged_boxes_are_filled_up():
+    boxes = tf.ragged.constant(
+        [[[1.0, 1, 2, 2]], [], [[0.0, 0, 4, 4], [1, 1, 3, 3]]], ragged_rank=1
+    )
+    given = {
+        "images": IMAGES,
+        "bounding_boxes": {
+            "boxes": tf.RaggedTensor.from_row_lengths(tf.zeros((3, 4)), [1, 0, 2]),
+            "labels": tf.ragged.constant([[1], [], [2, 3]]),
+        },
+    }
+    del boxes
+    layer = layers.MaxNumBoundingBoxes(3, bounding_box_format="xyxy")
+    labels = layer(given)["bounding_boxes"]["labels"]
+    np.testing.assert_array_equal(labels, [[1, -1, -1], [-1, -1, -1], [2, 3, -1]])
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("RandomRotation", {"factor": 1.5}),
+        ("RandomRotation", {"factor": (1, 2, 3)}),
+        ("RandomZoom", {"height_factor": "a"}),
+        ("RandomContrast", {"factor": -0.1}),
+        ("RandomBrightness", {"factor": 0.1, "value_range": 3}),
+        ("RandomPosterization", {"factor": 9}),
+        ("RandomGrayscale", {"factor": 1.1}),
+    ],
+    ids=str,
+)
+def test_ranges_are_checked(name, arguments):
+    with pytest.raises(ValueError, match="Received"):
+        getattr(layers, name)(**arguments)
+
+
+@pytest.mark.parametrize("option", ["fill_mode", "interpolation"])
+def test_unknown_options_are_refused(option):
+    with pytest.raises(NotImplementedError, match=f"Unknown `{option}`"):
+        layers.RandomRotation(0.1, **{option: "foo"})
+
+
+def test_images_have_three_or_four_axes():
+    with pytest.raises(ValueError, match="rank 3 or 4"):
+        layers.RandomFlip()(np.ones((8, 3)))
+
+
+def test_elastic_transforms_are_those_of_keras():
+    for options in ({}, {"sigma": 1.0}, {"interpolation": "nearest"}):
+        ours, theirs = (
+            module.ops.image.elastic_transform(
+                IMAGES, alpha=3.0, seed=3, fill_mode="nearest", **options
+            )
+            for module in (tfkit, keras)
+        )
+        np.testing.assert_allclose(ours, theirs, atol=0.05)

@@ -1,0 +1,293 @@
+"""What layers that change images have in common: a draw for each image, and what it does to what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Unpack
+
+import tensorflow as tf
+
+from tfkit.src import random
+from tfkit.src.base.settings import standardize_data_format
+from tfkit.src.core.layer import Layer
+from tfkit.src.core.typing import LayerOptions, NamedOptions
+from tfkit.src.ops.bounding_boxes import FORMATS, convert_format, densify
+from tfkit.src.ops.image_geometry import as_batch
+from tfkit.src.ops.shaping import static_or_dynamic_shape
+
+
+class NamedBoxedOptions(NamedOptions, total=False):
+    """What a layer of images takes beside a `name` and a `data_format` of its own."""
+
+    bounding_box_format: str | None
+
+
+class BoxedOptions(LayerOptions, total=False):
+    """What a layer of images takes beside a `data_format` of its own."""
+
+    bounding_box_format: str | None
+
+
+class ImageOptions(BoxedOptions, total=False):
+    """The keyword arguments that every layer of images takes."""
+
+    data_format: str | None
+
+
+class ImageLayer(Layer):
+    """Changes images, and with them labels, bounding boxes and masks.
+
+    A call has two steps: `get_random_transformation` draws what is random, and methods named after what they
+    change apply it. A subclass says in `draw` what is drawn, in `change` what becomes of images, and in
+    `change_boxes`, `change_masks` and `change_labels` what becomes of the rest: nothing, unless it says so.
+
+    Args:
+        bounding_box_format: the format of boxes, one of `tfkit.utils.bounding_boxes`; `None` where there
+            are none.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        **kwargs: arguments of every layer.
+
+    Call arguments:
+        data: images, or a dictionary of `"images"` and any of `"labels"`, `"segmentation_masks"` and
+            `"bounding_boxes"`, itself a dictionary of `"boxes"` and `"labels"`.
+        training: whether to change anything, for what is random. Default: `True`.
+    """
+
+    _allow_non_tensor_positional_args = True
+    _omitted_from_config = {"bounding_box_format": None}
+    # Whether images of integers stay such; they become floats otherwise.
+    _keeps_integers = False
+    # Whether anything happens outside of training.
+    _only_in_training = True
+
+    def __init__(
+        self,
+        bounding_box_format: str | None = None,
+        data_format: str | None = None,
+        **kwargs: Unpack[LayerOptions],
+    ) -> None:
+        super().__init__(**kwargs)
+        # Boxes and labels are no activations: only images are cast.
+        self.autocast = False
+        self.bounding_box_format = bounding_box_format
+        self.data_format = standardize_data_format(data_format)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        config = {**super().get_config(), "data_format": self.data_format}
+        if self.bounding_box_format is not None:
+            config["bounding_box_format"] = self.bounding_box_format
+        return config
+
+    # --- What subclasses say ------------------------------------------------------------------------
+
+    def draw(self, images: Any, seed: Any) -> Any:
+        """Returns what is drawn for images, one or a batch: a dictionary of tensors."""
+        return {}
+
+    def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
+        """Returns a batch of images with channels last, changed."""
+        raise NotImplementedError
+
+    def change_masks(self, masks: tf.Tensor, drawn: Any) -> tf.Tensor:
+        """Returns a batch of masks with channels last, changed."""
+        return masks
+
+    def change_boxes(self, boxes: dict[str, Any], drawn: Any) -> dict[str, Any]:
+        """Returns boxes `(left, top, right, bottom)` in pixels, and their labels, changed."""
+        return boxes
+
+    def change_labels(self, labels: tf.Tensor, drawn: Any) -> tf.Tensor:
+        """Returns the labels of a batch, changed."""
+        return labels
+
+    # --- A call -------------------------------------------------------------------------------------
+
+    def call(self, data: Any, training: Any = True) -> Any:
+        """Returns the images, or the dictionary, changed."""
+        images = _images_of(data)
+        self._check_rank(images)
+        drawn = self.get_random_transformation(data, training=training)
+        if not isinstance(data, Mapping):
+            return self.transform_images(images, drawn, training=training)
+        outputs = dict(data, images=self.transform_images(images, drawn, training=training))
+        if "labels" in data:
+            outputs["labels"] = self.transform_labels(data["labels"], drawn, training=training)
+        if "segmentation_masks" in data:
+            masks = data["segmentation_masks"]
+            without_channels = masks.shape.rank == images.shape.rank - 1
+            axis = -1 if self.data_format == "channels_last" else -3
+            masks = tf.expand_dims(masks, axis) if without_channels else masks
+            masks = self.transform_segmentation_masks(masks, drawn, training=training)
+            outputs["segmentation_masks"] = tf.squeeze(masks, axis) if without_channels else masks
+        if "bounding_boxes" in data:
+            boxes = densify(data["bounding_boxes"])
+            single = images.shape.rank == 3
+            boxes = {name: value[None] for name, value in boxes.items()} if single else boxes
+            boxes = self.transform_bounding_boxes(boxes, drawn, training=training)
+            outputs["bounding_boxes"] = (
+                {name: value[0] for name, value in boxes.items()} if single else boxes
+            )
+        return outputs
+
+    def get_random_transformation(self, data: Any, training: Any = True, seed: Any = None) -> Any:
+        """Draws what a call would draw.
+
+        Args:
+            data: what `call` takes.
+            training: whether anything is random. Default: `True`.
+            seed: an integer or a `SeedGenerator`; `None` for the layer's own.
+
+        Returns:
+            A dictionary of tensors for the methods that apply it; `None` where nothing is to be done.
+        """
+        if self._only_in_training and not training:
+            return None
+        images = tf.convert_to_tensor(_images_of(data))
+        return self.draw(images, getattr(self, "generator", None) if seed is None else seed)
+
+    def transform_images(self, images: Any, transformation: Any, training: Any = True) -> tf.Tensor:
+        """Returns images, one or a batch, changed by what was drawn, in the layer's compute dtype."""
+        images = tf.convert_to_tensor(images)
+        given = images.dtype
+        keeps = self._keeps_integers and not given.is_floating
+        if not keeps:
+            images = tf.cast(images, self.compute_dtype)
+        if self._does_nothing(transformation, training):
+            return images
+        changed = as_batch(
+            images, self.data_format, lambda batch: self.change(batch, transformation)
+        )
+        return tf.saturate_cast(changed, images.dtype)
+
+    def transform_segmentation_masks(
+        self, segmentation_masks: Any, transformation: Any, training: Any = True
+    ) -> tf.Tensor:
+        """Returns masks, of one image or of a batch, changed by what was drawn; their dtype stays."""
+        masks = tf.convert_to_tensor(segmentation_masks)
+        if self._does_nothing(transformation, training):
+            return masks
+        if type(self).change_masks is ImageLayer.change_masks:
+            return masks
+        changed = as_batch(
+            masks, self.data_format, lambda batch: self.change_masks(batch, transformation)
+        )
+        return tf.cast(changed, masks.dtype)
+
+    def transform_labels(self, labels: Any, transformation: Any, training: Any = True) -> Any:
+        """Returns labels changed by what was drawn."""
+        if self._does_nothing(transformation, training):
+            return labels
+        return self.change_labels(labels, transformation)
+
+    def transform_bounding_boxes(
+        self, bounding_boxes: Any, transformation: Any, training: Any = True
+    ) -> Any:
+        """Returns a dictionary of `"boxes"` and `"labels"` changed by what was drawn.
+
+        Raises:
+            ValueError: when the layer has no `bounding_box_format`.
+        """
+        source = self.bounding_box_format
+        if source is None:
+            raise ValueError(
+                "You passed an input with a 'bounding_boxes' key, but you didn't specify a bounding box "
+                f"format. Pass a `bounding_box_format` argument to your {type(self).__name__} layer, one of "
+                f"{FORMATS}."
+            )
+        if self._does_nothing(transformation, training):
+            return bounding_boxes
+        if type(self).change_boxes is ImageLayer.change_boxes:
+            return bounding_boxes
+        before, after = self.sizes(transformation)
+        boxes = convert_format(bounding_boxes["boxes"], source, "xyxy", *before)
+        changed = self.change_boxes({**bounding_boxes, "boxes": boxes}, transformation)
+        return {**changed, "boxes": convert_format(changed["boxes"], "xyxy", source, *after)}
+
+    # --- Helpers ------------------------------------------------------------------------------------
+
+    def sizes(self, drawn: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+        """Height and width of the images before and after the change."""
+        size = self.height_and_width(drawn["input_shape"])
+        return size, size
+
+    def height_and_width(self, shape: Any) -> tuple[Any, Any]:
+        """Height and width in the shape of an image or of a batch."""
+        first = -3 if self.data_format == "channels_last" else -2
+        return shape[first], shape[first + 1]
+
+    def _does_nothing(self, drawn: Any, training: Any) -> bool:
+        return drawn is None or (self._only_in_training and not training)
+
+    def _check_rank(self, images: Any) -> None:
+        if images.shape.rank not in (3, 4):
+            raise ValueError(
+                "Expected the input image to be rank 3 or 4. "
+                "Expected image tensor to have rank 3 (single image) or 4 (batch of images). "
+                f"Received: data.shape={tuple(images.shape)}"
+            )
+
+
+class RandomImageLayer(ImageLayer):
+    """A layer that draws.
+
+    Args:
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        **kwargs: arguments of every layer of images.
+    """
+
+    def __init__(self, seed: int | None = None, **kwargs: Unpack[ImageOptions]) -> None:
+        super().__init__(**kwargs)
+        self.seed = seed
+        # Made here: inside of `tf.data.Dataset.map` no variable can be.
+        self.generator = random.SeedGenerator(seed)
+
+    def uniform(self, images: Any, bounds: Any, seed: Any, shape: Any = (1, 1, 1)) -> tf.Tensor:
+        """Draws a tensor of `shape` for each image, from a pair of bounds.
+
+        In float32, whatever the layer computes in: the numbers of equal seeds so are equal.
+        """
+        low, high = bounds
+        return random.uniform((batch_size(images), *shape), low, high, "float32", seed)
+
+    def happens(self, images: Any, probability: Any, seed: Any) -> tf.Tensor:
+        """Draws for each image whether it is changed, with a probability from a pair of bounds, drawn too."""
+        drawn = self.uniform(images, probability, seed, ())
+        return drawn > self.uniform(images, (0.0, 1.0), seed, ())
+
+
+def batch_size(images: Any) -> Any:
+    """The number of images, 1 for one without an axis for the batch."""
+    return 1 if images.shape.rank == 3 else static_or_dynamic_shape(images)[0]
+
+
+def per_image(drawn: Any, images: tf.Tensor) -> tf.Tensor:
+    """One number for each image as a tensor that broadcasts to a batch of images, of their dtype."""
+    return tf.cast(tf.reshape(drawn, [-1, 1, 1, 1]), images.dtype)
+
+
+def one_each(images: Any) -> tuple[int, ...]:
+    """The shape of one number for each image, behind the axis of the batch; one image has no such axis."""
+    return (1, 1) if images.shape.rank == 3 else (1, 1, 1)
+
+
+def with_values_from_0_to_1(
+    images: tf.Tensor, value_range: tuple[Any, Any], function: Callable[[tf.Tensor], tf.Tensor]
+) -> tf.Tensor:
+    """`function` of images whose values are brought from `value_range` to 0 to 1, and its result back.
+
+    In float32 at least.
+    """
+    low, high = value_range
+    values = images if images.dtype == tf.float64 else tf.cast(images, tf.float32)
+    return function((values - low) / (high - low)) * (high - low) + low
+
+
+def shape_of(images: Any) -> tuple[Any, ...]:
+    """The sizes of images, as integers where they are known."""
+    return tuple(static_or_dynamic_shape(images))
+
+
+def _images_of(data: Any) -> Any:
+    return data["images"] if isinstance(data, Mapping) else data

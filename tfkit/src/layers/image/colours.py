@@ -1,0 +1,326 @@
+"""Colours changed at random: saturation, hue, and how grey they are."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import tensorflow as tf
+
+from tfkit.src.base import settings
+from tfkit.src.layers.image import factors
+from tfkit.src.layers.image.base import (
+    BoxedOptions,
+    RandomImageLayer,
+    per_image,
+    with_values_from_0_to_1,
+)
+from tfkit.src.layers.image.brightness import RandomBrightness, RandomContrast
+from tfkit.src.ops.image_filters import rgb_to_grayscale
+
+
+class RandomSaturation(RandomImageLayer):
+    """While training, multiplies the saturation of each image by a factor of its own.
+
+    A number `f` that is drawn stands for the factor `f / (1 - f)`: 0.5 for no change, 0 for grey.
+
+    Args:
+        factor: range of the number: a pair of numbers, or one number `f` for `(-f, f)`; from -1 to 1. What
+            is below 0 makes images grey.
+            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+            data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+            `name`, `trainable`, `dtype`.
+
+    Call arguments:
+        data: images; or a dictionary of `"images"` and any of `"labels"`, `"bounding_boxes"` (a
+            dictionary of `"boxes"` and `"labels"`) and `"segmentation_masks"`.
+        training: whether to change anything. Default: `True`.
+
+    Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
+        height with `data_format="channels_first"`.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+
+    Example:
+        >>> layer = RandomSaturation((0.0, 0.0))
+        >>> layer(tf.constant([[[255.0, 0.0, 51.0]]])).numpy().tolist()
+        [[[255.0, 255.0, 255.0]]]
+    """
+
+    def __init__(
+        self,
+        factor: Any,
+        value_range: Any = (0, 255),
+        data_format: str | None = None,
+        seed: int | None = None,
+        **kwargs: Unpack[BoxedOptions],
+    ) -> None:
+        super().__init__(seed=seed, data_format=data_format, **kwargs)
+        self.factor = factors.symmetric(self, factor=factor)
+        self.value_range = factors.value_range(self, value_range)
+
+    def draw(self, images: Any, seed: Any) -> Any:
+        """The factors."""
+        drawn = self.uniform(images, self.factor, seed, ())
+        return {"factor": drawn / (1 - drawn + settings.epsilon())}
+
+    def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
+        """Returns the images with the other saturation."""
+
+        def saturated(values: tf.Tensor) -> tf.Tensor:
+            hue, saturation, value = tf.split(tf.image.rgb_to_hsv(values), 3, axis=-1)
+            factor = per_image(drawn["factor"], values)
+            saturation = tf.clip_by_value(saturation * factor, 0.0, 1.0)
+            return tf.image.hsv_to_rgb(tf.concat([hue, saturation, value], axis=-1))
+
+        return with_values_from_0_to_1(images, self.value_range, saturated)
+
+
+class RandomHue(RandomImageLayer):
+    """While training, moves the hue of each image by a distance of its own, to either side.
+
+    Args:
+        factor: range of the distance, as a part of half the circle of hues: a pair of numbers from 0 to 1,
+            or one number `f` for `(0, f)`.
+            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+            data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+            `name`, `trainable`, `dtype`.
+
+    Call arguments:
+        data: images; or a dictionary of `"images"` and any of `"labels"`, `"bounding_boxes"` (a
+            dictionary of `"boxes"` and `"labels"`) and `"segmentation_masks"`.
+        training: whether to change anything. Default: `True`.
+
+    Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
+        height with `data_format="channels_first"`.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+
+    Example:
+        >>> layer = RandomHue((1.0, 1.0), value_range=(0, 1))  # Red becomes cyan.
+        >>> layer(tf.constant([[[1.0, 0.0, 0.0]]])).numpy().tolist()
+        [[[0.0, 1.0, 1.0]]]
+    """
+
+    def __init__(
+        self,
+        factor: Any,
+        value_range: Any = (0, 255),
+        data_format: str | None = None,
+        seed: int | None = None,
+        **kwargs: Unpack[BoxedOptions],
+    ) -> None:
+        super().__init__(seed=seed, data_format=data_format, **kwargs)
+        self.factor = factors.positive(self, least=-1.0, factor=factor)
+        self.value_range = factors.value_range(self, value_range)
+
+    def draw(self, images: Any, seed: Any) -> Any:
+        """The distances, as parts of the circle."""
+        sign = tf.where(self.uniform(images, (0.0, 1.0), seed, ()) > 0.5, -1.0, 1.0)
+        return {"factor": sign * self.uniform(images, self.factor, seed, ()) * 0.5}
+
+    def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
+        """Returns the images with the other hue."""
+
+        def turned(values: tf.Tensor) -> tf.Tensor:
+            hue, saturation, value = tf.split(tf.image.rgb_to_hsv(values), 3, axis=-1)
+            hue = tf.math.floormod(hue + per_image(drawn["factor"], values), 1.0)
+            colours = tf.image.hsv_to_rgb(tf.concat([hue, saturation, value], axis=-1))
+            return tf.clip_by_value(colours, 0.0, 1.0)
+
+        return with_values_from_0_to_1(images, self.value_range, turned)
+
+
+class RandomColorDegeneration(RandomImageLayer):
+    """While training, mixes each image with its grey one: `image + factor * (grey - image)`.
+
+    Args:
+        factor: range of the factor, 0 for no change and 1 for grey: a pair of numbers, or one number `f` for
+            `(-f, f)`; from -1 to 1.
+            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+            data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+            `name`, `trainable`, `dtype`.
+
+    Call arguments:
+        data: images; or a dictionary of `"images"` and any of `"labels"`, `"bounding_boxes"` (a
+            dictionary of `"boxes"` and `"labels"`) and `"segmentation_masks"`.
+        training: whether to change anything. Default: `True`.
+
+    Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
+        height with `data_format="channels_first"`.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+
+    Example:
+        >>> layer = RandomColorDegeneration((1.0, 1.0))
+        >>> layer(tf.constant([[[100.0, 0.0, 0.0]]])).numpy().round(2).tolist()
+        [[[29.889999389648438, 29.889999389648438, 29.889999389648438]]]
+    """
+
+    def __init__(
+        self,
+        factor: Any,
+        value_range: Any = (0, 255),
+        data_format: str | None = None,
+        seed: int | None = None,
+        **kwargs: Unpack[BoxedOptions],
+    ) -> None:
+        super().__init__(seed=seed, data_format=data_format, **kwargs)
+        self.factor = factors.symmetric(self, factor=factor)
+        self.value_range = factors.value_range(self, value_range)
+
+    def draw(self, images: Any, seed: Any) -> Any:
+        """The factors."""
+        return {"factor": self.uniform(images, self.factor, seed)}
+
+    def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
+        """Returns the images, more or less grey."""
+        grey = rgb_to_grayscale(images, "channels_last")
+        mixed = images + per_image(drawn["factor"], images) * (grey - images)
+        return tf.clip_by_value(mixed, *self.value_range)
+
+
+class RandomGrayscale(RandomImageLayer):
+    """While training, makes some images grey; they keep their number of channels.
+
+    Args:
+        factor: probability with which an image becomes grey, from 0 to 1. Default: `0.5`.
+            data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+            `name`, `trainable`, `dtype`.
+
+    Call arguments:
+        data: images; or a dictionary of `"images"` and any of `"labels"`, `"bounding_boxes"` (a
+            dictionary of `"boxes"` and `"labels"`) and `"segmentation_masks"`.
+        training: whether to change anything. Default: `True`.
+
+    Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
+        height with `data_format="channels_first"`.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: for a factor that is no number from 0 to 1.
+
+    Example:
+        >>> RandomGrayscale(1.0)(tf.constant([[[100, 0, 0]]])).numpy().tolist()
+        [[[29, 29, 29]]]
+    """
+
+    _keeps_integers = True
+
+    def __init__(
+        self,
+        factor: float = 0.5,
+        data_format: str | None = None,
+        seed: int | None = None,
+        **kwargs: Unpack[BoxedOptions],
+    ) -> None:
+        super().__init__(seed=seed, data_format=data_format, **kwargs)
+        if not (factors.is_number(factor) and 0 <= factor <= 1):
+            raise ValueError(
+                f"`factor` should be between 0 and 1. Received: factor={factor!r} for layer "
+                f"{type(self).__name__}"
+            )
+        self.factor = factor
+
+    def draw(self, images: Any, seed: Any) -> Any:
+        """Which images become grey."""
+        return {"becomes_grey": self.uniform(images, (0.0, 1.0), seed) < self.factor}
+
+    def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
+        """Returns the images, some of them grey."""
+        return tf.where(drawn["becomes_grey"], rgb_to_grayscale(images, "channels_last"), images)
+
+
+class RandomColorJitter(RandomImageLayer):
+    """While training, changes the brightness, contrast, saturation and hue of each image, in this order.
+
+    Args:
+            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        brightness_factor: factor of `RandomBrightness`; `None` for no change.
+        contrast_factor: factor of `RandomContrast`; `None` for no change.
+        saturation_factor: factor of `RandomSaturation`; `None` for no change.
+        hue_factor: factor of `RandomHue`; `None` for no change.
+            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+            data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+            `name`, `trainable`, `dtype`.
+
+    Call arguments:
+        data: images; or a dictionary of `"images"` and any of `"labels"`, `"bounding_boxes"` (a
+            dictionary of `"boxes"` and `"labels"`) and `"segmentation_masks"`.
+        training: whether to change anything. Default: `True`.
+
+    Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
+        height with `data_format="channels_first"`.
+
+    Output shape: That of the inputs.
+
+    Raises:
+        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+
+    Example:
+        >>> layer = RandomColorJitter((0, 1), brightness_factor=(0.5, 0.5))
+        >>> layer(tf.constant([[[0.0, 0.25, 1.0]]])).numpy().tolist()
+        [[[0.5, 0.75, 1.0]]]
+    """
+
+    def __init__(
+        self,
+        value_range: Any = (0, 255),
+        brightness_factor: Any = None,
+        contrast_factor: Any = None,
+        saturation_factor: Any = None,
+        hue_factor: Any = None,
+        seed: int | None = None,
+        data_format: str | None = None,
+        **kwargs: Unpack[BoxedOptions],
+    ) -> None:
+        super().__init__(seed=seed, data_format=data_format, **kwargs)
+        self.value_range = factors.value_range(self, value_range)
+        self.brightness_factor = brightness_factor
+        self.contrast_factor = contrast_factor
+        self.saturation_factor = saturation_factor
+        self.hue_factor = hue_factor
+        kinds: list[tuple[str, Any, Any]] = [
+            ("random_brightness", RandomBrightness, brightness_factor),
+            ("random_contrast", RandomContrast, contrast_factor),
+            ("random_saturation", RandomSaturation, saturation_factor),
+            ("random_hue", RandomHue, hue_factor),
+        ]
+        for name, kind, factor in kinds:
+            if factor is not None:
+                options = {"value_range": self.value_range, "seed": self.seed}
+                setattr(self, name, kind(factor, dtype=self.dtype_policy, **options))
+        self._parts = [name for name, _, factor in kinds if factor is not None]
+
+    def draw(self, images: Any, seed: Any) -> Any:
+        """What each of the changes draws, by its name."""
+        return {name: getattr(self, name).draw(images, seed) for name in self._parts}
+
+    def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
+        """Returns the images, changed one way after the other."""
+        for name in self._parts:
+            images = tf.cast(getattr(self, name).change(images, drawn[name]), images.dtype)
+        return images

@@ -1,0 +1,196 @@
+"""Parts of images, out of their middle or from random places."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import tensorflow as tf
+
+from tfkit.src import random
+from tfkit.src.layers.image import factors
+from tfkit.src.layers.image.base import BoxedOptions, NamedBoxedOptions, RandomImageLayer, shape_of
+from tfkit.src.layers.image.sizes import Resizing, SizedLayer
+from tfkit.src.ops.bounding_boxes import clip_to_image_size, crop
+from tfkit.src.ops.image_geometry import resize
+
+
+def _choose(condition: Any, if_true: Any, if_false: Any) -> Any:
+    """`tf.cond`, or a plain choice where the condition is known while tracing."""
+    if isinstance(condition, bool):
+        return if_true() if condition else if_false()
+    return tf.cond(condition, if_true, if_false)
+
+
+class _Crop(SizedLayer):
+    """Cuts a part out of images; out of those that are too small, one that is enlarged.
+
+    What is drawn says where: `"top"` and `"left"`, and whether the part `"fits"`.
+    """
+
+    def fits(self, height: Any, width: Any) -> Any:
+        """Whether images of this size are large enough; a boolean where the size is known."""
+        if isinstance(height, int) and isinstance(width, int):
+            return height >= self.height and width >= self.width
+        return tf.logical_and(height >= self.height, width >= self.width)
+
+    def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
+        """Returns the parts of the images."""
+        return self._part(images, drawn, "bilinear")
+
+    def change_masks(self, masks: tf.Tensor, drawn: Any) -> tf.Tensor:
+        """Returns the parts of the masks."""
+        return self._part(masks, drawn, "nearest")
+
+    def _part(self, images: tf.Tensor, drawn: Any, interpolation: str) -> tf.Tensor:
+        size = (self.height, self.width)
+        part = _choose(
+            drawn["fits"],
+            lambda: tf.slice(
+                images, tf.stack([0, drawn["top"], drawn["left"], 0]), [-1, *size, -1]
+            ),
+            lambda: tf.cast(
+                resize(
+                    images,
+                    size,
+                    interpolation,
+                    crop_to_aspect_ratio=True,
+                    data_format="channels_last",
+                ),
+                images.dtype,
+            ),
+        )
+        return tf.ensure_shape(part, [images.shape[0], *size, images.shape[3]])
+
+    def change_boxes(self, boxes: dict[str, Any], drawn: Any) -> dict[str, Any]:
+        """Returns the boxes in the part."""
+        resizing = Resizing(self.height, self.width, crop_to_aspect_ratio=True)
+        shape = {"input_shape": (*self.sizes(drawn)[0], 1)}
+        values = _choose(
+            drawn["fits"],
+            lambda: crop(boxes["boxes"], drawn["top"], drawn["left"], self.height, self.width),
+            lambda: resizing.scaled(boxes["boxes"], *shape["input_shape"][:2]),
+        )
+        return clip_to_image_size({**boxes, "boxes": values}, self.height, self.width)
+
+
+class CenterCrop(_Crop):
+    """Cuts the middle out of images; images that are too small are enlarged, and cut at the sides.
+
+    Args:
+        height: height of the part in pixels.
+        width: width of the part in pixels.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+            `name`, `trainable`, `dtype`.
+
+    Call arguments:
+        data: images; or a dictionary of `"images"` and any of `"labels"`, `"bounding_boxes"` (a
+            dictionary of `"boxes"` and `"labels"`) and `"segmentation_masks"`.
+
+    Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
+        height with `data_format="channels_first"`.
+
+    Output shape: That of the inputs with the new height and width.
+
+    Raises:
+        ValueError: for sizes that are no positive integers.
+
+    Example:
+        >>> CenterCrop(1, 2)(tf.constant([[[1], [2], [3], [4]]])).numpy().ravel().tolist()
+        [2.0, 3.0]
+    """
+
+    def __init__(
+        self,
+        height: int,
+        width: int,
+        data_format: str | None = None,
+        **kwargs: Unpack[BoxedOptions],
+    ) -> None:
+        super().__init__(data_format=data_format, **kwargs)
+        factors.size(self, height=height, width=width)
+        self.height = height
+        self.width = width
+
+    def draw(self, images: Any, seed: Any) -> Any:
+        """The place of the middle."""
+        shape = shape_of(images)
+        height, width = self.height_and_width(shape)
+        return {
+            "top": (height - self.height) // 2,
+            "left": (width - self.width) // 2,
+            "fits": self.fits(height, width),
+            "input_shape": shape,
+        }
+
+
+class RandomCrop(_Crop, RandomImageLayer):
+    """While training, cuts a part out of images at a random place, the same for all images of a batch.
+
+    Outside of training, and where images are too small, the largest part of the same ratio of sides is cut
+    out of their middle, and resized.
+
+    Args:
+        height: height of the part in pixels.
+        width: width of the part in pixels.
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        name: name of the layer, a string without `/`; `None` for one that is made from the class's name.
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+            `trainable`, `dtype`.
+
+    Call arguments:
+        data: images; or a dictionary of `"images"` and any of `"labels"`, `"bounding_boxes"` (a
+            dictionary of `"boxes"` and `"labels"`) and `"segmentation_masks"`.
+        training: whether the place is random. Default: `True`.
+
+    Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
+        height with `data_format="channels_first"`.
+
+    Output shape: That of the inputs with the new height and width.
+
+    Raises:
+        ValueError: for sizes that are no positive integers.
+
+    Example:
+        >>> RandomCrop(1, 2, seed=2)(tf.constant([[[1], [2], [3], [4]]])).numpy().ravel().tolist()
+        [1.0, 2.0]
+    """
+
+    def __init__(
+        self,
+        height: int,
+        width: int,
+        seed: int | None = None,
+        data_format: str | None = None,
+        name: str | None = None,
+        **kwargs: Unpack[NamedBoxedOptions],
+    ) -> None:
+        super().__init__(seed=seed, data_format=data_format, name=name, **kwargs)
+        factors.size(self, height=height, width=width)
+        self.height = height
+        self.width = width
+
+    def get_random_transformation(self, data: Any, training: Any = True, seed: Any = None) -> Any:
+        """Draws the place of the part; outside of training, images are resized."""
+        drawn = super().get_random_transformation(data, training, seed)
+        return drawn if training else {**drawn, "fits": False}
+
+    def draw(self, images: Any, seed: Any) -> Any:
+        """The place of the part."""
+        shape = shape_of(images)
+        height, width = self.height_and_width(shape)
+        fits = self.fits(height, width)
+        top, left = (0, 0) if fits is False else self._place(height, width, seed)
+        return {"top": top, "left": left, "fits": fits, "input_shape": shape}
+
+    def _place(self, height: Any, width: Any, seed: Any) -> list[tf.Tensor]:
+        """The number of rows above, and of columns to the left, of the part."""
+        place = []
+        for most in (height - self.height, width - self.width):
+            drawn = random.uniform((), 0.0, tf.cast(most + 1, tf.float32), "float32", seed)
+            # A number next to the bound may be rounded up to it.
+            place.append(tf.minimum(tf.cast(drawn, tf.int32), most))
+        return place

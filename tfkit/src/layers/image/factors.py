@@ -1,0 +1,94 @@
+"""Arguments of layers of images that say from which range a number is drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfkit.src.layers.checks import check
+
+
+def is_number(value: Any) -> bool:
+    """Whether `value` is an integer or a float, Python's or NumPy's."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def is_pair(value: Any) -> bool:
+    """Whether `value` is a list or a tuple of two numbers."""
+    return isinstance(value, (list, tuple)) and len(value) == 2 and all(map(is_number, value))
+
+
+def symmetric(layer: Any, least: float = -1.0, **argument: Any) -> tuple[Any, Any]:
+    """The range of an argument between -1 and 1; one number stands for both signs.
+
+    Args:
+        layer: the layer, for the message.
+        least: the least value that is allowed. Default: `-1.0`.
+        **argument: the argument, by its name.
+    """
+    ((name, value),) = argument.items()
+    _check(layer, name, value, least, 1.0)
+    if is_number(value):
+        return -abs(value), abs(value)
+    return min(value), max(value)
+
+
+def positive(
+    layer: Any, most: float = 1.0, least: float = 0.0, start: float = 0, **argument: Any
+) -> tuple[Any, Any]:
+    """The range of an argument; one number stands for the range up to it.
+
+    Args:
+        layer: the layer, for the message.
+        most: the greatest value that is allowed. Default: `1.0`.
+        least: the least that is allowed. Default: `0.0`.
+        start: where the range begins that one number stands for. Default: `0`.
+        **argument: the argument, by its name.
+    """
+    ((name, value),) = argument.items()
+    _check(layer, name, value, least, most)
+    if is_number(value):
+        return start, value
+    return min(value), max(value)
+
+
+def _check(layer: Any, name: str, value: Any, least: float, most: float) -> None:
+    holds = (is_number(value) and least <= value <= most) or (
+        is_pair(value) and least <= min(value) and max(value) <= most
+    )
+    if not holds:
+        raise ValueError(
+            f"The `{name}` argument should be a number (or a list of two numbers) in the range "
+            f"[{least:g}, {most:g}]. Received: {name}={value!r} for layer {type(layer).__name__}"
+        )
+
+
+def value_range(layer: Any, value: Any) -> tuple[Any, Any]:
+    """The least and the greatest value that images have."""
+    if not is_pair(value):
+        raise ValueError(
+            "The `value_range` argument should be a list of two numbers. "
+            f"Received: value_range={value!r} for layer {type(layer).__name__}"
+        )
+    return min(value), max(value)
+
+
+def size(layer: Any, **arguments: Any) -> None:
+    """Refuses heights and widths that are no positive integers."""
+    for name, value in arguments.items():
+        holds = is_number(value) and value > 0 and value == int(value)
+        check(layer, holds, name, "a positive integer", value)
+
+
+def fills(layer: Any, fill_mode: str, interpolation: str) -> None:
+    """Refuses unknown ways to fill up, and to interpolate."""
+    for name, value, known in (
+        ("fill_mode", fill_mode, ("reflect", "wrap", "constant", "nearest")),
+        ("interpolation", interpolation, ("nearest", "bilinear")),
+    ):
+        if value not in known:
+            raise NotImplementedError(
+                f"Unknown `{name}` {value!r} for layer {type(layer).__name__}. "
+                f"Expected one of {known}."
+            )

@@ -1,0 +1,75 @@
+"""Layers in a row, for `tf.data`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+from tfkit.src.core.layer import Layer
+from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
+
+
+class Pipeline(Layer):
+    """Calls layers one after the other, with the outputs of each as the inputs of the next.
+
+    It is no model: it has no training of its own, and takes whatever its layers take, dictionaries too.
+
+    Args:
+        layers: the layers, a list.
+        name: name of the layer, a string without `/`; `None` for one that is made from the class's name.
+
+    Call arguments:
+        inputs: what the first layer takes.
+        training: whether layers behave as in training. Default: `True`.
+        mask: a mask for the layers that take one.
+
+    Input shape: That of the first layer.
+
+    Output shape: That of the last layer.
+
+    Example:
+        >>> layers = tfkit.layers
+        >>> augment = layers.Pipeline([layers.RandomFlip(), layers.Rescaling(1 / 255)])
+        >>> augment(tf.ones((2, 8, 8, 3))).shape
+        TensorShape([2, 8, 8, 3])
+    """
+
+    _allow_non_tensor_positional_args = True
+
+    def __init__(self, layers: Sequence[Layer], name: str | None = None) -> None:
+        super().__init__(name=name)
+        self.autocast = False
+        self._pipeline_layers = list(layers)
+        takes = [inspect.signature(layer.call).parameters for layer in self._pipeline_layers]
+        self._options = [
+            [name for name in ("training", "mask") if name in names] for names in takes
+        ]
+
+    @property
+    def layers(self) -> list[Layer]:
+        """The layers, in order."""
+        return self._pipeline_layers
+
+    def call(self, inputs: Any, training: Any = True, mask: Any = None) -> Any:
+        """Returns the outputs of the last layer."""
+        given = {"training": training, "mask": mask}
+        outputs = inputs
+        for layer, names in zip(self._pipeline_layers, self._options, strict=True):
+            outputs = layer(
+                outputs, **{name: given[name] for name in names if given[name] is not None}
+            )
+        return outputs
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {
+            "name": self.name,
+            "layers": [serialize_keras_object(layer) for layer in self._pipeline_layers],
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Pipeline:
+        """Returns a pipeline of new layers with the arguments that `config` holds."""
+        layers = [deserialize_keras_object(layer) for layer in config["layers"]]
+        return cls(**{**config, "layers": layers})
