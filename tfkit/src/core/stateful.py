@@ -46,6 +46,8 @@ class Stateful(_Module):
     _tfkit_settings: Any = None  # What `compile` was given, of a model.
     _not_read_in_calls: frozenset[str] = frozenset()
     _built_at_once = False  # Whether the class needs no `build`, and says so from the beginning.
+    # Whether `save_own_variables` keeps all that `save_assets` writes, which is for files of Keras then.
+    _assets_are_variables = False
     # Arguments that configurations leave out where they have this value, as those of Keras do.
     _omitted_from_config: Mapping[str, Any] = {}
 

@@ -13,7 +13,6 @@ _FOLDERS = (
     "Make a `tf.data.Dataset`: `tf.data.Dataset.list_files(...)` and a `map` that reads a file."
 )
 _IMAGES = "Change images in the pipeline: `dataset.map(...)` with functions of `tf.image` and `ops.image`."
-_LOOKUP = "Use `tf.lookup` and `tf.strings` in the pipeline: `dataset.map(...)`."
 _APPLICATIONS = (
     "Load a model that Keras has saved: `keras.applications.ResNet50().save('resnet.keras')` once, with "
     "Keras, then `tfkit.models.load_model('resnet.keras')`, as far as tfkit has its layers."
@@ -78,7 +77,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "GroupQueryAttention": "Use `ops.dot_product_attention` in a layer of your own.",
         "ReversibleEmbedding": "Multiply by `ops.transpose(embedding.embeddings)` in a layer of your own.",
         "Rescaling": "Use `layers.Lambda(lambda x: x / 255)`, or scale the data in the pipeline.",
-        "Normalization": "Use `layers.Lambda(lambda x: (x - mean) / std)`, or scale the data before.",
         "Resizing CenterCrop": "Use `tf.image.resize` and `tf.image.central_crop` in the pipeline.",
         "AugMix AutoContrast ContrastLimitedAdaptiveHistogramEqualization CutMix Equalization MixUp "
         "MaxNumBoundingBoxes Pipeline RandAugment RandomBrightness RandomColorDegeneration "
@@ -86,10 +84,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "RandomGaussianBlur RandomGrayscale RandomHue RandomInvert RandomPerspective "
         "RandomPosterization RandomRotation RandomSaturation RandomSharpness RandomShear "
         "RandomTranslation RandomZoom Solarization": _IMAGES,
-        "CategoryEncoding": "Use `ops.one_hot` or `ops.multi_hot`.",
-        "Discretization": "Use `ops.digitize`.",
-        "HashedCrossing Hashing": "Use `tf.strings.to_hash_bucket_fast` in the pipeline.",
-        "IntegerLookup StringLookup TextVectorization": _LOOKUP,
         "MelSpectrogram STFTSpectrogram": "Use `ops.stft` in a layer of your own.",
         "FlaxLayer JaxLayer TorchModuleWrapper": _OTHER_ENGINE,
     },
