@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -200,6 +200,22 @@ class Stateful(_Module):
         """
         for index, weight in enumerate(tracking.own_weights(self)):
             store[str(index)] = weight.numpy()
+
+    def _keras_variables(self) -> dict[str, Any]:
+        """What a file of Keras has of a layer that says itself what a file keeps of it."""
+        store: dict[str, Any] = {}
+        self.save_own_variables(store)
+        return store
+
+    def _restorer(self) -> Callable[[], None]:
+        """Returns a function that puts back what loading from a file may change from now on."""
+        values = [(variable, variable.numpy()) for variable in self.variables]
+
+        def restore() -> None:
+            for variable, value in values:
+                variable.assign(value)
+
+        return restore
 
     @shortened
     def load_own_variables(self, store: Any) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from tfkit.src.core.layer import Layer
+from tfkit.src.registry import serialization
 
 _PLAIN = (str, bytes, bool, int, float, np.generic)
 
@@ -16,10 +18,27 @@ class Preprocessing(Layer):
     """A layer that can be called on lists of numbers or texts, as on arrays and tensors."""
 
     _allow_non_tensor_positional_args = True
+    _set_by_files: tuple[str, ...] = ()  # Attributes beside weights that are read from files.
 
     def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         plain = tuple([tf.convert_to_tensor(arg) if is_plain(arg) else arg for arg in args])
         return super()._as_tensors(plain, kwargs)
+
+    def _base_config(self) -> dict[str, Any]:
+        """What the configuration of every layer begins with."""
+        policy = serialization.serialize_keras_object(self.dtype_policy)
+        return {"name": self.name, "trainable": self.trainable, "dtype": policy}
+
+    def _restorer(self) -> Callable[[], None]:
+        before = {name: getattr(self, name) for name in self._set_by_files}
+        weights = super()._restorer()
+
+        def restore() -> None:
+            weights()
+            for name, value in before.items():
+                setattr(self, name, value)
+
+        return restore
 
 
 def is_plain(value: Any) -> bool:

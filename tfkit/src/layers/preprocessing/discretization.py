@@ -57,6 +57,8 @@ class Discretization(Preprocessing):
         [0, 1]
     """
 
+    _set_by_files = ("bin_boundaries",)
+
     def __init__(
         self,
         bin_boundaries: Any = None,

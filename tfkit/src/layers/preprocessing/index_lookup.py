@@ -57,6 +57,7 @@ class IndexLookup(Preprocessing):
 
     _not_read_in_calls = frozenset({"_frozen_size", "_counts", "_idf_of_file"})
     _assets_are_variables = True
+    _set_by_files = ("_vocabulary", "_idf_of_file", "_static")
 
     def __init__(
         self,
@@ -567,13 +568,14 @@ class IndexLookup(Preprocessing):
             tokens = tokens[len(special) :]
         if not tokens:  # It was not adapted.
             return
+        if self._vocabulary is not None and tokens == self._vocabulary.tokens:
+            return  # Keras has the vocabulary of `TextVectorization` twice.
         self._check_tokens(tokens, 0)
         self._replace(self._with_weights(tokens, self._idf_of_file))
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments; a vocabulary that was found or read is no part of them."""
-        config = {k: v for k, v in super().get_config().items() if k in ("name", "trainable", "dtype")}
-        return config | {
+        return self._base_config() | {
             "invert": self.invert,
             "max_tokens": self.max_tokens,
             "num_oov_indices": self.num_oov_indices,

@@ -336,8 +336,7 @@ class TextVectorization(Preprocessing):
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments; a vocabulary that was found or read is no part of them."""
         lookup = self._lookup_layer
-        config = {k: v for k, v in super().get_config().items() if k in ("name", "trainable", "dtype")}
-        return config | {
+        return self._base_config() | {
             "max_tokens": lookup.max_tokens,
             "standardize": _saved(self.standardize),
             "split": _saved(self.split),
