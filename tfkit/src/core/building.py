@@ -19,6 +19,7 @@ from tfkit.src.core.arguments import CallArguments, given_dtype
 from tfkit.src.core.context import CallFrame, current_frame
 from tfkit.src.core.state import LayerState, current_watch
 from tfkit.src.registry import serialization
+from tfkit.src.registry.tables import is_builtin
 from tfkit.src.symbolic.tensors import KerasTensor, trace
 
 
@@ -330,7 +331,20 @@ def free_batch(outputs: Any) -> Any:
 
 
 def build_config(layer: Any) -> dict[str, Any] | None:
-    """The shapes with which a layer was built, or the specs of the call that built what is inside."""
+    """The shapes with which a layer was built, or the specs of the call that built what is inside.
+
+    With them go the sizes of vocabularies inside, which decide about shapes and are read later.
+    """
+    config = _build_shapes(layer)
+    below = tracking.named_layers(layer)[1:] if config and not is_builtin(type(layer)) else ()
+    sizes = {path: each._known_size for path, each in below if each._known_size is not None}
+    return {**config, _SIZES: sizes} if config and sizes else config
+
+
+_SIZES = "vocabulary_sizes"
+
+
+def _build_shapes(layer: Any) -> dict[str, Any] | None:
     state = layer._tfkit
     if not state.built:
         return None
@@ -348,6 +362,12 @@ def build_from_config(layer: Any, config: dict[str, Any]) -> None:
     """Builds a layer as another one was built, without data."""
     if layer._tfkit.built or not config:
         return
+    if _SIZES in config:
+        sizes = config[_SIZES] if isinstance(config[_SIZES], dict) else {}
+        config = {name: value for name, value in config.items() if name != _SIZES}
+        for path, each in tracking.named_layers(layer):
+            if isinstance(sizes.get(path), int):
+                each._known_size = sizes[path]
     if "call" in config:
         traced(layer, (), specs_from_config(config["call"]))
         return

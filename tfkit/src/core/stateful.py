@@ -48,6 +48,8 @@ class Stateful(_Module):
     _built_at_once = False  # Whether the class needs no `build`, and says so from the beginning.
     # Whether `save_own_variables` keeps all that `save_assets` writes, which is for files of Keras then.
     _assets_are_variables = False
+    # How many outputs something has that is no weight and that a file holds: a vocabulary, for one.
+    _known_size: int | None = None
     # Arguments that configurations leave out where they have this value, as those of Keras do.
     _omitted_from_config: Mapping[str, Any] = {}
 

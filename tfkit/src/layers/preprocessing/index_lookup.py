@@ -140,8 +140,7 @@ class IndexLookup(Preprocessing):
         self._counts: TokenCounts | None = None
         self._idf_of_file: np.ndarray | None = None
         self._frozen_size: int | None = None
-        special = len(self._special_tokens())
-        self._expected_size = expected_size if (expected_size or 0) > special else None
+        self._known_size = expected_size
         if vocabulary is not None:
             self.set_vocabulary(vocabulary, idf_weights)
             if not isinstance(vocabulary, str):
@@ -201,6 +200,15 @@ class IndexLookup(Preprocessing):
         """Returns the number of tokens, special ones included."""
         tokens = self._vocabulary.tokens if self._vocabulary else []
         return len(self._special_tokens()) + len(tokens)
+
+    @property
+    def _known_size(self) -> int | None:  # type: ignore[override]
+        """The number of tokens, of a configuration as long as there is no vocabulary."""
+        return self._expected_size if self._vocabulary is None else self.vocabulary_size()
+
+    @_known_size.setter
+    def _known_size(self, size: int | None) -> None:
+        self._expected_size = size if (size or 0) > len(self._special_tokens()) else None
 
     @property
     def idf_weights(self) -> Any:
@@ -430,7 +438,7 @@ class IndexLookup(Preprocessing):
                 values = np.append(values, 0 if self.output_mode == "int" else _MASKED)
             default = special - 1 if self.num_oov_indices == 1 else _UNKNOWN
             dtype = self.vocabulary_dtype
-            return Table(_vector(keys, dtype), _vector(values, "int64"), tf.constant(default, tf.int64))
+            return Table(_vector(keys, dtype), _vector(values, "int64"), default)
 
         return vocabulary.table("indices", make)
 
@@ -438,11 +446,12 @@ class IndexLookup(Preprocessing):
         """Tokens by index."""
 
         def make() -> Table:
-            unknown = self._tokens_of(["" if self.oov_token is None else self.oov_token])
+            text = self._text_encoding is not None
+            unknown = (b"" if text else -1) if self.oov_token is None else self.oov_token
             tokens = [*self._tokens_of(self._special_tokens()), *vocabulary.tokens]
             values = _vector(tokens, self.vocabulary_dtype)
             keys = _vector(range(len(tokens)), "int64")
-            return Table(keys, values, _vector(unknown, self.vocabulary_dtype)[0])
+            return Table(keys, values, *self._tokens_of([unknown]))
 
         return vocabulary.table("tokens", make)
 
@@ -470,7 +479,7 @@ class IndexLookup(Preprocessing):
         """The size of vectors; `None` where it is not known yet."""
         if self.pad_to_max_tokens:
             return self.max_tokens
-        size = self._expected_size if self._vocabulary is None else self.vocabulary_size()
+        size = self._known_size
         if self._frozen_size is None:
             self._frozen_size = size
         return size
@@ -587,7 +596,7 @@ class IndexLookup(Preprocessing):
             "vocabulary_dtype": self.vocabulary_dtype,
             "idf_weights": self.input_idf_weights,
             "vocabulary": self.input_vocabulary,
-            "vocabulary_size": self.vocabulary_size() if self._vocabulary else self._expected_size,
+            "vocabulary_size": self._known_size,
             "oov_method": self.oov_method,
             "salt": self.salt,
         }
@@ -615,10 +624,9 @@ def check_no_path(cls: type, config: dict[str, Any]) -> None:
 
 
 def _vector(values: Any, dtype: str) -> tf.Tensor:
-    """Tokens or indices as a tensor, outside of any trace."""
-    with tf.init_scope():
-        items = values if isinstance(values, np.ndarray) else list(values)
-        return tf.constant(items, dtype) if len(items) else tf.zeros([0], dtype)
+    """Tokens or indices as a tensor."""
+    items = values if isinstance(values, np.ndarray) else list(values)
+    return tf.constant(items, dtype) if len(items) else tf.zeros([0], dtype)
 
 
 def _cast(data: Any, dtype: tf.DType) -> Any:

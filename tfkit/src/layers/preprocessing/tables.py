@@ -23,17 +23,16 @@ class Table(_Resource):  # type: ignore[misc]
     Args:
         keys: vector of integers or strings, without repetitions.
         values: vector of as many integers or strings.
-        default: what other keys give.
+        default: what other keys give, a number or text of Python.
     """
 
-    def __init__(self, keys: Any, values: Any, default: Any) -> None:
-        with tf.init_scope():  # Also where a trace needs it first.
-            super().__init__()
-            self._keys = tf.convert_to_tensor(keys)
-            self._values = tf.convert_to_tensor(values)
-            self._default = tf.convert_to_tensor(default, self._values.dtype)
-            self._name_in_files = f"table_{uuid.uuid4().hex}"
-            self._initialize()
+    def __init__(self, keys: tf.Tensor, values: tf.Tensor, default: int | str | bytes) -> None:
+        super().__init__()
+        self._keys = tf.convert_to_tensor(keys)
+        self._values = tf.convert_to_tensor(values)
+        self._default = default
+        self._name_in_files = f"table_{uuid.uuid4().hex}"
+        self._initialize()
 
     def _create_resource(self) -> Any:
         dtypes = {"key_dtype": self._keys.dtype, "value_dtype": self._values.dtype}
@@ -48,9 +47,9 @@ class Table(_Resource):  # type: ignore[misc]
 
     def lookup(self, keys: tf.Tensor) -> tf.Tensor:
         """Returns the values of the keys."""
-        with tf.init_scope():
-            handle = self.resource_handle
         values = tf.raw_ops.LookupTableFindV2(
-            table_handle=handle, keys=keys, default_value=self._default
+            table_handle=self.resource_handle,
+            keys=keys,
+            default_value=tf.constant(self._default, self._values.dtype),
         )
         return tf.ensure_shape(values, keys.shape)

@@ -349,7 +349,7 @@ class TextVectorization(Preprocessing):
             "vocabulary": lookup.input_vocabulary,
             "idf_weights": lookup.input_idf_weights,
             "encoding": lookup.encoding,
-            "vocabulary_size": lookup.get_config()["vocabulary_size"] or self.vocabulary_size(),
+            "vocabulary_size": lookup._known_size or self.vocabulary_size(),
         }
 
     @classmethod

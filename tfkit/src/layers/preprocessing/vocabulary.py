@@ -35,7 +35,7 @@ class Vocabulary:
 
     def table(self, key: Any, make: Callable[[], Table]) -> Table:
         """The table of this name, made where there is none yet."""
-        with self._lock:
+        with self._lock, tf.init_scope():  # It stays when a trace that needs it first is done.
             if key not in self._tables:
                 self._tables[key] = make()
             return self._tables[key]
