@@ -132,8 +132,7 @@ class Discretization(Preprocessing):
         if isinstance(data, (tf.RaggedTensor, tf.SparseTensor)):
             data = data.flat_values if isinstance(data, tf.RaggedTensor) else data.values
         new = quantiles.summary_of(np.asarray(data, "float32"), self.epsilon)
-        joined = quantiles.joined(self.summary, new, self.epsilon) if self.summary.size else new
-        self.summary = joined
+        self.summary = quantiles.joined(self.summary, new, self.epsilon)
 
     def finalize_state(self) -> None:
         """Makes boundaries of what `update_state` has taken in."""

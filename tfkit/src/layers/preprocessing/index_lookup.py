@@ -416,7 +416,8 @@ class IndexLookup(Preprocessing):
                 "When `num_oov_indices=0` all inputs should be in vocabulary, found OOV values "
                 "{}, consider setting `num_oov_indices=1`."
             )
-            found = tf.strings.format(message, [tf.boolean_mask(tokens, unknown)])
+            missing = tf.boolean_mask(tf.reshape(tokens, [-1]), tf.reshape(unknown, [-1]))
+            found = tf.strings.format(message, [missing])
             with tf.control_dependencies([tf.debugging.Assert(~tf.reduce_any(unknown), [found])]):
                 return tf.identity(indices)
         if tokens.dtype == tf.string or self.oov_method == "farmhash":

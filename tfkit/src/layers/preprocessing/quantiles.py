@@ -1,7 +1,7 @@
 """Quantiles of data of any size, by summaries of bounded size.
 
 A summary is an array of two rows: some of the values, in order, and how many values each stands for. Numbers
-are those of Keras for the same batches. Data in one array of at most `1 / epsilon` values is kept whole.
+are those of Keras for the same batches. At most `1 / epsilon` values in all are kept as they are.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 def summary_of(values: np.ndarray, epsilon: float) -> np.ndarray:
     """The summary of an array: every n-th of its values in order, so that about `1 / epsilon` remain."""
     ordered = np.sort(values, axis=None)
-    share = len(ordered) * epsilon
-    step = max(share, 1)
-    kept = ordered[int(share) :: int(step)]
+    # The quotient and not the product `len * epsilon`, which may be rounded to another integer.
+    step = max(len(ordered) / (1.0 / epsilon), 1)
+    kept = ordered[int(step - 1) :: int(step)]
     return np.stack([kept, np.full(kept.shape, step, kept.dtype)])
 
 

@@ -251,6 +251,8 @@ class TextVectorization(Preprocessing):
         if indices.shape.rank == 0:
             indices = indices[None]
         indices = indices[..., :length]
+        if self.ragged:  # Nothing is padded.
+            return indices
         missing = length - tf.shape(indices)[-1]
         padded = tf.pad(indices, [[0, 0]] * (indices.shape.rank - 1) + [[0, missing]])
         return tf.ensure_shape(padded, [*indices.shape[:-1], length])
