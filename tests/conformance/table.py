@@ -199,6 +199,14 @@ CASES = [
     Case("LayerNormalization", {"axis": [1, 2], "center": False}, SEQUENCE),
     Case("RMSNormalization", {}, SEQUENCE),
     Case("UnitNormalization", {"axis": [1, 2]}, SEQUENCE),
+    # Preprocessing of numbers; of texts: test_preprocessing.py
+    Case("CategoryEncoding", {"num_tokens": 7, "output_mode": "one_hot"}, Integers((2, 5), 7)),
+    Case("CategoryEncoding", {"num_tokens": 5, "output_mode": "multi_hot"}, Integers((2, 4), 7)),
+    Case("CategoryEncoding", {"num_tokens": 7, "output_mode": "count"}, Integers((2, 4, 3), 7)),
+    Case("Discretization", {"bin_boundaries": [-0.5, 0.5], "output_mode": "one_hot"}, SEQUENCE),
+    Case("Discretization", {"bin_boundaries": [-0.5, 0.5], "output_mode": "count"}, SEQUENCE),
+    Case("Normalization", {"axis": 1, "mean": [1.0, 2, 3, 4], "variance": [4.0, 0.25, 1, 9]}, SEQUENCE),
+    Case("Normalization", {"axis": None, "mean": 0.5, "variance": 2.0, "invert": True}, IMAGE),
     # Attention
     Case("AdditiveAttention", {}, [SEQUENCE, (2, 3, 6)]),
     Case(
@@ -218,6 +226,10 @@ CASES = [
 
 # Public classes that are no rows, and where they are tested.
 ELSEWHERE = {
+    **dict.fromkeys(
+        ("HashedCrossing", "Hashing", "IntegerLookup", "StringLookup", "TextVectorization"),
+        "tests/conformance/test_preprocessing.py",
+    ),
     "InputLayer": "tests/models",
     "Lambda": "tests/layers/test_lambda_layer.py",
     "Layer": "tests/core",

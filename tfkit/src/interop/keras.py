@@ -173,10 +173,11 @@ class _ArchiveReader(KerasReader):
     def assets(self, places: list[tuple[str, Layer]], partly: bool) -> list[tuple[Layer, Path]]:
         """The layers that have assets in the archive, with folders that hold these until it is closed."""
         found = keras_assets.by_place(self.archive, places, partly)
-        if found:
-            self._folder = tempfile.TemporaryDirectory()
+        if not found:
+            return []
+        folder = self._folder = tempfile.TemporaryDirectory()
         return [
-            (layer, keras_assets.extracted(self.archive, names, path, self._folder.name))
+            (layer, keras_assets.extracted(self.archive, names, path, folder.name))
             for path, (layer, names) in found.items()
         ]
 

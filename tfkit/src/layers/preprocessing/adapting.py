@@ -39,7 +39,9 @@ def batches(layer: Any, data: Any, steps: int | None = None) -> Iterator[Any]:
     for batch in itertools.islice(_iterable(layer, data), steps):
         features = batch[0] if isinstance(batch, tuple) and len(batch) else batch
         array = _as_array(features)
-        if array is None or not hasattr(features, "shape") and not isinstance(features, (list, str)):
+        if array is None or (
+            not hasattr(features, "shape") and not isinstance(features, (list, str))
+        ):
             raise TypeError(
                 f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes batches that are "
                 "arrays or tensors, with a `.shape`, or tuples that begin with one. "
@@ -68,8 +70,8 @@ def _iterable(layer: Any, data: Any) -> Iterable[Any]:
     if isinstance(data, Iterable):
         return data
     raise TypeError(
-        f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes an array, a tensor, a list "
-        "of numbers or texts, or an iterable of batches, such as a `tf.data.Dataset`. "
+        f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes an array, a tensor, a "
+        "list of numbers or texts, or an iterable of batches, such as a `tf.data.Dataset`. "
         f"Received: {data!r} (of type {type(data).__name__})"
     )
 
@@ -77,4 +79,6 @@ def _iterable(layer: Any, data: Any) -> Iterable[Any]:
 def _is_endless(data: Any) -> bool:
     if isinstance(data, tf.data.Dataset):
         return int(data.cardinality()) == tf.data.INFINITE_CARDINALITY
-    return hasattr(data, "num_batches") and hasattr(data, "__getitem__") and data.num_batches is None
+    return (
+        hasattr(data, "num_batches") and hasattr(data, "__getitem__") and data.num_batches is None
+    )

@@ -57,7 +57,9 @@ class CategoryEncoding(Preprocessing):
         if output_mode == "binary":
             output_mode = "multi_hot"
         if output_mode not in _MODES:
-            raise ValueError(f"Unknown arg for output_mode: {output_mode}. Expected one of {_MODES}")
+            raise ValueError(
+                f"Unknown arg for output_mode: {output_mode}. Expected one of {_MODES}"
+            )
         check_mode(self, output_mode, _MODES, "output_mode")
         if num_tokens is None:
             raise ValueError(

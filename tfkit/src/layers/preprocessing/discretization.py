@@ -73,8 +73,8 @@ class Discretization(Preprocessing):
         check_mode(self, output_mode, _MODES, "output_mode")
         if sparse and output_mode == "int":
             raise ValueError(
-                "`sparse=True` may only be used if `output_mode` is `'one_hot'`, `'multi_hot'`, or `'count'`. "
-                f"Received: sparse={sparse} and output_mode={output_mode}"
+                "`sparse=True` may only be used if `output_mode` is `'one_hot'`, `'multi_hot'`, or "
+                f"`'count'`. Received: sparse={sparse} and output_mode={output_mode}"
             )
         if num_bins is not None and (not is_integer(num_bins) or num_bins < 0):
             raise ValueError(
@@ -234,4 +234,3 @@ class Discretization(Preprocessing):
 
 def _floats(values: Any) -> list[float]:
     return [float(value) for value in np.asarray(values).tolist()]
-

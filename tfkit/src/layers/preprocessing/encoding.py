@@ -69,13 +69,16 @@ def encoded_spec(inputs: Any, mode: str, depth: int | None, dtype: str, sparse: 
 
 def _one_hot(inputs: Any, depth: int, dtype: str, sparse: bool) -> Any:
     if isinstance(inputs, tf.RaggedTensor):
-        return inputs.with_flat_values(tf.one_hot(inputs.flat_values, depth, dtype=dtype))
+        ids = tf.cast(inputs.flat_values, tf.int64)
+        return inputs.with_flat_values(tf.one_hot(ids, depth, dtype=dtype))
     if isinstance(inputs, tf.SparseTensor):
         raise ValueError(
             "`output_mode='one_hot'` takes dense or ragged inputs: a place without an entry has no index. "
             f"Received: a sparse tensor of shape {tuple(inputs.shape)}. Use `tf.sparse.to_dense`, or "
             "`output_mode='multi_hot'`."
         )
+    if not inputs.dtype.is_integer:
+        inputs = tf.cast(inputs, tf.int64)
     shape = encoded_shape(inputs.shape, "one_hot", depth)
     if inputs.shape.rank == 0:
         inputs = inputs[None]
@@ -87,9 +90,7 @@ def _one_hot(inputs: Any, depth: int, dtype: str, sparse: bool) -> Any:
     places = tf.where((ids >= 0) & (ids < depth))
     indices = tf.concat([places, tf.gather_nd(ids, places)[:, None]], axis=1)
     sizes = tf.concat([tf.shape(ids, tf.int64), [depth]], axis=0)
-    return _with_shape(
-        tf.SparseTensor(indices, tf.ones(tf.shape(places)[:1], dtype), sizes), shape
-    )
+    return _with_shape(tf.SparseTensor(indices, tf.ones(tf.shape(places)[:1], dtype), sizes), shape)
 
 
 def _entries(inputs: Any) -> tuple[tf.Tensor, tf.Tensor, list[Any]]:
@@ -108,7 +109,9 @@ def _entries(inputs: Any) -> tuple[tf.Tensor, tf.Tensor, list[Any]]:
             return tf.zeros_like(ids), ids, []
         return inputs.indices[:, 0], ids, [inputs.dense_shape[0]]
     if inputs.shape.rank is None:
-        raise ValueError("Expected inputs whose number of axes is known. Received: a tensor of any.")
+        raise ValueError(
+            "Expected inputs whose number of axes is known. Received: a tensor of any."
+        )
     ids = tf.cast(inputs, tf.int64)
     rank = ids.shape.rank
     if rank < 2:
@@ -116,7 +119,9 @@ def _entries(inputs: Any) -> tuple[tf.Tensor, tf.Tensor, list[Any]]:
         return tf.zeros_like(ids), ids, []
     shape = tf.unstack(tf.shape(ids, tf.int64), num=rank)
     sizes = [shape[0], *shape[2:]]
-    samples = tf.reshape(tf.range(tf.reduce_prod(tf.stack(sizes))), tf.stack([sizes[0], 1, *sizes[1:]]))
+    samples = tf.reshape(
+        tf.range(tf.reduce_prod(tf.stack(sizes))), tf.stack([sizes[0], 1, *sizes[1:]])
+    )
     return tf.reshape(tf.broadcast_to(samples, tf.stack(shape)), [-1]), tf.reshape(ids, [-1]), sizes
 
 
@@ -127,7 +132,12 @@ def _flat(weights: Any) -> tf.Tensor:
 
 
 def _sparse_sums(
-    rows: tf.Tensor, ids: tf.Tensor, values: tf.Tensor, known: tf.Tensor, sizes: list[Any], depth: int
+    rows: tf.Tensor,
+    ids: tf.Tensor,
+    values: tf.Tensor,
+    known: tf.Tensor,
+    sizes: list[Any],
+    depth: int,
 ) -> tf.SparseTensor:
     """The sums of the values of equal indices in a sample, an entry for each that is there."""
     places = tf.boolean_mask(rows * depth + ids, known)
@@ -147,4 +157,3 @@ def _with_shape(outputs: Any, shape: tuple[int | None, ...]) -> Any:
         outputs.set_shape(shape)
         return outputs
     return tf.ensure_shape(outputs, shape)
-

@@ -13,10 +13,12 @@ def hashed(values: tf.Tensor, num_bins: int, salt: list[int] | None = None) -> t
     """Returns integers from 0 to `num_bins - 1`, the same for equal values on every machine.
 
     Args:
-        values: strings, or numbers, which are hashed as their decimal texts.
+        values: strings, or numbers, which are hashed as the decimal texts of their integer parts.
         num_bins: positive integer.
         salt: two integers, the key of SipHash-64; `None` for FarmHash-64.
     """
+    if values.dtype.is_floating:
+        values = tf.cast(values, tf.int64)
     texts = values if values.dtype == tf.string else tf.strings.as_string(values)
     if salt is None:
         return tf.strings.to_hash_bucket_fast(texts, num_bins)

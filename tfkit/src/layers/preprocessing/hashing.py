@@ -19,7 +19,7 @@ _MODES = ("int", "one_hot", "multi_hot", "count")
 class Hashing(Preprocessing):
     """`hash(inputs) % num_bins`: an index for each text or integer, without a vocabulary.
 
-    The hash is FarmHash-64, and with a salt SipHash-64; numbers are hashed as their decimal texts. Equal
+    The hash is FarmHash-64, and with a salt SipHash-64, of texts, and of integers as decimal texts. Equal
     inputs have equal indices on every machine; different ones may have equal ones, too.
 
     Args:
@@ -35,7 +35,7 @@ class Hashing(Preprocessing):
             `"int"`, else the global policy); `autocast`, which has no effect here;
             `activity_regularizer`, a penalty on the outputs (`None`).
 
-    Input shape: Any, of strings or numbers; dense, ragged or sparse.
+    Input shape: Any, of strings, of integers, or of floats, which are cast; dense, ragged or sparse.
 
     Output shape: That of the inputs for `"int"`; `(..., num_bins)` for `"one_hot"`; without the axis after
         the batch, and with `num_bins` at the end, for the others.
@@ -79,7 +79,10 @@ class Hashing(Preprocessing):
                 "`sparse` may only be true if `output_mode` is `'one_hot'`, `'multi_hot'`, or `'count'`. "
                 f"Received: sparse={sparse} and output_mode={output_mode}"
             )
-        message = "The `salt` argument for `Hashing` can only be a tuple of size 2 integers, or a single integer."
+        message = (
+            "The `salt` argument for `Hashing` can only be a tuple of size 2 integers, or a single "
+            "integer."
+        )
         self.num_bins = num_bins
         self.mask_value = mask_value
         self.salt = salt_of(salt, message)
@@ -101,7 +104,9 @@ class Hashing(Preprocessing):
         masked = tf.equal(values, tf.cast(tf.constant(self.mask_value), values.dtype))
         if self.num_bins == 1:
             return tf.zeros_like(values, tf.int64)
-        return tf.where(masked, tf.constant(0, tf.int64), hashed(values, self.num_bins - 1, self.salt) + 1)
+        return tf.where(
+            masked, tf.constant(0, tf.int64), hashed(values, self.num_bins - 1, self.salt) + 1
+        )
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """The shape of the outputs for inputs of a shape."""

@@ -67,13 +67,13 @@ class Normalization(Preprocessing):
                 "When setting values directly, both `mean` and `variance` must be set. "
                 f"Received: mean={mean} and variance={variance}"
             )
-        self.input_mean = None if mean is None else _listed(mean)
-        self.input_variance = None if variance is None else _listed(variance)
-        if mean is not None and np.shape(self.input_mean) != np.shape(self.input_variance):
+        self.input_mean: Any = None if mean is None else _listed(mean)
+        self.input_variance: Any = None if variance is None else _listed(variance)
+        shapes = np.asarray(mean).shape, np.asarray(variance).shape
+        if shapes[0] != shapes[1]:
             raise ValueError(
                 "When setting values directly, `mean` and `variance` must have the same shape. Received: "
-                f"mean of shape {np.shape(self.input_mean)} and variance of shape "
-                f"{np.shape(self.input_variance)}"
+                f"mean of shape {shapes[0]} and variance of shape {shapes[1]}"
             )
 
     def build(self, input_shape: Any) -> None:
@@ -137,9 +137,7 @@ class Normalization(Preprocessing):
             return None
         if given is not None:
             return tf.cast(self._given(given), self.compute_dtype)
-        return tf.cast(
-            tf.reshape(getattr(self, weight), self._broadcast_shape), self.compute_dtype
-        )
+        return tf.cast(tf.reshape(getattr(self, weight), self._broadcast_shape), self.compute_dtype)
 
     @shortened
     def adapt(self, data: Any) -> None:

@@ -15,7 +15,7 @@ _PUNCTUATION = f"[{re.escape(string.punctuation)}]"
 
 
 def standardized(texts: Any, how: str | Callable[..., Any] | None) -> Any:
-    """Returns texts in lower case (of ASCII's letters), without ASCII's punctuation, or what a function gives.
+    """Returns texts in lower case (ASCII's letters) or without ASCII's punctuation, or what a function gives.
 
     Args:
         texts: tensor of strings.

@@ -9,10 +9,8 @@ import tensorflow as tf
 
 from tfkit.src.borrowed.private import in_save_context
 
-_Resource = tf.saved_model.experimental.TrackableResource
 
-
-class Table(_Resource):  # type: ignore[misc]
+class Table(tf.saved_model.experimental.TrackableResource):
     """A table that never changes: another vocabulary makes another one.
 
     So threads need no lock, a trace keeps what it was made with, and a copy of a layer shares nothing that

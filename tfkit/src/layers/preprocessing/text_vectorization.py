@@ -16,7 +16,7 @@ from tfkit.src.layers.preprocessing.index_lookup import MODES, check_no_path
 from tfkit.src.layers.preprocessing.standardizing import SPLIT, STANDARDIZE, split, standardized
 from tfkit.src.layers.preprocessing.string_lookup import StringLookup
 from tfkit.src.layers.preprocessing.text_batches import PIECE, counted
-from tfkit.src.layers.preprocessing.token_counts import Counts, TokenCounts
+from tfkit.src.layers.preprocessing.token_counts import TokenCounts
 from tfkit.src.registry import serialization
 from tfkit.src.symbolic.tensors import KerasTensor
 
@@ -103,9 +103,7 @@ class TextVectorization(Preprocessing):
         if output_mode == "tf-idf":
             output_mode = "tf_idf"
         check_mode(self, output_mode, MODES, "output_mode")
-        sizes = (ngrams,) if is_integer(ngrams) else ngrams
-        is_sizes = isinstance(sizes, (tuple, list)) and all(is_integer(n) and n > 0 for n in sizes)
-        if ngrams is not None and not is_sizes:
+        if ngrams is not None and not all(is_integer(n) and n > 0 for n in _sizes(ngrams)):
             raise ValueError(
                 "`ngrams` must be None, an integer, or a tuple of integers, all positive. "
                 f"Received: ngrams={ngrams}"
@@ -182,7 +180,9 @@ class TextVectorization(Preprocessing):
         lookup._check_may_adapt()
         counts = TokenCounts()
         texts = self._flat_batches(data, steps)
-        for found in counted(texts, lambda batch: lookup._counts_of(self._tokens(batch)), batch_size):
+        for found in counted(
+            texts, lambda batch: lookup._counts_of(self._tokens(batch)), batch_size
+        ):
             counts.add(found)
         lookup._adopt(counts)
 
@@ -245,7 +245,8 @@ class TextVectorization(Preprocessing):
             if length is None:
                 return indices.to_tensor(default_value=0)
             shape = [None] * (indices.shape.rank - 1) + [length]
-            return tf.ensure_shape(indices.to_tensor(default_value=0, shape=shape), [*indices.shape[:-1], length])
+            padded = indices.to_tensor(default_value=0, shape=shape)
+            return tf.ensure_shape(padded, [*indices.shape[:-1], length])
         if length is None or not isinstance(indices, tf.Tensor):
             return indices
         if indices.shape.rank == 0:
@@ -283,7 +284,9 @@ class TextVectorization(Preprocessing):
         tokens = split(standardized(texts, self.standardize), self.split)
         if self.ngrams is None:
             return tokens
-        sizes = list(range(1, self.ngrams + 1)) if is_integer(self.ngrams) else list(self.ngrams)
+        sizes = _sizes(self.ngrams)
+        if is_integer(self.ngrams):
+            sizes = list(range(1, sizes[0] + 1))
         return tf.strings.ngrams(tokens, ngram_width=sizes, separator=" ")
 
     def compute_output_shape(self, input_shape: Any) -> Any:
@@ -306,7 +309,9 @@ class TextVectorization(Preprocessing):
         if self.output_mode == "int":
             ragged = inputs.ragged or (splits and self.ragged)
             return KerasTensor(shape, "int64", sparse=inputs.sparse, ragged=ragged)
-        tokens = KerasTensor(self._tokens_shape(inputs.shape), "string", ragged=inputs.ragged or splits)
+        tokens = KerasTensor(
+            self._tokens_shape(inputs.shape), "string", ragged=inputs.ragged or splits
+        )
         return self._lookup_layer.compute_output_spec(tokens)
 
     def _tokens_shape(self, shape: Any) -> Any:
@@ -359,6 +364,10 @@ class TextVectorization(Preprocessing):
         """Returns a layer. The path of a file is no vocabulary here: configurations come from files."""
         check_no_path(cls, config)
         return super().from_config(config)
+
+
+def _sizes(ngrams: Any) -> list[Any]:
+    return list(ngrams) if isinstance(ngrams, (tuple, list)) else [ngrams]
 
 
 def _saved(value: Any) -> Any:

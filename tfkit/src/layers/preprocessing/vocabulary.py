@@ -57,9 +57,7 @@ def tokens_of(values: Any, encoding: str | None) -> list[Token]:
         values = values.tolist()
     if encoding is None:
         return [int(value) for value in values]
-    return [
-        value if isinstance(value, bytes) else str(value).encode(encoding) for value in values
-    ]
+    return [value if isinstance(value, bytes) else str(value).encode(encoding) for value in values]
 
 
 def repeated(tokens: Sequence[Token]) -> list[Token]:
@@ -111,7 +109,10 @@ def from_arrays(arrays: dict[str, np.ndarray], is_text: bool) -> list[Token]:
             f"The lengths of the vocabulary's texts do not add up to its {len(values)} bytes."
         )
     data, stops = values.tobytes(), np.cumsum(lengths)
-    return [data[stop - size : stop] for stop, size in zip(stops.tolist(), lengths.tolist(), strict=True)]
+    return [
+        data[stop - size : stop]
+        for stop, size in zip(stops.tolist(), lengths.tolist(), strict=True)
+    ]
 
 
 def check_number(count: int) -> None:
