@@ -205,7 +205,11 @@ CASES = [
     Case("CategoryEncoding", {"num_tokens": 7, "output_mode": "count"}, Integers((2, 4, 3), 7)),
     Case("Discretization", {"bin_boundaries": [-0.5, 0.5], "output_mode": "one_hot"}, SEQUENCE),
     Case("Discretization", {"bin_boundaries": [-0.5, 0.5], "output_mode": "count"}, SEQUENCE),
-    Case("Normalization", {"axis": 1, "mean": [1.0, 2, 3, 4], "variance": [4.0, 0.25, 1, 9]}, SEQUENCE),
+    Case(
+        "Normalization",
+        {"axis": 1, "mean": [1.0, 2, 3, 4], "variance": [4.0, 0.25, 1, 9]},
+        SEQUENCE,
+    ),
     Case("Normalization", {"axis": None, "mean": 0.5, "variance": 2.0, "invert": True}, IMAGE),
     # Attention
     Case("AdditiveAttention", {}, [SEQUENCE, (2, 3, 6)]),

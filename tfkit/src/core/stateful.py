@@ -50,6 +50,7 @@ class Stateful(_Module):
     _assets_are_variables = False
     # How many outputs something has that is no weight and that a file holds: a vocabulary, for one.
     _known_size: int | None = None
+    _set_by_files: tuple[str, ...] = ()  # Attributes beside variables that are read from files.
     # Arguments that configurations leave out where they have this value, as those of Keras do.
     _omitted_from_config: Mapping[str, Any] = {}
 
@@ -205,6 +206,10 @@ class Stateful(_Module):
 
     def _keras_variables(self) -> dict[str, Any]:
         """What a file of Keras has of a layer that says itself what a file keeps of it."""
+        return self._stored()
+
+    def _stored(self) -> dict[str, Any]:
+        """What `save_own_variables` puts into a store."""
         store: dict[str, Any] = {}
         self.save_own_variables(store)
         return store

@@ -18,7 +18,6 @@ class Preprocessing(Layer):
     """A layer that can be called on lists of numbers or texts, as on arrays and tensors."""
 
     _allow_non_tensor_positional_args = True
-    _set_by_files: tuple[str, ...] = ()  # Attributes beside weights that are read from files.
 
     def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         plain = tuple([tf.convert_to_tensor(arg) if is_plain(arg) else arg for arg in args])

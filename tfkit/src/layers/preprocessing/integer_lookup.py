@@ -22,7 +22,7 @@ class IntegerLookup(IndexLookup):
         oov_token: what integers out of vocabulary become with `invert`. Default: `-1`.
         vocabulary: list, array or tensor of integers, or path of a text file with one on each line; `None`
             where `adapt` is to find them.
-        vocabulary_dtype: must be `"int64"`.
+        vocabulary_dtype: `"int64"`; others are not supported. Default: `"int64"`.
         idf_weights: with `"tf_idf"`, a float for each integer of `vocabulary`; `None` otherwise.
         invert: whether indices become integers of the vocabulary. Default: `False`.
         output_mode: `"int"` for indices; `"one_hot"` for a vector for each integer; `"multi_hot"` for a

@@ -30,7 +30,8 @@ class Table(tf.saved_model.experimental.TrackableResource):
         self._values = tf.convert_to_tensor(values)
         self._default = default
         self._name_in_files = f"table_{uuid.uuid4().hex}"
-        self._initialize()
+        if len(self._keys):  # TensorFlow has no empty tables.
+            self._initialize()
 
     def _create_resource(self) -> Any:
         dtypes = {"key_dtype": self._keys.dtype, "value_dtype": self._values.dtype}
@@ -45,9 +46,12 @@ class Table(tf.saved_model.experimental.TrackableResource):
 
     def lookup(self, keys: tf.Tensor) -> tf.Tensor:
         """Returns the values of the keys."""
+        default = tf.constant(self._default, self._values.dtype)
+        if not len(self._keys):
+            return tf.fill(tf.shape(keys), default)
         values = tf.raw_ops.LookupTableFindV2(
             table_handle=self.resource_handle,
             keys=keys,
-            default_value=tf.constant(self._default, self._values.dtype),
+            default_value=default,
         )
         return tf.ensure_shape(values, keys.shape)

@@ -16,6 +16,9 @@ from tfkit.src.base.quoting import quoted
 from tfkit.src.layers.preprocessing.tables import Table
 
 Token = bytes | int
+UNDECODABLE = (
+    "surrogateescape"  # Bytes that are no text in the encoding are kept, here and in `str`.
+)
 _INTEGER = re.compile(rb"\s*[-+]?[0-9]{1,19}\s*")
 
 
@@ -132,7 +135,10 @@ def to_lines(tokens: Sequence[Any], encoding: str | None) -> bytes:
     """
     if encoding is None:
         return "\n".join(map(str, tokens)).encode()
-    texts = [token if isinstance(token, bytes) else str(token).encode(encoding) for token in tokens]
+    texts = [
+        token if isinstance(token, bytes) else str(token).encode(encoding, UNDECODABLE)
+        for token in tokens
+    ]
     broken = next((text for text in texts if b"\n" in text or b"\r" in text), None)
     if broken is not None:
         raise ValueError(

@@ -71,7 +71,11 @@ class WithVocabulary(Preprocessing):
 
     def _decoded(self, tokens: list[Any]) -> list[Any]:
         encoding = self._text_encoding
-        return list(tokens) if encoding is None else [token.decode(encoding) for token in tokens]
+        return (
+            list(tokens)
+            if encoding is None
+            else [token.decode(encoding, vocabularies.UNDECODABLE) for token in tokens]
+        )
 
     def get_vocabulary(self, include_special_tokens: bool = True) -> list[Any]:
         """Returns the tokens by index.
