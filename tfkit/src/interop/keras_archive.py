@@ -194,7 +194,7 @@ class Archive:
         """The names of the members that are assets of layers."""
         return [name for name in self._members if is_asset(name)]
 
-    def extract(self, name: str, path: Path) -> None:
+    def write_to(self, name: str, path: Path) -> None:
         """Writes a member to a file, in a folder that the program has chosen."""
         region = self._region(name)
         path.parent.mkdir(parents=True, exist_ok=True)

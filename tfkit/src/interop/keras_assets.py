@@ -70,5 +70,5 @@ def by_place(
 def extracted(archive: Archive, names: list[str], path: str, folder: str) -> Path:
     """Writes the assets of a layer to files below `folder`, and returns the layer's own folder."""
     for name in names:
-        archive.extract(name, Path(folder, *name.split("/")))
+        archive.write_to(name, Path(folder, *name.split("/")))
     return Path(folder, ASSETS, *path.split("/")) if path else Path(folder, ASSETS)

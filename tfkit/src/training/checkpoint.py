@@ -1,7 +1,7 @@
 """The whole state of a training: what is in it, how it is saved, and how a training goes on from it.
 
-It is every variable of the model, its optimizers and its metrics; vocabularies and bins; the epoch, the step, and where in the data
-they stand; the states of the callbacks; and the states of the random generators.
+It is every variable of the model, its optimizers and its metrics; vocabularies and bins; the epoch, the step,
+and where in the data they stand; the states of the callbacks; and the states of the random generators.
 """
 
 from __future__ import annotations

@@ -60,7 +60,10 @@ def tokens_of(values: Any, encoding: str | None) -> list[Token]:
         values = values.tolist()
     if encoding is None:
         return [int(value) for value in values]
-    return [value if isinstance(value, bytes) else str(value).encode(encoding) for value in values]
+    return [
+        value if isinstance(value, bytes) else str(value).encode(encoding, UNDECODABLE)
+        for value in values
+    ]
 
 
 def repeated(tokens: Sequence[Token]) -> list[Token]:
