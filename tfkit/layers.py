@@ -102,6 +102,14 @@ from tfkit.src.layers.pooling import GlobalMaxPooling3D as GlobalMaxPooling3D
 from tfkit.src.layers.pooling import MaxPooling1D as MaxPooling1D
 from tfkit.src.layers.pooling import MaxPooling2D as MaxPooling2D
 from tfkit.src.layers.pooling import MaxPooling3D as MaxPooling3D
+from tfkit.src.layers.preprocessing.category_encoding import CategoryEncoding as CategoryEncoding
+from tfkit.src.layers.preprocessing.discretization import Discretization as Discretization
+from tfkit.src.layers.preprocessing.hashed_crossing import HashedCrossing as HashedCrossing
+from tfkit.src.layers.preprocessing.hashing import Hashing as Hashing
+from tfkit.src.layers.preprocessing.integer_lookup import IntegerLookup as IntegerLookup
+from tfkit.src.layers.preprocessing.normalization import Normalization as Normalization
+from tfkit.src.layers.preprocessing.string_lookup import StringLookup as StringLookup
+from tfkit.src.layers.preprocessing.text_vectorization import TextVectorization as TextVectorization
 from tfkit.src.layers.recurrent.bidirectional import Bidirectional as Bidirectional
 from tfkit.src.layers.recurrent.conv_lstm import ConvLSTM1D as ConvLSTM1D
 from tfkit.src.layers.recurrent.conv_lstm import ConvLSTM2D as ConvLSTM2D

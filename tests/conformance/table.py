@@ -316,6 +316,18 @@ CASES = [
     Case(
         "STFTSpectrogram", {"mode": "magnitude", "frame_length": 8, "expand_dims": True}, (2, 40, 2)
     ),
+    # Preprocessing of numbers; of texts: test_preprocessing.py
+    Case("CategoryEncoding", {"num_tokens": 7, "output_mode": "one_hot"}, Integers((2, 5), 7)),
+    Case("CategoryEncoding", {"num_tokens": 5, "output_mode": "multi_hot"}, Integers((2, 4), 7)),
+    Case("CategoryEncoding", {"num_tokens": 7, "output_mode": "count"}, Integers((2, 4, 3), 7)),
+    Case("Discretization", {"bin_boundaries": [-0.5, 0.5], "output_mode": "one_hot"}, SEQUENCE),
+    Case("Discretization", {"bin_boundaries": [-0.5, 0.5], "output_mode": "count"}, SEQUENCE),
+    Case(
+        "Normalization",
+        {"axis": 1, "mean": [1.0, 2, 3, 4], "variance": [4.0, 0.25, 1, 9]},
+        SEQUENCE,
+    ),
+    Case("Normalization", {"axis": None, "mean": 0.5, "variance": 2.0, "invert": True}, IMAGE),
     # Attention
     Case("AdditiveAttention", {}, [SEQUENCE, (2, 3, 6)]),
     Case(
@@ -439,6 +451,10 @@ CASES = [
 ELSEWHERE = {
     "AugMix": "tests/layers/test_images.py",
     "Pipeline": "tests/layers/test_images.py",
+    **dict.fromkeys(
+        ("HashedCrossing", "Hashing", "IntegerLookup", "StringLookup", "TextVectorization"),
+        "tests/conformance/test_preprocessing.py",
+    ),
     "InputLayer": "tests/models",
     "Lambda": "tests/layers/test_lambda_layer.py",
     "Layer": "tests/core",

@@ -113,6 +113,11 @@ ATTRIBUTES = Limit(
     "attributes of an object",
     "Each takes 1 KB; Keras cuts lists of names into pieces of 64 KB.",
 )
+TOKENS = Limit(
+    10_000_000,
+    "tokens of a vocabulary",
+    "Each takes 40 bytes beside its text; large vocabularies of words have a million.",
+)
 SHARDS = Limit(
     10_000, "files", "Each is open while an index is read; 10,000 of 2 GB are more than any disk."
 )

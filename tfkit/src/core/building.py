@@ -16,6 +16,7 @@ from tfkit.src.core import claims, tracking
 from tfkit.src.core.arguments import CallArguments
 from tfkit.src.core.context import CallFrame
 from tfkit.src.registry import serialization
+from tfkit.src.registry.tables import is_builtin
 from tfkit.src.symbolic import specs
 from tfkit.src.symbolic.tensors import trace
 
@@ -177,8 +178,21 @@ def traced(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 # --- Building again -----------------------------------------------------------------------------------
 
 
+_SIZES = "vocabulary_sizes"
+
+
 def build_config(layer: Layer) -> dict[str, Any] | None:
-    """The shapes with which a layer was built, or the specs of the call that built what is inside."""
+    """The shapes with which a layer was built, or the specs of the call that built what is inside.
+
+    With them go the sizes of vocabularies inside, which decide about shapes and are read later.
+    """
+    config = _build_shapes(layer)
+    below = tracking.named_layers(layer)[1:] if config and not is_builtin(type(layer)) else ()
+    sizes = {path: each._known_size for path, each in below if each._known_size is not None}
+    return {**config, _SIZES: sizes} if config and sizes else config
+
+
+def _build_shapes(layer: Layer) -> dict[str, Any] | None:
     state = layer._tfkit
     if not state.built:
         return None
@@ -194,6 +208,12 @@ def build_from_config(layer: Layer, config: dict[str, Any]) -> None:
     """Builds a layer as another one was built, without data."""
     if layer._tfkit.built or not config:
         return
+    if _SIZES in config:
+        sizes = config[_SIZES] if isinstance(config[_SIZES], dict) else {}
+        config = {name: value for name, value in config.items() if name != _SIZES}
+        for path, each in tracking.named_layers(layer):
+            if isinstance(sizes.get(path), int):
+                each._known_size = sizes[path]
     if "call" in config:
         traced(layer, (), specs.symbolic_from_data(config["call"]))
         return

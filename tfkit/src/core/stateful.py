@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +48,11 @@ class Stateful(_Module):
     _tfkit_settings: Any = None  # What `compile` was given, of a model.
     _not_read_in_calls: frozenset[str] = frozenset()
     _built_at_once = False  # Whether the class needs no `build`, and says so from the beginning.
+    # Whether `save_own_variables` keeps all that `save_assets` writes, which is for files of Keras then.
+    _assets_are_variables = False
+    # How many outputs something has that is no weight and that a file holds: a vocabulary, for one.
+    _known_size: int | None = None
+    _set_by_files: tuple[str, ...] = ()  # Attributes beside variables that are read from files.
     # Arguments that configurations leave out where they have this value, as those of Keras do.
     _omitted_from_config: Mapping[str, Any] = {}
 
@@ -202,6 +207,26 @@ class Stateful(_Module):
         """
         for index, weight in enumerate(tracking.own_weights(self)):
             store[str(index)] = weight.numpy()
+
+    def _keras_variables(self) -> dict[str, Any]:
+        """What a file of Keras has of a layer that says itself what a file keeps of it."""
+        return self._stored()
+
+    def _stored(self) -> dict[str, Any]:
+        """What `save_own_variables` puts into a store."""
+        store: dict[str, Any] = {}
+        self.save_own_variables(store)
+        return store
+
+    def _restorer(self) -> Callable[[], None]:
+        """Returns a function that puts back what loading from a file may change from now on."""
+        values = [(variable, variable.numpy()) for variable in self.variables]
+
+        def restore() -> None:
+            for variable, value in values:
+                variable.assign(value)
+
+        return restore
 
     @shortened
     def load_own_variables(self, store: Any) -> None:

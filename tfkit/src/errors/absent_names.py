@@ -8,7 +8,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-_LOOKUP = "Use `tf.lookup` and `tf.strings` in the pipeline: `dataset.map(...)`."
 _APPLICATIONS = (
     "Load a model that Keras has saved: `keras.applications.ResNet50().save('resnet.keras')` once, with "
     "Keras, then `tfkit.models.load_model('resnet.keras')`, as far as tfkit has its layers."
@@ -49,11 +48,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "DTypePolicyMap": "Pass `dtype` to each layer.",
     },
     "layers": {
-        "Normalization": "Use `layers.Lambda(lambda x: (x - mean) / std)`, or scale the data before.",
-        "CategoryEncoding": "Use `ops.one_hot` or `ops.multi_hot`.",
-        "Discretization": "Use `ops.digitize`.",
-        "HashedCrossing Hashing": "Use `tf.strings.to_hash_bucket_fast` in the pipeline.",
-        "IntegerLookup StringLookup TextVectorization": _LOOKUP,
         "FlaxLayer JaxLayer TorchModuleWrapper": _OTHER_ENGINE,
     },
     "optimizers": {

@@ -18,9 +18,11 @@ from tfkit.src.base.quoting import quoted
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.interop import (
+    keras_assets,
     keras_config,
     keras_contents,
     keras_hdf5,
+    keras_layout,
     keras_legacy,
     keras_legacy_config,
     keras_matching,
@@ -157,6 +159,7 @@ class _ArchiveReader(KerasReader):
     """The weights in a `.keras` archive."""
 
     def __init__(self, path: Path) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self.archive = Archive(path)
         try:
             super().__init__(path, self.archive.weights())
@@ -168,9 +171,22 @@ class _ArchiveReader(KerasReader):
         document = keras_hdf5.parse(self.path, CONFIG, self.archive.text(CONFIG))
         return document, document.get("compile_config")
 
+    def assets(self, places: list[tuple[str, Layer]], partly: bool) -> list[tuple[Layer, Path]]:
+        """The layers that have assets in the archive, with folders that hold these until it is closed."""
+        found = keras_assets.by_place(self.archive, places, partly)
+        if not found:
+            return []
+        folder = self._folder = tempfile.TemporaryDirectory()
+        return [
+            (layer, keras_assets.extracted(self.archive, names, path, folder.name))
+            for path, (layer, names) in found.items()
+        ]
+
     def close(self) -> None:
         super().close()
         self.archive.close()
+        if self._folder is not None:
+            self._folder.cleanup()
 
 
 def open_file(path: Path) -> KerasReader:
@@ -236,6 +252,10 @@ def _matched(
     if reader.below(SEEDS):
         seeds = keras_matching.Plan(keras_contents.seeds(places))
         checked.add(keras_matching.check(reader, seeds, SEEDS, **options))
+    if isinstance(reader, _ArchiveReader):
+        wanted = [place for place in places if not skipped or place[1] not in skipped]
+        partly = skip_mismatch or len(wanted) < len(places)
+        checked.assets = reader.assets(wanted, partly)
     return checked
 
 
@@ -325,6 +345,7 @@ def save_model(
     with atomic_write(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name, text in texts.items():
             archive.writestr(name, text)
+        keras_assets.write(archive, keras_layout.places(model))
         with tempfile.TemporaryFile(dir=path.parent) as file:
             keras_hdf5.write(file, groups, values)
             file.seek(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import struct
 import zipfile
 import zlib
@@ -15,9 +16,17 @@ from tfkit.src.base.quoting import quoted
 from tfkit.src.saving.errors import DamagedFileError, LoadError, check_whole
 
 CONFIG, METADATA, WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
+ASSETS = "assets"
 _DIRECTORY_SIZE = 5
 _BLOCK = 1 << 20
 _ENCRYPTED = 0x1
+
+
+def is_asset(name: str) -> bool:
+    """Whether a member is a file below the folder of assets, whose path leads nowhere else."""
+    folder, *steps = name.split("/")
+    plain = all(step not in ("", ".", "..") and not set(step) & set("\\:\0") for step in steps)
+    return folder == ASSETS and bool(steps) and plain and limits.NAME.excess(len(name)) is None
 
 
 class Region(io.RawIOBase):
@@ -55,7 +64,7 @@ class Region(io.RawIOBase):
 
 
 class Archive:
-    """A `.keras` file, open for reading. Its members never become files.
+    """A `.keras` file, open for reading. No members but assets become files, and those in a new folder.
 
     Args:
         path: the file.
@@ -109,11 +118,11 @@ class Archive:
         end = 0
         for info in infos:
             name = info.filename
-            if name not in (CONFIG, METADATA, WEIGHTS):
+            if name not in (CONFIG, METADATA, WEIGHTS) and not is_asset(name):
                 self._refuse(
                     name,
-                    f"is none of the members that are read: {CONFIG}, {METADATA} and {WEIGHTS}. Assets, "
-                    "such as vocabularies, are not exchanged",
+                    f"is none of the members that are read: {CONFIG}, {METADATA}, {WEIGHTS}, and files below "
+                    f"{ASSETS}/",
                 )
             if name in members:
                 self._refuse(name, "stands in the archive twice")
@@ -180,6 +189,17 @@ class Archive:
             raise LoadError(
                 f"File {self.path}: the member {quoted(name)} is no text: {error}"
             ) from None
+
+    def assets(self) -> list[str]:
+        """The names of the members that are assets of layers."""
+        return [name for name in self._members if is_asset(name)]
+
+    def write_to(self, name: str, path: Path) -> None:
+        """Writes a member to a file, in a folder that the program has chosen."""
+        region = self._region(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "xb") as file:
+            shutil.copyfileobj(region, file, _BLOCK)
 
     def weights(self) -> Region:
         """The member that is an HDF5 file, which is not copied into memory."""

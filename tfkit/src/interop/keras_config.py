@@ -167,11 +167,22 @@ def _build_config_to_keras(config: dict[str, Any]) -> Any:
     build_config = config["build_config"]
     if "call" not in build_config:
         return to_keras(build_config)
+    # What Keras passes over, and tfkit needs: texts cannot be told from shapes.
+    kept = {key: value for key, value in build_config.items() if key != "call"}
+    if _has_texts(build_config["call"]):
+        kept["call"] = to_keras(build_config["call"])
     shapes = {name: _shapes(spec) for name, spec in build_config["call"].items()}
     shapes = {name: shape for name, shape in shapes.items() if shape is not None}
     if len(shapes) == 1:
-        return {"input_shape": next(iter(shapes.values()))}
-    return {"shapes_dict": {f"{name}_shape": shape for name, shape in shapes.items()}}
+        return {"input_shape": next(iter(shapes.values())), **kept}
+    return {**kept, "shapes_dict": {f"{name}_shape": shape for name, shape in shapes.items()}}
+
+
+def _has_texts(spec: Any) -> bool:
+    """Whether a spec of strings is among those of a call."""
+    if isinstance(spec, dict):
+        return spec.get("dtype") == "string" or any(map(_has_texts, spec.values()))
+    return isinstance(spec, (list, tuple)) and any(map(_has_texts, spec))
 
 
 def _shapes(spec: Any) -> Any:

@@ -50,9 +50,7 @@ def contents(
     plan = keras_matching.plan(places)
     values: dict[str, Any] = dict(plan.variables)
     for group, layer in plan.stores.items():
-        store: dict[str, Any] = {}
-        layer.save_own_variables(store)
-        values |= {f"{group}/{key}": value for key, value in store.items()}
+        values |= {f"{group}/{key}": value for key, value in layer._keras_variables().items()}
     if optimizer is not None:
         groups[OPTIMIZER] = optimizer.name
         values |= optimizer_variables(optimizer)

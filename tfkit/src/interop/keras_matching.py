@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import limits
@@ -256,6 +255,7 @@ class Checked:
     reader: KerasReader
     values: list[tuple[tf.Variable, str]] = dataclasses.field(default_factory=list)
     stores: list[tuple[str, Layer]] = dataclasses.field(default_factory=list)
+    assets: list[tuple[Layer, Path]] = dataclasses.field(default_factory=list)
     skipped: list[tuple[tf.Variable, str]] = dataclasses.field(default_factory=list)
     unused: dict[str, str] = dataclasses.field(default_factory=dict)
     casts: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -264,6 +264,7 @@ class Checked:
         """Takes in what was checked of something else."""
         self.values += other.values
         self.stores += other.stores
+        self.assets += other.assets
         self.skipped += other.skipped
         self.unused |= other.unused
         self.casts |= other.casts
@@ -278,21 +279,20 @@ class Checked:
         names = {id(variable): path for path, variable in paths.items()}
         report = LoadReport(str(self.reader.path), unused=self.unused)
         report.skipped = {names.get(id(v), v.name): reason for v, reason in self.skipped}
-        before: list[tuple[tf.Variable, np.ndarray]] = []
+        before: list[Callable[[], None]] = []
         for group, layer in self.stores:
-            mine = [(variable, variable.numpy()) for variable in layer.variables]
-            before = [*mine, *before]
+            before.insert(0, layer._restorer())
             store = {
                 path.removeprefix(f"{group}/"): self.reader.read(path)
                 for path in self.reader.below(group)
             }
-            fates = [names[id(variable)] for variable, _ in mine if id(variable) in names]
+            fates = [names[id(variable)] for variable in layer.variables if id(variable) in names]
             try:
                 layer.load_own_variables(store)
                 report.loaded += fates
             except Exception as error:  # The user's method may raise anything.
-                for variable, value in mine if skip_mismatch else before:
-                    variable.assign(value)
+                for restore in before[:1] if skip_mismatch else before:
+                    restore()
                 reason = f"its `load_own_variables()` raised {type(error).__name__}: {error}"
                 if not skip_mismatch:
                     found = {key: value.shape for key, value in store.items()}
@@ -302,6 +302,19 @@ class Checked:
                         f"{quoted(found)}"
                     ) from error
                 report.skipped |= dict.fromkeys(fates, reason)
+        for layer, folder in self.assets:
+            before.insert(0, layer._restorer())
+            try:
+                layer.load_assets(str(folder))  # type: ignore[attr-defined]
+            except Exception as error:
+                for restore in before[:1] if skip_mismatch else before:
+                    restore()
+                if not skip_mismatch:
+                    raise LoadError(
+                        f"File {self.reader.path}: layer '{layer.path}' (of type {type(layer).__name__}) "
+                        "cannot load its assets; nothing was loaded: its `load_assets()` raised "
+                        f"{type(error).__name__}: {error}"
+                    ) from error
         for variable, path in self.values:
             value = self.reader.read(path)
             if float_widths.is_other_width(value.dtype.name, variable.dtype.name):

@@ -55,7 +55,7 @@ def save_model(
 def _check_no_assets(model: ModelLike) -> None:
     for path, layer in tracking.named_layers(model):
         for method in ("save_assets", "load_assets"):
-            if hasattr(layer, method):
+            if hasattr(layer, method) and not layer._assets_are_variables:
                 raise ValueError(
                     f"Layer '{path or layer.name}' (of type {type(layer).__name__}) defines `{method}()`, "
                     "but an `.h5` file holds arrays and a configuration, and no further files. Store what "

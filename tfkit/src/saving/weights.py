@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -190,15 +190,14 @@ class Loaded:
 
         Values are read one by one: no second copy of all of them is ever in memory.
         """
-        before: list[tuple[tf.Variable, np.ndarray]] = []
+        before: list[Callable[[], None]] = []
         for prefix, layer, store in self.stores:
-            mine = [(variable, variable.numpy()) for variable in layer.variables]
-            before = [*mine, *before]
+            before.insert(0, layer._restorer())
             try:
                 layer.load_own_variables(store)
             except Exception as error:
-                for variable, value in mine if skip_mismatch else before:
-                    variable.assign(value)
+                for restore in before[:1] if skip_mismatch else before:
+                    restore()
                 reason = f"its `load_own_variables()` raised {type(error).__name__}: {error}"
                 if not skip_mismatch:
                     found = {key: value.shape for key, value in store.items()}

@@ -206,10 +206,25 @@ def trace(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> An
     Runs `function` once in a scratch graph, with a placeholder for each symbolic tensor.
     """
     kind = _CountedGraph if budget.is_limited() else tf.__internal__.FuncGraph
-    with kind("symbolic").as_default():
-        args, kwargs = tf.nest.map_structure(_placeholder, (args, kwargs))
+    with kind(_SCRATCH).as_default():
+        args, kwargs = tf.nest.map_structure(placeholder, (args, kwargs))
         results = function(*args, **kwargs)
-        return tf.nest.map_structure(_specification, results)
+        return tf.nest.map_structure(specification, results)
+
+
+_SCRATCH = "symbolic"
+
+
+def is_described() -> bool:
+    """Whether this runs in the scratch graph of `trace`: nothing is computed, only shapes are asked for."""
+    if tf.executing_eagerly():
+        return False
+    graph = tf.compat.v1.get_default_graph()
+    while graph is not None:
+        if getattr(graph, "name", None) == _SCRATCH:
+            return True
+        graph = getattr(graph, "outer_graph", None)
+    return False
 
 
 class _CountedGraph(tf.__internal__.FuncGraph):
@@ -227,7 +242,8 @@ class _CountedGraph(tf.__internal__.FuncGraph):
         return super()._create_op_internal(op_type, inputs, dtypes, *args, **kwargs)
 
 
-def _placeholder(leaf: Any) -> Any:
+def placeholder(leaf: Any) -> Any:
+    """What stands for a symbolic tensor in the scratch graph; anything else is itself."""
     if not isinstance(leaf, KerasTensor):
         return leaf
     if leaf.sparse:
@@ -238,7 +254,7 @@ def _placeholder(leaf: Any) -> Any:
         value = tf.compat.v1.placeholder(leaf.dtype, leaf.shape)
     mask = masking.get_mask(leaf)
     if mask is not None:
-        masking.set_mask(value, _placeholder(mask))
+        masking.set_mask(value, placeholder(mask))
     return value
 
 
@@ -254,7 +270,8 @@ def _ragged_placeholder(leaf: KerasTensor) -> tf.RaggedTensor:
     return value
 
 
-def _specification(leaf: Any) -> Any:
+def specification(leaf: Any) -> Any:
+    """The symbolic tensor of a tensor's shape and dtype; anything else is itself."""
     if not tf.is_tensor(leaf):
         return leaf
     shape = None if leaf.shape.rank is None else tuple(leaf.shape)
@@ -266,7 +283,7 @@ def _specification(leaf: Any) -> Any:
     )
     mask = masking.get_mask(leaf)
     if mask is not None:
-        masking.set_mask(result, _specification(mask))
+        masking.set_mask(result, specification(mask))
     return result
 
 

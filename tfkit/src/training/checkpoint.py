@@ -1,7 +1,7 @@
 """The whole state of a training: what is in it, how it is saved, and how a training goes on from it.
 
-It is every variable of the model, its optimizers and its metrics; the epoch, the step, and where in the data
-they stand; the states of the callbacks; and the states of the random generators.
+It is every variable of the model, its optimizers and its metrics; vocabularies and bins; the epoch, the step,
+and where in the data they stand; the states of the callbacks; and the states of the random generators.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ def save(path: Path, training: Training) -> None:
         "callbacks": {name: callback.get_state() for name, callback in callbacks.items()},
         "random": random_states.get(),
         "seeds": random.get_global_seeds(),
+        "stores": {path: layer._stored() for path, layer in _beside_variables(training.model)},
     }
     checkpoint.write(path, document, _variables(training.model))
 
@@ -104,6 +105,10 @@ class SavedTraining:
             for name, callback in _callbacks(training).items():
                 undo.callback(callback.set_state, callback.get_state())
                 callback.set_state(document["callbacks"][name])
+            stores = document.get("stores", {})
+            for path, layer in _beside_variables(training.model):
+                undo.callback(layer._restorer())
+                layer.load_own_variables(stores.get(path, {}))
             training.set_state(document["training"])
             undo.pop_all()
         for variable, value in self._values:
@@ -133,6 +138,11 @@ def _callbacks(training: Training) -> dict[str, Any]:
             number = sum(other.rpartition("/")[0] == name for other in found)
             found[f"{name}/{number}"] = callback
     return found
+
+
+def _beside_variables(model: Any) -> list[tuple[str, Any]]:
+    """The layers of which files hold more than variables, such as vocabularies, by path."""
+    return [(path, layer) for path, layer in tracking.named_layers(model) if layer._set_by_files]
 
 
 def _variables(model: Any) -> dict[str, tf.Variable]:

@@ -1,0 +1,74 @@
+"""Assets: files that layers write into a `.keras` archive by `save_assets`, and read by `load_assets`."""
+
+from __future__ import annotations
+
+import tempfile
+import zipfile
+from pathlib import Path
+
+from tfkit.src.base.quoting import quoted
+from tfkit.src.core.layer import Layer
+from tfkit.src.interop import keras_layout
+from tfkit.src.interop.keras_archive import ASSETS, Archive, is_asset
+from tfkit.src.saving.errors import LoadError
+
+
+def write(archive: zipfile.ZipFile, places: list[tuple[str, Layer]]) -> None:
+    """Adds what layers write to the archive, each below the path of its layer.
+
+    Raises:
+        ValueError: for the name of a file that could not be read again.
+    """
+    for path, layer in places:
+        if not hasattr(layer, "save_assets"):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            layer.save_assets(folder)
+            for file in sorted(each for each in Path(folder).rglob("*") if each.is_file()):
+                name = keras_layout.join(path, file.relative_to(folder).as_posix())
+                if not is_asset(f"{ASSETS}/{name}"):
+                    raise ValueError(
+                        f"Layer '{layer.path}' (of type {type(layer).__name__}) writes an asset whose name "
+                        f"cannot be in a `.keras` file: {quoted(name)}. Expected names without backslashes "
+                        "and colons."
+                    )
+                archive.write(file, f"{ASSETS}/{name}")
+
+
+def by_place(
+    archive: Archive, places: list[tuple[str, Layer]], partly: bool
+) -> dict[str, tuple[Layer, list[str]]]:
+    """The layers that read assets, by their paths, with the names of their files.
+
+    A file belongs to the layer with the longest path above it.
+
+    Args:
+        archive: the archive.
+        places: layers with their paths.
+        partly: whether files of no layer are left out.
+
+    Raises:
+        LoadError: for a file of no layer.
+    """
+    reading = {path: layer for path, layer in places if hasattr(layer, "load_assets")}
+    found: dict[str, tuple[Layer, list[str]]] = {}
+    for name in archive.assets():
+        inside = name.removeprefix(f"{ASSETS}/")
+        steps = inside.split("/")[:-1]
+        above = ("/".join(steps[:count]) for count in range(len(steps), -1, -1))
+        path = next((each for each in above if each in reading), None)
+        if path is not None:
+            found.setdefault(path, (reading[path], []))[1].append(name)
+        elif not partly:
+            raise LoadError(
+                f"File {archive.path}: the asset {quoted(inside)} belongs to no layer of the model that has "
+                f"a method `load_assets()`. Those that have: {quoted(list(reading))}"
+            )
+    return found
+
+
+def extracted(archive: Archive, names: list[str], path: str, folder: str) -> Path:
+    """Writes the assets of a layer to files below `folder`, and returns the layer's own folder."""
+    for name in names:
+        archive.write_to(name, Path(folder, *name.split("/")))
+    return Path(folder, ASSETS, *path.split("/")) if path else Path(folder, ASSETS)

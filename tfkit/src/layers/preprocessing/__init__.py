@@ -1,0 +1,1 @@
+"""Layers that turn raw data into numbers: normalization, bins, hashes, vocabularies, text."""

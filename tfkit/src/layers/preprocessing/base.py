@@ -1,0 +1,60 @@
+"""What all preprocessing layers have in common: inputs may be plain lists of numbers and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.core.layer import Layer
+from tfkit.src.registry import serialization
+
+_PLAIN = (str, bytes, bool, int, float, np.generic)
+
+
+class Preprocessing(Layer):
+    """A layer that can be called on lists of numbers or texts, as on arrays and tensors."""
+
+    _allow_non_tensor_positional_args = True
+
+    def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        plain = tuple([tf.convert_to_tensor(arg) if is_plain(arg) else arg for arg in args])
+        return super()._as_tensors(plain, kwargs)
+
+    def _base_config(self) -> dict[str, Any]:
+        """What the configuration of every layer begins with."""
+        policy = serialization.serialize_keras_object(self.dtype_policy)
+        return {"name": self.name, "trainable": self.trainable, "dtype": policy}
+
+    def _restorer(self) -> Callable[[], None]:
+        before = {name: getattr(self, name) for name in self._set_by_files}
+        weights = super()._restorer()
+
+        def restore() -> None:
+            weights()
+            for name, value in before.items():
+                setattr(self, name, value)
+
+        return restore
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is a number or text of Python, or a nest of lists whose first item is one."""
+    while isinstance(value, (list, tuple)) and len(value):
+        value = value[0]
+    return isinstance(value, _PLAIN)
+
+
+def check_mode(layer: Any, value: Any, allowed: tuple[Any, ...], argument: str) -> None:
+    """Refuses a setting that is none of those allowed.
+
+    Raises:
+        ValueError: that names the layer's class, the argument and all that is allowed.
+    """
+    if value not in allowed:
+        raise ValueError(
+            f"Unknown value for `{argument}` argument of {type(layer).__name__}. Allowed values are: "
+            f"{allowed}. Received: {argument}={value}"
+        )

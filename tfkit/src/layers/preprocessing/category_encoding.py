@@ -1,0 +1,102 @@
+"""Integers as vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.layers.preprocessing.base import Preprocessing, check_mode
+from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
+
+_MODES = ("multi_hot", "one_hot", "count")
+
+
+class CategoryEncoding(Preprocessing):
+    """Vectors with a 1 (or a count) at the index of each integer; an integer without a place has none.
+
+    Args:
+        num_tokens: positive integer, the size of a vector: the largest integer plus one.
+        output_mode: `"one_hot"` for a vector for each integer; `"multi_hot"` for a vector for each sample,
+            with a 1 for each integer that is there; `"count"` for one with the number of times.
+            Default: `"multi_hot"`.
+        sparse: whether vectors come as a `tf.SparseTensor`. Default: `False`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy, which is that
+            of the outputs (`None`, the global policy); `autocast`, which has no effect here, as integers in
+            16-bit floats would become others; `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Call arguments:
+        inputs: integers.
+        count_weights: with `"count"`, what each integer counts for, in the form of `inputs`; `None` for 1.
+
+    Input shape: `(batch, n)` or any, of integers; dense, ragged or sparse.
+
+    Output shape: `(batch, num_tokens)`; `(..., num_tokens)` for `"one_hot"`, without a last axis of size 1.
+
+    Raises:
+        ValueError: if `num_tokens` is not a positive integer, `output_mode` is none of these, or
+            `count_weights` is passed in another mode than `"count"`.
+
+    Example:
+        >>> layer = CategoryEncoding(4, output_mode="count")
+        >>> layer(tf.constant([[0, 1, 1]])).numpy().tolist()
+        [[1.0, 2.0, 0.0, 0.0]]
+    """
+
+    _omitted_from_config = {"sparse": False, "activity_regularizer": None, "autocast": True}
+
+    def __init__(
+        self,
+        num_tokens: int | None = None,
+        output_mode: str = "multi_hot",
+        sparse: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if output_mode == "binary":
+            output_mode = "multi_hot"
+        if output_mode not in _MODES:
+            raise ValueError(
+                f"Unknown arg for output_mode: {output_mode}. Expected one of {_MODES}"
+            )
+        check_mode(self, output_mode, _MODES, "output_mode")
+        if num_tokens is None:
+            raise ValueError(
+                "num_tokens must be set to use this layer. If the number of tokens is not known beforehand, "
+                "use the `IntegerLookup` layer instead."
+            )
+        if num_tokens < 1:
+            raise ValueError(f"`num_tokens` must be >= 1. Received: num_tokens={num_tokens}.")
+        self.num_tokens = num_tokens
+        self.output_mode = output_mode
+        self.sparse = sparse
+        self.autocast = False
+
+    def call(self, inputs: Any, count_weights: Any = None) -> Any:
+        """Returns the vectors of `inputs`."""
+        if count_weights is not None and self.output_mode != "count":
+            raise ValueError(
+                "`count_weights` is not used when `output_mode` is not `'count'`. Received: "
+                f"count_weights={count_weights} and output_mode={self.output_mode}"
+            )
+        mode, dtype = self.output_mode, self.compute_dtype
+        return encode(inputs, mode, self.num_tokens, dtype, self.sparse, count_weights)
+
+    def _encode(self, inputs: Any) -> Any:
+        return self.call(tf.convert_to_tensor(inputs))
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape of the outputs for inputs of a shape."""
+        return encoded_shape(input_shape, self.output_mode, self.num_tokens)
+
+    def compute_output_spec(self, inputs: Any, count_weights: Any = None) -> Any:
+        """The outputs for symbolic inputs."""
+        self._tfkit.built = True
+        mode, dtype = self.output_mode, self.compute_dtype
+        return encoded_spec(inputs, mode, self.num_tokens, dtype, self.sparse)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        config = super().get_config()
+        return config if self.sparse else {k: v for k, v in config.items() if k != "sparse"}

@@ -1,0 +1,236 @@
+"""Numbers as the indices of the bins that they fall into."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.layers.checks import as_floats, is_integer
+from tfkit.src.layers.preprocessing import quantiles
+from tfkit.src.layers.preprocessing.adapting import batches
+from tfkit.src.layers.preprocessing.base import Preprocessing, check_mode
+from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
+from tfkit.src.layers.preprocessing.entries import on_entries
+from tfkit.src.symbolic.tensors import KerasTensor
+
+_MODES = ("int", "one_hot", "multi_hot", "count")
+
+
+class Discretization(Preprocessing):
+    """The index of the bin of each number: how many boundaries are not above it.
+
+    The boundaries are given, or `adapt(data)` finds those between bins that hold about as many numbers each.
+
+    Args:
+        bin_boundaries: numbers in increasing order; with n of them there are n + 1 bins. `None` where
+            `adapt` is to find them.
+        num_bins: number of bins that `adapt` makes; `None` where `bin_boundaries` is given.
+        epsilon: how much of the data a bin may have too many or too few, from 0 to 1: `adapt` keeps
+            about `1 / epsilon` numbers. Default: `0.01`.
+        output_mode: `"int"` for the index; `"one_hot"` for a vector for each number; `"multi_hot"` for a
+            vector for each sample, with a 1 for each bin that is there; `"count"` for one with the number
+            of times. Default: `"int"`.
+        sparse: whether vectors come as a `tf.SparseTensor`. Default: `False`.
+        dtype: dtype of vectors, and to which float inputs are cast; `None` for the global one. Indices are
+            `int32`.
+        name: name of the layer, a string; `None` for one that is made from the class's name.
+
+    Input shape: Any, of numbers; dense, ragged or sparse.
+
+    Output shape: That of the inputs for `"int"`; `(..., num_bins)` for `"one_hot"`; without the axis after
+        the batch, and with `num_bins` at the end, for the others.
+
+    Raises:
+        ValueError: if neither or both of `bin_boundaries` and `num_bins` are given, or if the layer is called
+            before `adapt`.
+
+    Example:
+        >>> layer = Discretization(bin_boundaries=[0.0, 1.0])
+        >>> layer(np.array([[-0.5, 0.0, 7.0]])).numpy().tolist()
+        [[0, 1, 2]]
+        >>> layer = Discretization(num_bins=2)
+        >>> layer.adapt(np.arange(10.0))
+        >>> layer(np.array([1.0, 8.0])).numpy().tolist()
+        [0, 1]
+    """
+
+    _set_by_files = ("bin_boundaries",)
+
+    def __init__(
+        self,
+        bin_boundaries: Any = None,
+        num_bins: int | None = None,
+        epsilon: float = 0.01,
+        output_mode: str = "int",
+        sparse: bool = False,
+        dtype: Any = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(name=name, dtype=dtype)
+        check_mode(self, output_mode, _MODES, "output_mode")
+        if sparse and output_mode == "int":
+            raise ValueError(
+                "`sparse=True` may only be used if `output_mode` is `'one_hot'`, `'multi_hot'`, or "
+                f"`'count'`. Received: sparse={sparse} and output_mode={output_mode}"
+            )
+        if num_bins is not None and (not is_integer(num_bins) or num_bins < 0):
+            raise ValueError(
+                "`num_bins` must be an integer, greater than or equal to 0. "
+                f"Received: `num_bins={num_bins}`"
+            )
+        if num_bins is not None and bin_boundaries is not None:
+            raise ValueError(
+                "Both `num_bins` and `bin_boundaries` should not be set. Received: "
+                f"`num_bins={num_bins}` and `bin_boundaries={bin_boundaries}`"
+            )
+        if num_bins is None and bin_boundaries is None:
+            raise ValueError("You need to set either `num_bins` or `bin_boundaries`.")
+        self.input_bin_boundaries = bin_boundaries
+        self.bin_boundaries = [] if bin_boundaries is None else _floats(bin_boundaries)
+        self.num_bins = num_bins
+        self.epsilon = epsilon
+        self.output_mode = output_mode
+        self.sparse = sparse
+        self.summary = np.zeros((2, 0), "float32")
+
+    @property
+    def output_dtype(self) -> str:
+        """The dtype of the outputs."""
+        return "int32" if self.output_mode == "int" else self.compute_dtype
+
+    # --- Boundaries -----------------------------------------------------------------------------------
+
+    @shortened
+    def adapt(self, data: Any, steps: int | None = None) -> None:
+        """Finds the boundaries of `num_bins` bins that hold about as many numbers of the data each.
+
+        Args:
+            data: an array or tensor; or batches: a `tf.data.Dataset`, a `PyDataset`, a list of arrays, any
+                iterable. Of tuples `(x, y)` the first item counts.
+            steps: number of batches to read; `None` for all. An array is one batch.
+
+        Raises:
+            ValueError: where `bin_boundaries` was given.
+        """
+        self._check_may_adapt()
+        before = self.summary
+        self.reset_state()
+        try:
+            for batch in batches(self, data, steps):
+                self.update_state(batch)
+        except BaseException:
+            self.summary = before
+            raise
+        self.finalize_state()
+
+    def update_state(self, data: Any) -> None:
+        """Takes in a batch; `finalize_state` makes boundaries of all of them."""
+        self._check_may_adapt()
+        if isinstance(data, (tf.RaggedTensor, tf.SparseTensor)):
+            data = data.flat_values if isinstance(data, tf.RaggedTensor) else data.values
+        new = quantiles.summary_of(np.asarray(data, "float32"), self.epsilon)
+        self.summary = quantiles.joined(self.summary, new, self.epsilon)
+
+    def finalize_state(self) -> None:
+        """Makes boundaries of what `update_state` has taken in."""
+        if self.input_bin_boundaries is None and self.summary.size:
+            found = quantiles.boundaries(self.summary, self.num_bins or 0)
+            self.bin_boundaries = _floats(found)
+
+    def reset_state(self) -> None:
+        """Forgets what `update_state` has taken in."""
+        if self.input_bin_boundaries is None:
+            self.summary = np.zeros((2, 0), "float32")
+
+    def _check_may_adapt(self) -> None:
+        if self.input_bin_boundaries is not None:
+            raise ValueError(
+                "Cannot adapt a Discretization layer that has been initialized with `bin_boundaries`, use "
+                "`num_bins` instead."
+            )
+
+    # --- Calls ----------------------------------------------------------------------------------------
+
+    def call(self, inputs: Any) -> Any:
+        """Returns the bins of `inputs`."""
+        if not self.bin_boundaries and self.input_bin_boundaries is None and not self.summary.size:
+            raise ValueError(
+                f"Layer '{self.path}' (of type {type(self).__name__}) has no boundaries yet. You need to "
+                "either pass the `bin_boundaries` argument at construction time or call `adapt(data)` before "
+                "calling the layer."
+            )
+        bins = on_entries(inputs, self._bins)
+        if self.output_mode == "int":
+            return bins
+        return encode(bins, self.output_mode, self._depth, self.compute_dtype, self.sparse)
+
+    def _bins(self, values: tf.Tensor) -> tf.Tensor:
+        values = as_floats(self, values)
+        boundaries = tf.constant(self.bin_boundaries, values.dtype)
+        flat = tf.searchsorted(boundaries, tf.reshape(values, [-1]), side="right")
+        return tf.reshape(flat, tf.shape(values))
+
+    @property
+    def _depth(self) -> int:
+        known = bool(self.bin_boundaries) or self.input_bin_boundaries is not None
+        return len(self.bin_boundaries) + 1 if known else int(self.num_bins or 0)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape of the outputs for inputs of a shape."""
+        if self.output_mode == "int":
+            return tuple(input_shape)
+        return encoded_shape(input_shape, self.output_mode, self._depth)
+
+    def compute_output_spec(self, inputs: Any) -> Any:
+        """The outputs for symbolic inputs: known before `adapt`."""
+        self._tfkit.built = True
+        if self.output_mode == "int":
+            return KerasTensor(inputs.shape, "int32", inputs.sparse, inputs.ragged)
+        mode, depth = self.output_mode, self._depth
+        return encoded_spec(inputs, mode, depth, self.compute_dtype, self.sparse)
+
+    # --- Files ----------------------------------------------------------------------------------------
+
+    def save_own_variables(self, store: Any) -> None:
+        """Puts the boundaries that `adapt` has found into `store`."""
+        if self.input_bin_boundaries is None and self.bin_boundaries:
+            store["bin_boundaries"] = np.array(self.bin_boundaries, "float64")
+
+    def load_own_variables(self, store: Any) -> None:
+        """Takes the boundaries that `save_own_variables` has stored."""
+        if "bin_boundaries" in store:
+            self.bin_boundaries = _floats(store["bin_boundaries"])
+
+    def _keras_variables(self) -> dict[str, Any]:
+        """What Keras's file has of the layer: nothing, for the boundaries are in its configuration."""
+        return {}
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments; boundaries that `adapt` has found are among them."""
+        return {
+            "bin_boundaries": self.bin_boundaries or self.input_bin_boundaries,
+            "num_bins": self.num_bins,
+            "epsilon": self.epsilon,
+            "output_mode": self.output_mode,
+            "sparse": self.sparse,
+            "name": self.name,
+            "dtype": self.dtype,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Discretization:
+        """Returns a layer; boundaries beside `num_bins` are what its `adapt` has found."""
+        config = dict(config)
+        adapted = config.get("bin_boundaries") is not None and config.get("num_bins") is not None
+        found = config.pop("bin_boundaries") if adapted else None
+        layer: Discretization = super().from_config(config)  # type: ignore[assignment]
+        if adapted:
+            layer.bin_boundaries = _floats(found)
+        return layer
+
+
+def _floats(values: Any) -> list[float]:
+    return [float(value) for value in np.asarray(values).tolist()]

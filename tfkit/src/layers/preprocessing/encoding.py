@@ -1,0 +1,159 @@
+"""Indices as vectors: one for each index (`one_hot`), or one for each sample (`multi_hot`, `count`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.symbolic.tensors import KerasTensor
+
+
+def encode(
+    inputs: Any,
+    mode: str,
+    depth: int,
+    dtype: str,
+    sparse: bool = False,
+    weights: Any = None,
+) -> Any:
+    """Returns vectors of `depth` numbers that stand for indices; an index outside of `[0, depth)` for none.
+
+    Args:
+        inputs: integer tensor, dense, ragged or sparse.
+        mode: `"one_hot"`: a vector for each index. `"count"`: how often each index is in a sample, that is
+            along axis 1 (or in all of a vector). `"multi_hot"`: whether it is there.
+        depth: size of a vector.
+        dtype: dtype of the outputs.
+        sparse: whether to return a `tf.SparseTensor`.
+        weights: what each index counts for, in the form of `inputs`; `None` for one.
+    """
+    if mode == "one_hot":
+        return _one_hot(inputs, depth, dtype, sparse)
+    rows, ids, sizes = _entries(inputs)
+    known = (ids >= 0) & (ids < depth)
+    wide = "float64" if dtype == "float64" else "float32"
+    values = tf.ones_like(ids, wide) if weights is None else tf.cast(_flat(weights), wide)
+    if sparse:
+        outputs = _sparse_sums(rows, ids, values, known, sizes, depth)
+        if mode == "multi_hot":
+            outputs = outputs.with_values(tf.ones_like(outputs.values))
+        outputs = tf.cast(outputs, dtype)
+    else:
+        places = tf.where(known, rows * depth + ids, -1)
+        count = tf.reduce_prod(tf.stack([1, *sizes])) * depth
+        outputs = tf.math.unsorted_segment_sum(values, places, count)
+        if mode == "multi_hot":
+            outputs = tf.minimum(outputs, 1)
+        outputs = tf.cast(tf.reshape(outputs, [*sizes, depth]), dtype)
+    shape = encoded_shape(inputs.shape, mode, depth)
+    return _with_shape(outputs, shape)
+
+
+def encoded_shape(shape: Any, mode: str, depth: int | None) -> tuple[int | None, ...]:
+    """The shape of what `encode` returns for inputs of a shape."""
+    sizes = tuple(shape)
+    if mode == "one_hot":
+        if not sizes:
+            return (1, depth)
+        return (*(sizes[:-1] if len(sizes) > 1 and sizes[-1] == 1 else sizes), depth)
+    return (*sizes[:1], *sizes[2:], depth) if len(sizes) > 1 else (depth,)
+
+
+def encoded_spec(inputs: Any, mode: str, depth: int | None, dtype: str, sparse: bool) -> Any:
+    """What `encode` returns, as a symbolic tensor."""
+    shape = encoded_shape(inputs.shape, mode, depth)
+    ragged = bool(inputs.ragged) and mode == "one_hot"
+    return KerasTensor(shape, dtype, sparse=sparse and not ragged, ragged=ragged)
+
+
+def _one_hot(inputs: Any, depth: int, dtype: str, sparse: bool) -> Any:
+    if isinstance(inputs, tf.RaggedTensor):
+        ids = tf.cast(inputs.flat_values, tf.int64)
+        return inputs.with_flat_values(tf.one_hot(ids, depth, dtype=dtype))
+    if isinstance(inputs, tf.SparseTensor):
+        raise ValueError(
+            "`output_mode='one_hot'` takes dense or ragged inputs: a place without an entry has no index. "
+            f"Received: a sparse tensor of shape {tuple(inputs.shape)}. Use `tf.sparse.to_dense`, or "
+            "`output_mode='multi_hot'`."
+        )
+    if not inputs.dtype.is_integer:
+        inputs = tf.cast(inputs, tf.int64)
+    shape = encoded_shape(inputs.shape, "one_hot", depth)
+    if inputs.shape.rank == 0:
+        inputs = inputs[None]
+    elif len(shape) == inputs.shape.rank:
+        inputs = tf.squeeze(inputs, -1)
+    if not sparse:
+        return tf.one_hot(inputs, depth, dtype=dtype)
+    ids = tf.cast(inputs, tf.int64)
+    places = tf.where((ids >= 0) & (ids < depth))
+    indices = tf.concat([places, tf.gather_nd(ids, places)[:, None]], axis=1)
+    sizes = tf.concat([tf.shape(ids, tf.int64), [depth]], axis=0)
+    return _with_shape(tf.SparseTensor(indices, tf.ones(tf.shape(places)[:1], dtype), sizes), shape)
+
+
+def _entries(inputs: Any) -> tuple[tf.Tensor, tf.Tensor, list[Any]]:
+    """For each index, the number of its sample; the indices; and the sizes of the axes of samples."""
+    if isinstance(inputs, (tf.RaggedTensor, tf.SparseTensor)) and inputs.shape.rank > 2:
+        raise ValueError(
+            "Ragged and sparse inputs are encoded along their last axis, and have two axes at most. "
+            f"Received: a {type(inputs).__name__} of shape {tuple(inputs.shape)}"
+        )
+    if isinstance(inputs, tf.RaggedTensor):
+        rows = tf.cast(inputs.value_rowids(), tf.int64)
+        return rows, tf.cast(inputs.flat_values, tf.int64), [inputs.nrows(tf.int64)]
+    if isinstance(inputs, tf.SparseTensor):
+        ids = tf.cast(inputs.values, tf.int64)
+        if inputs.shape.rank == 1:
+            return tf.zeros_like(ids), ids, []
+        return inputs.indices[:, 0], ids, [inputs.dense_shape[0]]
+    if inputs.shape.rank is None:
+        raise ValueError(
+            "Expected inputs whose number of axes is known. Received: a tensor of any."
+        )
+    ids = tf.cast(inputs, tf.int64)
+    rank = ids.shape.rank
+    if rank < 2:
+        ids = tf.reshape(ids, [-1])
+        return tf.zeros_like(ids), ids, []
+    shape = tf.unstack(tf.shape(ids, tf.int64), num=rank)
+    sizes = [shape[0], *shape[2:]]
+    samples = tf.reshape(
+        tf.range(tf.reduce_prod(tf.stack(sizes))), tf.stack([sizes[0], 1, *sizes[1:]])
+    )
+    return tf.reshape(tf.broadcast_to(samples, tf.stack(shape)), [-1]), tf.reshape(ids, [-1]), sizes
+
+
+def _flat(weights: Any) -> tf.Tensor:
+    if isinstance(weights, tf.RaggedTensor):
+        return weights.flat_values
+    return weights.values if isinstance(weights, tf.SparseTensor) else tf.reshape(weights, [-1])
+
+
+def _sparse_sums(
+    rows: tf.Tensor,
+    ids: tf.Tensor,
+    values: tf.Tensor,
+    known: tf.Tensor,
+    sizes: list[Any],
+    depth: int,
+) -> tf.SparseTensor:
+    """The sums of the values of equal indices in a sample, an entry for each that is there."""
+    places = tf.boolean_mask(rows * depth + ids, known)
+    order = tf.argsort(places, stable=True)
+    found, segments = tf.unique(tf.gather(places, order))
+    sums = tf.math.unsorted_segment_sum(
+        tf.gather(tf.boolean_mask(values, known), order), segments, tf.size(found)
+    )
+    shape = tf.stack([*sizes, tf.constant(depth, tf.int64)])
+    indices = tf.transpose(tf.unravel_index(found, shape)) if sizes else found[:, None]
+    return tf.SparseTensor(tf.cast(indices, tf.int64), sums, shape)
+
+
+def _with_shape(outputs: Any, shape: tuple[int | None, ...]) -> Any:
+    """`outputs`, known to have a static shape."""
+    if isinstance(outputs, tf.SparseTensor):
+        outputs.set_shape(shape)
+        return outputs
+    return tf.ensure_shape(outputs, shape)

@@ -1,0 +1,136 @@
+"""Combinations of features as indices, by a hash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.layers.preprocessing.base import Preprocessing, check_mode
+from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
+from tfkit.src.layers.preprocessing.hashing import output_dtype
+from tfkit.src.symbolic.tensors import KerasTensor
+
+_MODES = ("int", "one_hot")
+
+
+class HashedCrossing(Preprocessing):
+    """An index for each combination of the values of features: `hash((a, b, ...)) % num_bins`.
+
+    The hash is that of `tf.sparse.cross_hashed`, FarmHash-64.
+
+    Args:
+        num_bins: positive integer, the number of indices.
+        output_mode: `"int"` for the index, `"one_hot"` for a vector. Default: `"int"`.
+        sparse: whether vectors come as a `tf.SparseTensor`. Default: `False`.
+        name: name of the layer, a string; `None` for one that is made from the class's name.
+        dtype: dtype of the outputs; `None` for `int64`, and for vectors for the global one.
+        **kwargs: arguments of every layer, with their defaults: `trainable`, whether training changes the
+            weights (`True`); `autocast`, which has no effect here; `activity_regularizer`, a penalty on the
+            outputs (`None`).
+
+    Input shape: A list or tuple of at least two tensors of strings or integers, each of shape
+        `(batch, 1)`, `(batch,)` or `()`.
+
+    Output shape: That of each input for `"int"`; `(batch, num_bins)` for `"one_hot"`.
+
+    Raises:
+        ValueError: if `output_mode` is none of these, or if the inputs are.
+
+    Example:
+        >>> layer = HashedCrossing(5)
+        >>> layer((tf.constant(["A", "B", "A"]), tf.constant([101, 101, 102]))).numpy().tolist()
+        [1, 4, 3]
+    """
+
+    def __init__(
+        self,
+        num_bins: int,
+        output_mode: str = "int",
+        sparse: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name=name, dtype=output_dtype(self, output_mode, dtype), **kwargs)
+        check_mode(self, output_mode, _MODES, "output_mode")
+        if sparse and output_mode == "int":
+            raise ValueError(
+                "`sparse` may only be true if `output_mode` is `'one_hot'`. "
+                f"Received: sparse={sparse} and output_mode={output_mode}"
+            )
+        self.num_bins = num_bins
+        self.output_mode = output_mode
+        self.sparse = sparse
+        self.autocast = False
+
+    def call(self, inputs: Any) -> Any:
+        """Returns the indices of the combinations."""
+        self._check(inputs)
+        shape = inputs[0].shape
+        columns = [tf.reshape(_crossable(column), [-1, 1]) for column in inputs]
+        crossed = tf.sparse.cross_hashed(columns, self.num_bins)
+        flat = tf.reshape(crossed.values, tf.shape(inputs[0]))  # One for each row.
+        indices = tf.ensure_shape(flat, shape)
+        if self.output_mode == "int":
+            return tf.cast(indices, self.compute_dtype)
+        return encode(indices, "one_hot", self.num_bins, self.compute_dtype, self.sparse)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape of the outputs for inputs of a list of shapes."""
+        if self.output_mode == "int":
+            return tuple(input_shape[0])
+        return encoded_shape(input_shape[0], "one_hot", self.num_bins)
+
+    def compute_output_spec(self, inputs: Any) -> Any:
+        """The outputs for symbolic inputs."""
+        self._check(inputs)
+        self._tfkit.built = True
+        if self.output_mode == "int":
+            return KerasTensor(inputs[0].shape, self.compute_dtype)
+        dtype, depth = self.compute_dtype, self.num_bins
+        return encoded_spec(inputs[0], "one_hot", depth, dtype, self.sparse)
+
+    def _check(self, inputs: Any) -> None:
+        """Refuses everything but two or more columns of integers or strings."""
+        if not isinstance(inputs, (list, tuple)):
+            raise ValueError(
+                f"`HashedCrossing` should be called on a list or tuple of inputs. Received: inputs={inputs}"
+            )
+        if len(inputs) < 2:
+            raise ValueError(
+                "`HashedCrossing` should be called on at least two inputs. "
+                f"Received: inputs={inputs}"
+            )
+        for column in inputs:
+            if isinstance(column, (tf.SparseTensor, tf.RaggedTensor)):
+                raise ValueError(
+                    f"All `HashedCrossing` inputs should be dense tensors. Received: inputs={inputs}"
+                )
+            rank = len(column.shape)
+            if rank > 2 or (rank == 2 and column.shape[1] != 1):
+                raise ValueError(
+                    "All `HashedCrossing` inputs should have shape `()`, `(batch_size,)` or "
+                    f"`(batch_size, 1)`. Received: inputs={inputs}"
+                )
+            dtype = tf.as_dtype(column.dtype)
+            if not (dtype.is_integer or dtype == tf.string):
+                raise ValueError(
+                    "All `HashedCrossing` inputs should have an integer or string dtype. "
+                    f"Received: inputs={inputs}"
+                )
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments."""
+        return {
+            "num_bins": self.num_bins,
+            "output_mode": self.output_mode,
+            "sparse": self.sparse,
+            "name": self.name,
+            "dtype": self.dtype,
+        }
+
+
+def _crossable(column: tf.Tensor) -> tf.Tensor:
+    """Integers of 64 bits, which `tf.sparse.cross_hashed` takes; strings as they are."""
+    return column if column.dtype == tf.string else tf.cast(column, tf.int64)

@@ -1,0 +1,144 @@
+"""Texts and integers as indices, by a hash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.base import settings
+from tfkit.src.layers.preprocessing.base import Preprocessing
+from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
+from tfkit.src.layers.preprocessing.entries import on_entries
+from tfkit.src.layers.preprocessing.hashes import hashed, salt_of
+from tfkit.src.symbolic.tensors import KerasTensor
+
+_MODES = ("int", "one_hot", "multi_hot", "count")
+
+
+class Hashing(Preprocessing):
+    """`hash(inputs) % num_bins`: an index for each text or integer, without a vocabulary.
+
+    The hash is FarmHash-64, and with a salt SipHash-64, of texts, and of integers as decimal texts. Equal
+    inputs have equal indices on every machine; different ones may have equal ones, too.
+
+    Args:
+        num_bins: positive integer, the number of indices, that of masked inputs included.
+        mask_value: input whose index is 0, which no other then has; `None` for none.
+        salt: integer, or two, the key of SipHash; `None` for FarmHash.
+        output_mode: `"int"` for the index; `"one_hot"` for a vector for each input; `"multi_hot"` for a
+            vector for each sample, with a 1 for each index that is there; `"count"` for one with the number
+            of times. Default: `"int"`.
+        sparse: whether vectors come as a `tf.SparseTensor`. Default: `False`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, that of the outputs (`None`: `int64` for
+            `"int"`, else the global policy); `autocast`, which has no effect here;
+            `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any, of strings, of integers, or of floats, which are cast; dense, ragged or sparse.
+
+    Output shape: That of the inputs for `"int"`; `(..., num_bins)` for `"one_hot"`; without the axis after
+        the batch, and with `num_bins` at the end, for the others.
+
+    Raises:
+        ValueError: if an argument is none of these.
+
+    Reference: Appleby and Pike (2014), FarmHash; Aumasson and Bernstein (2012), "SipHash: a fast
+        short-input PRF".
+
+    Example:
+        >>> Hashing(3)(["A", "B", "C", "D", "E"]).numpy().tolist()
+        [1, 0, 1, 1, 2]
+        >>> Hashing(3, mask_value="")(["A", ""]).numpy().tolist()
+        [1, 0]
+    """
+
+    def __init__(
+        self,
+        num_bins: int,
+        mask_value: Any = None,
+        salt: Any = None,
+        output_mode: str = "int",
+        sparse: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        kwargs["dtype"] = output_dtype(self, output_mode, kwargs.get("dtype"))
+        super().__init__(**kwargs)
+        if num_bins is None or num_bins <= 0:
+            raise ValueError(
+                "The `num_bins` for `Hashing` cannot be `None` or non-positive values. "
+                f"Received: num_bins={num_bins}."
+            )
+        if output_mode not in _MODES:
+            raise ValueError(
+                "Invalid value for argument `output_mode`. Expected one of "
+                f"{_MODES}. Received: output_mode={output_mode}"
+            )
+        if sparse and output_mode == "int":
+            raise ValueError(
+                "`sparse` may only be true if `output_mode` is `'one_hot'`, `'multi_hot'`, or `'count'`. "
+                f"Received: sparse={sparse} and output_mode={output_mode}"
+            )
+        message = (
+            "The `salt` argument for `Hashing` can only be a tuple of size 2 integers, or a single "
+            "integer."
+        )
+        self.num_bins = num_bins
+        self.mask_value = mask_value
+        self.salt = salt_of(salt, message)
+        self.output_mode = output_mode
+        self.sparse = sparse
+        self.autocast = False
+
+    def call(self, inputs: Any) -> Any:
+        """Returns the indices of `inputs`."""
+        indices = on_entries(inputs, self._indices)
+        if self.output_mode == "int":
+            return tf.cast(indices, self.compute_dtype)
+        mode, dtype = self.output_mode, self.compute_dtype
+        return encode(indices, mode, self.num_bins, dtype, self.sparse)
+
+    def _indices(self, values: tf.Tensor) -> tf.Tensor:
+        if self.mask_value is None:
+            return hashed(values, self.num_bins, self.salt)
+        masked = tf.equal(values, tf.cast(tf.constant(self.mask_value), values.dtype))
+        if self.num_bins == 1:
+            return tf.zeros_like(values, tf.int64)
+        return tf.where(
+            masked, tf.constant(0, tf.int64), hashed(values, self.num_bins - 1, self.salt) + 1
+        )
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape of the outputs for inputs of a shape."""
+        if self.output_mode == "int":
+            return tuple(input_shape)
+        return encoded_shape(input_shape, self.output_mode, self.num_bins)
+
+    def compute_output_spec(self, inputs: Any) -> Any:
+        """The outputs for symbolic inputs."""
+        self._tfkit.built = True
+        if self.output_mode == "int":
+            return KerasTensor(inputs.shape, self.compute_dtype, inputs.sparse, inputs.ragged)
+        mode, dtype = self.output_mode, self.compute_dtype
+        return encoded_spec(inputs, mode, self.num_bins, dtype, self.sparse)
+
+
+def output_dtype(layer: Any, mode: str, dtype: Any) -> Any:
+    """The dtype of a layer's outputs: `int64` for indices unless another is given.
+
+    Raises:
+        ValueError: for indices in a dtype that is none of integers.
+    """
+    if mode != "int":
+        return dtype or settings.floatx()
+    if dtype is None:
+        return "int64"
+    name = getattr(dtype, "name", dtype)
+    if isinstance(dtype, dict):
+        name = dtype.get("config", {}).get("name")
+    if "int" not in str(name):
+        raise ValueError(
+            'When `output_mode="int"`, `dtype` should be an integer type, '
+            f"'int32' or 'int64'. Received: dtype={dtype}"
+        )
+    return dtype

@@ -1,0 +1,338 @@
+"""Tokens as indices into a vocabulary: what lookups of strings and of integers have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.base import settings
+from tfkit.src.layers.preprocessing.base import check_mode
+from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
+from tfkit.src.layers.preprocessing.entries import on_entries
+from tfkit.src.layers.preprocessing.hashes import hashed, salt_of
+from tfkit.src.layers.preprocessing.tables import Table
+from tfkit.src.layers.preprocessing.vocabulary import Vocabulary
+from tfkit.src.layers.preprocessing.with_vocabulary import WithVocabulary
+from tfkit.src.symbolic import tensors
+from tfkit.src.symbolic.tensors import KerasTensor
+
+MODES = ("int", "one_hot", "multi_hot", "count", "tf_idf")
+# In tables: a token that is out of vocabulary, and a masked one that no vector has a place for.
+_UNKNOWN, _MASKED = -1, -2
+
+
+class IndexLookup(WithVocabulary):
+    """A vocabulary, and tokens as their indices in it. `StringLookup` and `IntegerLookup` extend it.
+
+    The vocabulary is data of the model, which its files hold. It is never changed: `adapt` and
+    `set_vocabulary` put another one in its place, and programs that were traced with the old one are traced
+    anew.
+
+    Args:
+        max_tokens: most tokens of the vocabulary, special ones included; `None` for any number.
+        num_oov_indices: number of indices of tokens out of vocabulary.
+        mask_token: token whose index is 0, and which vectors have no place for; `None` for none.
+        oov_token: token that stands for those out of vocabulary, where indices become tokens.
+        vocabulary_dtype: `"string"` or `"int64"`.
+        vocabulary: list, array or tensor of tokens, or path of a text file with one on each line; `None`
+            where `adapt` is to find them.
+        idf_weights: with `"tf_idf"`, a float for each token of `vocabulary`.
+        invert: whether indices become tokens.
+        output_mode: `"int"`, `"one_hot"`, `"multi_hot"`, `"count"` or `"tf_idf"`.
+        sparse: whether vectors come as a `tf.SparseTensor`.
+        pad_to_max_tokens: whether vectors have `max_tokens` numbers, whatever the vocabulary's size.
+        name: name of the layer; `None` for one that is made from the class's name.
+        oov_method: how integers out of vocabulary are spread over several indices: `"floormod"` or
+            `"farmhash"`.
+        salt: integer, or two, the key of SipHash, in the place of FarmHash; `None` for none.
+        **kwargs: arguments of every layer.
+    """
+
+    def __init__(
+        self,
+        max_tokens: int | None,
+        num_oov_indices: int,
+        mask_token: Any,
+        oov_token: Any,
+        vocabulary_dtype: str,
+        vocabulary: Any = None,
+        idf_weights: Any = None,
+        invert: bool = False,
+        output_mode: str = "int",
+        sparse: bool = False,
+        pad_to_max_tokens: bool = False,
+        name: str | None = None,
+        oov_method: str = "floormod",
+        salt: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        if max_tokens is not None and max_tokens <= 1:
+            raise ValueError(
+                f"If set, `max_tokens` must be greater than 1. Received: max_tokens={max_tokens}"
+            )
+        if pad_to_max_tokens and max_tokens is None:
+            raise ValueError(
+                f"If pad_to_max_tokens is True, must set `max_tokens`. Received: max_tokens={max_tokens}"
+            )
+        if num_oov_indices < 0:
+            raise ValueError(
+                "`num_oov_indices` must be greater than or equal to 0. "
+                f"Received: num_oov_indices={num_oov_indices}"
+            )
+        if output_mode == "binary":
+            output_mode = "multi_hot"
+        if output_mode == "tf-idf":
+            output_mode = "tf_idf"
+        check_mode(self, output_mode, MODES, "output_mode")
+        if invert and output_mode != "int":
+            raise ValueError(
+                "`output_mode` must be `'int'` when `invert` is true. "
+                f"Received: output_mode={output_mode}"
+            )
+        if sparse and output_mode == "int":
+            raise ValueError(
+                "`sparse` may only be true if `output_mode` is `'one_hot'`, `'multi_hot'`, `'count'` or "
+                f"`'tf_idf'`. Received: sparse={sparse} and output_mode={output_mode}"
+            )
+        if idf_weights is not None and output_mode != "tf_idf":
+            raise ValueError(
+                "`idf_weights` should only be set if `output_mode` is `'tf_idf'`. "
+                f"Received: idf_weights={idf_weights} and output_mode={output_mode}"
+            )
+        check_mode(self, oov_method, ("floormod", "farmhash"), "oov_method")
+        if salt is not None and oov_method != "farmhash" and vocabulary_dtype != "string":
+            raise ValueError(
+                f"`salt` can only be used when `oov_method='farmhash'`. Received: oov_method={oov_method}"
+            )
+        expected_size = kwargs.pop("vocabulary_size", None)
+        kwargs.pop("dtype", None)  # Of no effect, as in Keras.
+        super().__init__(name=name, **kwargs)
+        self.autocast = False
+        self.max_tokens = max_tokens
+        self.num_oov_indices = num_oov_indices
+        self.mask_token = mask_token
+        self.oov_token = oov_token
+        self.vocabulary_dtype = vocabulary_dtype
+        if vocabulary_dtype == "string" and self._text_encoding is None:
+            self._text_encoding = "utf-8"
+        self.invert = invert
+        self.output_mode = output_mode
+        self.sparse = sparse
+        self.pad_to_max_tokens = pad_to_max_tokens
+        self.oov_method = oov_method
+        message = (
+            "The `salt` argument for `IndexLookup` can only be a tuple of 2 integers, or a single "
+            "integer."
+        )
+        self.salt = salt_of(salt, message)
+        self._begin(expected_size)
+        if vocabulary is not None:
+            self._begin_with(vocabulary, idf_weights)
+
+    # --- What it is made of ---------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the vocabulary."""
+        return self.vocabulary_dtype
+
+    @property
+    def compute_dtype(self) -> str:
+        """The dtype of the vocabulary."""
+        return self.vocabulary_dtype
+
+    @property
+    def variable_dtype(self) -> str:
+        """The dtype of the vocabulary."""
+        return self.vocabulary_dtype
+
+    @property
+    def input_dtype(self) -> str:
+        """The dtype of the inputs."""
+        return "int64" if self.invert else self.vocabulary_dtype
+
+    # --- Calls ----------------------------------------------------------------------------------------
+
+    def call(self, inputs: Any) -> Any:
+        """Returns the indices of tokens, or vectors; with `invert` the tokens of indices."""
+        vocabulary = self._vocabulary
+        if vocabulary is None:
+            return self._without_vocabulary(inputs)
+        if self.invert:
+            return on_entries(
+                _cast(inputs, tf.int64), lambda x: self._token_table(vocabulary).lookup(x)
+            )
+        tokens = self._as_tokens(inputs)
+        indices = on_entries(tokens, lambda x: self._indices(vocabulary, x))
+        if self.output_mode == "int":
+            return indices
+        depth, dtype = self._depth() or 0, settings.floatx()
+        if self.output_mode != "tf_idf":
+            return encode(indices, self.output_mode, depth, dtype, self.sparse)
+        counts = encode(indices, "count", depth, dtype, self.sparse)
+        weights = tf.constant(vocabulary.idf_weights, dtype)
+        if isinstance(counts, tf.SparseTensor):
+            return counts.with_values(counts.values * tf.gather(weights, counts.indices[:, -1]))
+        return counts * weights
+
+    def _indices(self, vocabulary: Vocabulary, tokens: tf.Tensor) -> tf.Tensor:
+        """The indices of tokens, negative for those without."""
+        indices = self._index_table(vocabulary).lookup(tokens)
+        if self.num_oov_indices == 1:
+            return indices
+        unknown = tf.equal(indices, _UNKNOWN)
+        if self.num_oov_indices == 0:
+            message = (
+                "When `num_oov_indices=0` all inputs should be in vocabulary, found OOV values "
+                "{}, consider setting `num_oov_indices=1`."
+            )
+            missing = tf.boolean_mask(tf.reshape(tokens, [-1]), tf.reshape(unknown, [-1]))
+            found = tf.strings.format(message, [missing])
+            with tf.control_dependencies([tf.debugging.Assert(~tf.reduce_any(unknown), [found])]):
+                return tf.identity(indices)
+        if tokens.dtype == tf.string or self.oov_method == "farmhash":
+            places = hashed(tokens, self.num_oov_indices, self.salt)
+        else:
+            places = tf.math.floormod(tokens, self.num_oov_indices)
+        first = len(self._special_tokens()) - self.num_oov_indices
+        return tf.where(unknown, first + places, indices)
+
+    def _index_table(self, vocabulary: Vocabulary) -> Table:
+        """Indices by token."""
+
+        def make() -> Table:
+            special = len(self._special_tokens())
+            keys = list(vocabulary.tokens)
+            values = np.arange(special, special + len(keys))
+            if self.mask_token is not None:
+                keys += self._tokens_of([self.mask_token])
+                values = np.append(values, 0 if self.output_mode == "int" else _MASKED)
+            default = special - 1 if self.num_oov_indices == 1 else _UNKNOWN
+            dtype = self.vocabulary_dtype
+            return Table(_vector(keys, dtype), _vector(values, "int64"), default)
+
+        return vocabulary.table("indices", make)
+
+    def _token_table(self, vocabulary: Vocabulary) -> Table:
+        """Tokens by index."""
+
+        def make() -> Table:
+            text = self._text_encoding is not None
+            unknown = (b"" if text else -1) if self.oov_token is None else self.oov_token
+            tokens = [*self._tokens_of(self._special_tokens()), *vocabulary.tokens]
+            values = _vector(tokens, self.vocabulary_dtype)
+            keys = _vector(range(len(tokens)), "int64")
+            return Table(keys, values, *self._tokens_of([unknown]))
+
+        return vocabulary.table("tokens", make)
+
+    def _as_tokens(self, data: Any) -> Any:
+        """Data as a tensor of tokens.
+
+        Raises:
+            ValueError: for numbers where the vocabulary has texts, and the other way.
+        """
+        if not isinstance(data, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor)):
+            data = tf.convert_to_tensor(data)
+        text = self.vocabulary_dtype == "string"
+        if (data.dtype == tf.string) is not text and (text or data.dtype == tf.string):
+            if not (isinstance(data, tf.Tensor) and 0 in data.shape):
+                raise ValueError(
+                    f"Layer '{self.path}' (of type {type(self).__name__}) takes "
+                    f"{'texts' if text else 'integers'}. Received: a tensor of dtype {data.dtype.name}. "
+                    f"Use `{'IntegerLookup' if text else 'StringLookup'}`, or turn it into "
+                    f"{'texts with `tf.strings.as_string`' if text else 'numbers'}."
+                )
+            data = tf.zeros(data.shape, self.vocabulary_dtype)
+        return data if text else _cast(data, tf.int64)
+
+    def _depth(self) -> int | None:
+        """The size of vectors; `None` where it is not known yet."""
+        if self.pad_to_max_tokens:
+            return self.max_tokens
+        size = self._known_size
+        if self._frozen_size is None:
+            self._frozen_size = size
+        return size
+
+    def _without_vocabulary(self, inputs: Any) -> Any:
+        """Outputs where a model is described before its vocabulary is loaded.
+
+        Raises:
+            RuntimeError: everywhere else.
+        """
+        if not tensors.is_described():
+            mode = f"When using `output_mode={self.output_mode}` and `pad_to_max_tokens=False`, you"
+            raise RuntimeError(
+                f"Layer '{self.path}' (of type {type(self).__name__}) has no vocabulary. {mode} must set the "
+                "layer's vocabulary before calling it. Either pass a `vocabulary` argument to the layer, or "
+                "call `adapt` with some sample data."
+            )
+        return tensors.placeholder(self.compute_output_spec(tensors.specification(inputs)))
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape of the outputs for inputs of a shape."""
+        if self.output_mode == "int":
+            return tuple(input_shape)
+        return encoded_shape(input_shape, self.output_mode, self._depth())
+
+    def compute_output_spec(self, inputs: Any) -> Any:
+        """The outputs for symbolic inputs: known before the vocabulary is, but for the size of vectors."""
+        self._tfkit.built = True
+        if self.output_mode == "int":
+            dtype = self.vocabulary_dtype if self.invert else "int64"
+            return KerasTensor(inputs.shape, dtype, inputs.sparse, inputs.ragged)
+        mode, depth = self.output_mode, self._depth()
+        return encoded_spec(inputs, mode, depth, settings.floatx(), self.sparse)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments; a vocabulary that was found or read is no part of them."""
+        return self._base_config() | {
+            "invert": self.invert,
+            "max_tokens": self.max_tokens,
+            "num_oov_indices": self.num_oov_indices,
+            "oov_token": self.oov_token,
+            "mask_token": self.mask_token,
+            "output_mode": self.output_mode,
+            "sparse": self.sparse,
+            "pad_to_max_tokens": self.pad_to_max_tokens,
+            "vocabulary_dtype": self.vocabulary_dtype,
+            "idf_weights": self.input_idf_weights,
+            "vocabulary": self.input_vocabulary,
+            "vocabulary_size": self._known_size,
+            "oov_method": self.oov_method,
+            "salt": self.salt,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """Returns a layer. The path of a file is no vocabulary here: configurations come from files."""
+        check_no_path(cls, config)
+        return super().from_config(config)
+
+
+def check_no_path(cls: type, config: dict[str, Any]) -> None:
+    """Refuses a configuration that names a file, which whoever has written it could choose.
+
+    Raises:
+        ValueError: that says what to do.
+    """
+    if isinstance(config.get("vocabulary"), (str, bytes)):
+        raise ValueError(
+            f"The configuration of a {cls.__name__} names a file as its `vocabulary`, which is never opened. "
+            f"Expected a list of tokens. Received: vocabulary={config['vocabulary']!r}. Make the layer in "
+            "code, with `vocabulary=path`, or call `layer.set_vocabulary(path)`: the model's file then holds "
+            "the vocabulary itself."
+        )
+
+
+def _vector(values: Any, dtype: str) -> tf.Tensor:
+    """Tokens or indices as a tensor."""
+    items = values if isinstance(values, np.ndarray) else list(values)
+    return tf.constant(items, dtype) if len(items) else tf.zeros([0], dtype)
+
+
+def _cast(data: Any, dtype: tf.DType) -> Any:
+    return data if data.dtype == dtype else tf.cast(data, dtype)

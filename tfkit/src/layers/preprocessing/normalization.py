@@ -1,0 +1,203 @@
+"""Features shifted and scaled to mean 0 and variance 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.base import settings
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.layers.checks import as_floats, is_integer
+from tfkit.src.layers.preprocessing.adapting import batches
+from tfkit.src.layers.preprocessing.base import Preprocessing
+from tfkit.src.layers.preprocessing.moments import Moments
+from tfkit.src.layers.sparse import dense
+
+
+class Normalization(Preprocessing):
+    """`(inputs - mean) / sqrt(variance)`, with the mean and variance of data that was looked at before.
+
+    `adapt(data)` computes them; or they are given. Where the variance is 0, `inputs - mean` is divided by
+    a tiny number.
+
+    Args:
+        axis: axes whose entries have a mean and variance of their own: an integer or a tuple; axis 0 is the
+            batch. `None` for one mean and variance of everything. Default: `-1`.
+        mean: value of the mean, a number or an array of the sizes of `axis`; `None` for that of the data.
+        variance: value of the variance, in the same form. Both are given, or none.
+        invert: whether to go back: `mean + inputs * sqrt(variance)`. Default: `False`.
+        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
+            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
+            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
+            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+
+    Input shape: Any, of numbers; the sizes of `axis` must be known.
+
+    Output shape: The same.
+
+    Raises:
+        ValueError: if one of `mean` and `variance` is given without the other, if their shapes differ, or if
+            the inputs do not have an axis of `axis`.
+
+    Example:
+        >>> layer = Normalization()
+        >>> layer.adapt(np.array([[1.0, 10.0], [3.0, 30.0]]))
+        >>> layer(np.array([[1.0, 30.0]])).numpy().tolist()
+        [[-1.0, 1.0]]
+    """
+
+    def __init__(
+        self,
+        axis: Any = -1,
+        mean: Any = None,
+        variance: Any = None,
+        invert: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if axis is None:
+            axis = ()
+        self.axis = (axis,) if is_integer(axis) else tuple(axis)
+        self.invert = invert
+        self.supports_masking = True
+        if (mean is None) != (variance is None):
+            raise ValueError(
+                "When setting values directly, both `mean` and `variance` must be set. "
+                f"Received: mean={mean} and variance={variance}"
+            )
+        self.input_mean: Any = None if mean is None else _listed(mean)
+        self.input_variance: Any = None if variance is None else _listed(variance)
+        shapes = np.asarray(mean).shape, np.asarray(variance).shape
+        if shapes[0] != shapes[1]:
+            raise ValueError(
+                "When setting values directly, `mean` and `variance` must have the same shape. Received: "
+                f"mean of shape {shapes[0]} and variance of shape {shapes[1]}"
+            )
+
+    def build(self, input_shape: Any) -> None:
+        """Makes `mean` and `variance`, of the sizes of `axis`, and `count`; none where they are given."""
+        shape = tuple(input_shape)
+        rank = len(shape)
+        if any(not -rank <= axis < rank for axis in self.axis):
+            raise ValueError(
+                f"All `axis` values must be in the range [-ndim, ndim). Received: inputs.shape={shape}, of "
+                f"ndim={rank}, and axis={self.axis}"
+            )
+        kept = sorted(axis % rank for axis in self.axis)
+        for axis in kept:
+            if shape[axis] is None:
+                raise ValueError(
+                    "All `axis` values to be kept must have a known shape. Received: "
+                    f"axis={self.axis}, inputs.shape={shape}, with unknown axis at index {axis}"
+                )
+        self._kept_axes = tuple(kept)
+        self._reduced_axes = tuple(axis for axis in range(rank) if axis not in kept)
+        self._sizes = tuple(shape[axis] for axis in kept)
+        self._broadcast_shape = tuple(shape[axis] if axis in kept else 1 for axis in range(rank))
+        if self.input_mean is not None:
+            self._given(self.input_mean)  # Refuses what does not fit.
+            return
+        self.adapt_mean = self.add_weight(
+            name="mean", shape=self._sizes, initializer="zeros", trainable=False
+        )
+        self.adapt_variance = self.add_weight(
+            name="variance", shape=self._sizes, initializer="ones", trainable=False
+        )
+        # Kept for Keras's files, which have it; always 0.
+        self.count = self.add_weight(
+            name="count", shape=(), dtype="int64", initializer="zeros", trainable=False
+        )
+
+    def _given(self, values: Any) -> np.ndarray:
+        """A mean or variance of the constructor, in the form of the inputs."""
+        array = np.asarray(values, "float32" if self.dtype != "float64" else "float64")
+        try:
+            array = np.broadcast_to(array, self._sizes)
+        except ValueError:
+            raise ValueError(
+                f"`mean` and `variance` of layer '{self.path}' (of type {type(self).__name__}) must have the "
+                f"sizes of axis={self.axis}, which are {self._sizes}. Received: shape {array.shape}"
+            ) from None
+        return array.reshape(self._broadcast_shape)
+
+    @property
+    def mean(self) -> Any:
+        """The mean, in a shape that fits the inputs; `None` as long as the layer is not built."""
+        return self._statistic("adapt_mean", self.input_mean)
+
+    @property
+    def variance(self) -> Any:
+        """The variance, in the same form."""
+        return self._statistic("adapt_variance", self.input_variance)
+
+    def _statistic(self, weight: str, given: Any) -> Any:
+        if not hasattr(self, "_broadcast_shape"):
+            return None
+        if given is not None:
+            return tf.cast(self._given(given), self.compute_dtype)
+        return tf.cast(tf.reshape(getattr(self, weight), self._broadcast_shape), self.compute_dtype)
+
+    @shortened
+    def adapt(self, data: Any) -> None:
+        """Computes the mean and variance of data, in float64, in one pass, whatever the data's size.
+
+        Args:
+            data: an array or tensor; or batches: a `tf.data.Dataset`, a `PyDataset`, a list of arrays, any
+                iterable. Of tuples `(x, y)` the first item counts.
+
+        Raises:
+            ValueError: where `mean` and `variance` were given, for no data, and for shapes that differ.
+        """
+        if self.input_mean is not None:
+            raise ValueError(
+                f"Layer '{self.path}' (of type {type(self).__name__}) was made with `mean` and `variance`, "
+                "and cannot adapt to data. Leave them out."
+            )
+        moments: Moments | None = None
+        for batch in batches(self, data):
+            array = dense(batch)
+            array = array if isinstance(array, np.ndarray) else array.numpy()
+            if not self._tfkit.built:
+                self.build(array.shape)
+            self._check_fits(array.shape)
+            moments = moments or Moments(self._reduced_axes, self._kept_axes)
+            moments.add(array)
+        if moments is None or not moments.count:
+            raise ValueError(
+                f"Layer '{self.path}' (of type {type(self).__name__}) cannot adapt to an empty iterable: "
+                "`adapt()` got no batch with a row."
+            )
+        self.adapt_mean.assign(moments.mean.reshape(self._sizes))
+        self.adapt_variance.assign(moments.variance.reshape(self._sizes))
+
+    def _check_fits(self, shape: tuple[int, ...]) -> None:
+        sizes = tuple(shape[axis] for axis in self._kept_axes if axis < len(shape))
+        if len(shape) != len(self._broadcast_shape) or sizes != self._sizes:
+            raise ValueError(
+                f"Layer '{self.path}' (of type {type(self).__name__}) was built for inputs of "
+                f"{len(self._broadcast_shape)} axes, with sizes {self._sizes} at axis={self.axis}. Received: "
+                f"data with an incompatible shape {tuple(shape)}"
+            )
+
+    def finalize_state(self) -> None:
+        """Does nothing: calls read the weights. Keras's layer computes constants here."""
+
+    def call(self, inputs: Any) -> Any:
+        """Returns `inputs`, normalized."""
+        inputs = as_floats(self, dense(inputs))
+        deviation = tf.maximum(tf.sqrt(self.variance), settings.epsilon())
+        if self.invert:
+            return self.mean + inputs * deviation
+        return (inputs - self.mean) / deviation
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments; what `adapt` has found are weights."""
+        config = super().get_config()
+        return config | {"mean": self.input_mean, "variance": self.input_variance}
+
+
+def _listed(values: Any) -> Any:
+    """Numbers as lists, which configurations hold."""
+    return np.asarray(values).tolist() if not isinstance(values, (int, float)) else float(values)

@@ -1,0 +1,57 @@
+"""Tables from keys to values inside TensorFlow's programs."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.borrowed.private import in_save_context
+
+
+class Table(tf.saved_model.experimental.TrackableResource):
+    """A table that never changes: another vocabulary makes another one.
+
+    So threads need no lock, a trace keeps what it was made with, and a copy of a layer shares nothing that
+    could change. TensorFlow's `StaticHashTable` keeps its entries for as long as the process lives, under
+    its name; this one is gone with the last program that reads it. Only in a SavedModel it has a name, by
+    which the sessions of TensorFlow's C library find it again.
+
+    Args:
+        keys: vector of integers or strings, without repetitions.
+        values: vector of as many integers or strings.
+        default: what other keys give, a number or text of Python.
+    """
+
+    def __init__(self, keys: tf.Tensor, values: tf.Tensor, default: int | str | bytes) -> None:
+        super().__init__()
+        self._keys = tf.convert_to_tensor(keys)
+        self._values = tf.convert_to_tensor(values)
+        self._default = default
+        self._name_in_files = f"table_{uuid.uuid4().hex}"
+        if len(self._keys):  # TensorFlow has no empty tables.
+            self._initialize()
+
+    def _create_resource(self) -> Any:
+        dtypes = {"key_dtype": self._keys.dtype, "value_dtype": self._values.dtype}
+        if in_save_context():
+            return tf.raw_ops.HashTableV2(shared_name=self._name_in_files, **dtypes)
+        return tf.raw_ops.AnonymousHashTable(**dtypes)
+
+    def _initialize(self) -> None:
+        tf.raw_ops.InitializeTableV2(
+            table_handle=self.resource_handle, keys=self._keys, values=self._values
+        )
+
+    def lookup(self, keys: tf.Tensor) -> tf.Tensor:
+        """Returns the values of the keys."""
+        default = tf.constant(self._default, self._values.dtype)
+        if not len(self._keys):
+            return tf.fill(tf.shape(keys), default)
+        values = tf.raw_ops.LookupTableFindV2(
+            table_handle=self.resource_handle,
+            keys=keys,
+            default_value=default,
+        )
+        return tf.ensure_shape(values, keys.shape)

@@ -1,0 +1,180 @@
+"""The tokens of a lookup layer: checked once, then never changed; as tables, as arrays, as text."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.base import limits
+from tfkit.src.base.quoting import quoted
+from tfkit.src.layers.preprocessing.tables import Table
+
+Token = bytes | int
+UNDECODABLE = (
+    "surrogateescape"  # Bytes that are no text in the encoding are kept, here and in `str`.
+)
+_INTEGER = re.compile(rb"\s*[-+]?[0-9]{1,19}\s*")
+
+
+class Vocabulary:
+    """Tokens without repetitions, in order, and the tables that are made of them when they are needed.
+
+    Args:
+        tokens: integers, or texts as bytes.
+        idf_weights: a float for each index, those of special tokens included; `None` for none.
+    """
+
+    def __init__(self, tokens: Sequence[Token], idf_weights: np.ndarray | None = None) -> None:
+        self.tokens = list(tokens)
+        self.idf_weights = idf_weights
+        self._tables: dict[Any, Table] = {}
+        self._lock = threading.Lock()
+
+    def table(self, key: Any, make: Callable[[], Table]) -> Table:
+        """The table of this name, made where there is none yet."""
+        with self._lock, tf.init_scope():  # It stays when a trace that needs it first is done.
+            if key not in self._tables:
+                self._tables[key] = make()
+            return self._tables[key]
+
+
+# --- As texts and numbers of Python -----------------------------------------------------------------------
+
+
+def tokens_of(values: Any, encoding: str | None) -> list[Token]:
+    """Tokens as they are kept: texts as bytes, numbers as integers.
+
+    Args:
+        values: list, array or tensor of one axis.
+        encoding: of texts; `None` for a vocabulary of integers.
+    """
+    if isinstance(values, tf.Tensor):
+        values = values.numpy()
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    if encoding is None:
+        return [int(value) for value in values]
+    return [
+        value if isinstance(value, bytes) else str(value).encode(encoding, UNDECODABLE)
+        for value in values
+    ]
+
+
+def repeated(tokens: Sequence[Token]) -> list[Token]:
+    """Some of the tokens that stand there more than once."""
+    if len(set(tokens)) == len(tokens):
+        return []
+    seen: set[Token] = set()
+    found: dict[Token, None] = {}
+    for token in tokens:
+        if token in seen and len(found) < limits.LINES.most:
+            found[token] = None
+        seen.add(token)
+    return list(found)
+
+
+# --- As arrays in a model's file --------------------------------------------------------------------------
+
+
+def to_arrays(tokens: Sequence[Token], is_text: bool) -> dict[str, np.ndarray]:
+    """Tokens as arrays of numbers: integers as they are, texts as their bytes and their lengths."""
+    if not is_text:
+        return {"vocabulary": np.array(tokens, np.int64)}
+    lengths = np.array([len(token) for token in tokens], np.int64)  # type: ignore[arg-type]
+    joined = b"".join(tokens)  # type: ignore[arg-type]
+    return {"vocabulary": np.frombuffer(joined, np.uint8), "lengths": lengths}
+
+
+def from_arrays(arrays: dict[str, np.ndarray], is_text: bool) -> list[Token]:
+    """The inverse of `to_arrays`.
+
+    Raises:
+        ValueError: for arrays that it does not return, and more tokens than are read.
+    """
+    values, lengths = arrays["vocabulary"], arrays.get("lengths")
+    kinds = ("uint8", 1) if is_text else ("int64", 1)
+    if (values.dtype.name, values.ndim) != kinds or (lengths is None) is is_text:
+        raise ValueError(
+            f"The vocabulary is stored as {values.dtype.name} of shape {values.shape}, "
+            f"{'without' if lengths is None else 'with'} lengths. Expected "
+            f"{'bytes and lengths of texts' if is_text else 'a vector of int64 alone'}."
+        )
+    check_number(len(values) if lengths is None else len(np.atleast_1d(lengths)))
+    if lengths is None:
+        return values.tolist()
+    whole = lengths.dtype.kind == "i" and lengths.ndim == 1 and bool((lengths >= 0).all())
+    ends = np.cumsum(lengths.astype(np.float64)) if whole else np.array([-1.0])
+    if (ends[-1] if len(ends) else 0) != len(values):
+        raise ValueError(
+            f"The lengths of the vocabulary's texts do not add up to its {len(values)} bytes."
+        )
+    data, stops = values.tobytes(), np.cumsum(lengths)
+    return [
+        data[stop - size : stop]
+        for stop, size in zip(stops.tolist(), lengths.tolist(), strict=True)
+    ]
+
+
+def check_number(count: int) -> None:
+    """Refuses more tokens in a file than are read."""
+    if excess := limits.TOKENS.excess(count):
+        raise ValueError(f"The vocabulary has {excess}.")
+
+
+# --- As text, one token a line ----------------------------------------------------------------------------
+
+
+def to_lines(tokens: Sequence[Any], encoding: str | None) -> bytes:
+    """Tokens as lines of a text, as Keras writes them.
+
+    Raises:
+        ValueError: for a token with a line break, which would be read as two.
+    """
+    if encoding is None:
+        return "\n".join(map(str, tokens)).encode()
+    texts = [
+        token if isinstance(token, bytes) else str(token).encode(encoding, UNDECODABLE)
+        for token in tokens
+    ]
+    broken = next((text for text in texts if b"\n" in text or b"\r" in text), None)
+    if broken is not None:
+        raise ValueError(
+            f"The token {quoted(broken.decode(encoding, 'replace'))} has a line break: a text file with a "
+            "token on each line cannot hold it. Save to `.h5`, or split texts at line breaks."
+        )
+    return b"\n".join(texts)
+
+
+def from_lines(data: bytes, encoding: str | None) -> list[Token]:
+    """The tokens on the lines of a text.
+
+    Raises:
+        ValueError: for more than are read, and for a line that is no integer where integers are expected.
+    """
+    check_number(data.count(b"\n") + 1)
+    lines = data.replace(b"\r\n", b"\n").split(b"\n")
+    if lines[-1] == b"":
+        lines.pop()
+    if encoding is not None:
+        return list(lines)
+    wrong = next((line for line in lines if not _INTEGER.fullmatch(line)), None)
+    if wrong is not None:
+        raise ValueError(f"A line of the vocabulary is no integer of 64 bits: {quoted(wrong)}.")
+    return [int(line) for line in lines]
+
+
+def read_file(path: str, encoding: str | None) -> list[Token]:
+    """The tokens in a file that the program, not a model's file, has named.
+
+    Raises:
+        ValueError: where there is none.
+    """
+    if not Path(path).is_file():
+        raise ValueError(f"Vocabulary file {path} does not exist.")
+    return from_lines(Path(path).read_bytes(), encoding)
