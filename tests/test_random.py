@@ -234,7 +234,7 @@ def test_masks_inside_xla_are_those_outside(count):
     ids=["uniform", "truncated_normal", "categorical", "candidates"],
 )
 def test_programs_whose_kernels_count_their_draws_are_not_shared(draw):
-    """Two equal programs begin with the same draws; if one took the other's place, it would go on with the next."""
+    """Two equal programs begin with the same draws; a shared one would go on with the next."""
     programs = []
     for _ in range(2):
         tf.random.set_seed(3)

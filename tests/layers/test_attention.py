@@ -85,7 +85,7 @@ def test_attention_masks(name, causal):
 @pytest.mark.parametrize("name", ["Attention", "AdditiveAttention", "MultiHeadAttention"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_masked_scores_of_16_bits_are_finite(name, dtype):
-    """What is added to masked scores must be a number of the dtype: 1e9 is infinite in float16, and gives NaN."""
+    """What masked scores are made less by must be a number of the dtype: 1e9 is infinite in float16."""
     query, value = (tf.cast(4 * each, dtype) for each in sequences())
     if name == "MultiHeadAttention":
         layer = layers.MultiHeadAttention(2, 3, dtype=dtype)

@@ -82,7 +82,7 @@ def run_all(faults: list[Fault], tests: Tests, args: argparse.Namespace) -> None
             with lock:
                 done += 1
                 results.write(json.dumps({"fault": fault.identity, **seen}) + "\n")
-                verdict = seen.get("error") or seen["by"] or "SURVIVED"
+                verdict = seen.get("error", "")[-300:] or seen["by"] or "SURVIVED"
                 print(
                     f"{done}/{len(faults)} {fault.file} {fault.function} ({fault.kind}): "
                     f"{fault.before!r} -> {fault.after!r}\n    {verdict} [{seen['seconds']} s]",

@@ -72,27 +72,26 @@ class Fault:
         return source[: self.start] + self.text.encode() + source[self.end :]
 
 
+def is_program(source: bytes, fault: Fault) -> bool:
+    """Whether a file with a fault can be compiled, and is another program."""
+    try:
+        return ast.dump(ast.parse(fault.apply(source))) != ast.dump(ast.parse(source))
+    except SyntaxError:
+        return False
+
+
 def faults_in(file: str, source: bytes) -> list[Fault]:
-    """All faults that can be put into a file; each compiles, and is another program."""
+    """All faults that can be put into a file, see `is_program`."""
     tree = ast.parse(source)
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    plain = ast.dump(tree)
     found: dict[tuple, Fault] = {}
     for function, kind, start, end, text in _Finder(source, starts).changes(tree):
-        changed = source[:start] + text.encode() + source[end:]
-        try:
-            if ast.dump(ast.parse(changed)) == plain:
-                continue
-        except SyntaxError:
-            continue
         first, last = source.rfind(b"\n", 0, start) + 1, source.find(b"\n", end)
-        after_last = last + len(changed) - len(source)
-        before, after = (
-            " ".join(piece.decode().split())
-            for piece in (source[first:last], changed[first:after_last])
-        )
+        old = source[first:last]
+        new = source[first:start] + text.encode() + source[end:last]
+        before, after = (" ".join(piece.decode().split()) for piece in (old, new))
         fault = Fault(file, function, kind, before, after, start, end, text)
         found.setdefault(fault.identity, fault)
     return list(found.values())
@@ -200,10 +199,8 @@ class _Finder:
                 yield "off by one" if inside else "constant", start, end, str(value + 1)
             else:
                 yield "constant", start, end, repr(value * 2 if value else 1.0)
-        elif isinstance(value, str) and re.fullmatch(r"[\w.:/-]+", value):
-            # Words that the program reads; those of messages have spaces, or stand in f-strings.
-            if isinstance(parent, ast.Compare | ast.Subscript | ast.Return | ast.keyword):
-                yield "constant", start, end, repr(value + "_")
+        elif isinstance(value, str) and _is_word(value, parent):
+            yield "constant", start, end, repr(value + "_")
 
     def _emptied(self, node: ast.AST, parent: ast.AST | None) -> Iterator:
         size = len(node.keys if isinstance(node, ast.Dict) else node.elts)
@@ -246,6 +243,12 @@ class _Finder:
 def _called(node: ast.Call) -> str:
     function = node.func
     return getattr(function, "attr", None) or getattr(function, "id", "")
+
+
+def _is_word(value: str, parent: ast.AST | None) -> bool:
+    """Whether the program reads a text; those of messages have spaces, or stand in f-strings."""
+    places = ast.Compare | ast.Subscript | ast.Return | ast.keyword
+    return isinstance(parent, places) and re.fullmatch(r"[\w.:/-]+", value) is not None
 
 
 def _is_text(node: ast.AST) -> bool:

@@ -16,13 +16,13 @@ _BEGIN, _END = "<!-- results -->\n", "<!-- end of results -->\n"
 def read(path: Path) -> dict[tuple[str, str, str, str], dict]:
     """The last result of each fault."""
     rows = path.read_text().splitlines() if path.exists() else []
-    return {tuple(row["fault"]): row for row in map(json.loads, rows)}
+    return {tuple(row["fault"]): row for row in map(json.loads, rows) if "error" not in row}
 
 
 def verdict(fault: Fault, seen: dict) -> str:
     """What became of a fault, in a word."""
     row = seen.get(fault.identity)
-    if row is None or row.get("error"):
+    if row is None:
         return "not run"
     if row["by"] == "time limit":
         return "time limit"

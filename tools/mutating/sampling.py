@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mutating import rooms
-from mutating.faults import Fault, faults_in
+from mutating.faults import Fault, faults_in, is_program
 
 _OF_A_FUNCTION = 2  # Faults of one function at most: else long functions would fill the sample.
 
@@ -28,26 +28,29 @@ def all_faults() -> list[Fault]:
 def sample(faults: Iterable[Fault], count: int, seed: str) -> list[Fault]:
     """As many faults of each room, and in a room as many of each kind as there are.
 
-    The order within a kind is that of a hash of seed and fault, so that a change of the source elsewhere leaves the
-    rest of the sample as it was.
+    The order within a kind is that of a hash of seed and fault, so that a change of the source elsewhere
+    leaves the rest of the sample as it was.
     """
 
-    def place(fault: Fault) -> str:
+    def order(fault: Fault) -> str:
         return hashlib.sha256(repr((seed, *fault.identity)).encode()).hexdigest()
 
     kinds: dict[str, dict[str, list[Fault]]] = defaultdict(lambda: defaultdict(list))
-    for fault in sorted(faults, key=place):
+    for fault in sorted(faults, key=order):
         kinds[fault.room][fault.kind].append(fault)
     chosen = []
     for room in rooms.ROOMS:
         in_turn = itertools.zip_longest(*(group for _, group in sorted(kinds[room].items())))
         seen: Counter[tuple[str, str]] = Counter()
         fresh = []
+        share = -(-count // len(rooms.ROOMS))
         for fault in filter(None, itertools.chain.from_iterable(in_turn)):
-            seen[fault.file, fault.function] += 1
-            if seen[fault.file, fault.function] <= _OF_A_FUNCTION:
+            source = (rooms.ROOT / "tfkit/src" / fault.file).read_bytes()
+            place = fault.file, fault.function
+            if len(fresh) < share and seen[place] < _OF_A_FUNCTION and is_program(source, fault):
+                seen[place] += 1
                 fresh.append(fault)
-        chosen += fresh[: -(-count // len(rooms.ROOMS))]
+        chosen += fresh
     return chosen
 
 
@@ -82,8 +85,8 @@ class Tests:
     def for_fault(self, fault: Fault, seconds: float) -> list[str]:
         """The tests that could notice a fault, those of its own room first, for about as many seconds.
 
-        One test of each file in turn, short ones first: tests of one file are alike. What no test runs in its own
-        process is left to all tests of the file, and of the room's folder.
+        One test of each file in turn, short ones first: tests of one file are alike. What no test runs in its
+        own process is left to all tests of the file, and of the room's folder.
         """
         functions = self._functions(fault)
         tests = set().union(*(self._of.get(name, ()) for name in functions))
@@ -126,7 +129,7 @@ class Tests:
             nearer = {name for name in in_file if name.startswith(own + ".")}
             return nearer or {own}
         path = rooms.ROOT / "tfkit/src" / fault.file
-        changed = {word for word in fault.before.partition("=")[0].replace(":", " ").split()}
+        changed = set(fault.before.partition("=")[0].replace(":", " ").split())
         found = {
             f"{fault.file}:{name}"
             for name, node in _functions_of(ast.parse(path.read_text()))

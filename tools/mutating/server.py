@@ -1,9 +1,10 @@
-"""Runs tests on mutants, each in a fork of a process that has imported TensorFlow: `python -m mutating.server COPY`.
+"""Runs tests on mutants in a copy of the source: `python -m mutating.server COPY`.
 
-The copy has the mutated file, so programs that tests start see it, too. tfkit itself is imported by the fork, from the
-copy; only what it imports from elsewhere is there already, which takes 3 seconds a mutant less.
+Each mutant has a fork of this process, which has imported TensorFlow and the like: that takes 3 seconds.
+tfkit itself is imported by the fork. The mutated file stands in the copy: programs that tests start see it.
 """
 
+import contextlib
 import importlib
 import json
 import os
@@ -96,7 +97,7 @@ def _mutant(copy, request):
     elif code < 0:
         seen.update(by=seen["by"] or "crash", why=seen["why"] or signal.Signals(-code).name)
     elif code not in (0, 1, 2) or (code and seen["by"] is None):
-        seen["error"] = f"pytest ended with {code}, see {copy / 'log'}"
+        seen["error"] = f"pytest ended with {code}: {(copy / 'log').read_text()[-2000:]}"
     return seen
 
 
@@ -132,10 +133,8 @@ def _wait(child, until):
             code = os.waitstatus_to_exitcode(status)
             break
         time.sleep(0.05)
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)  # Programs that a test has left, too.
-    except ProcessLookupError:
-        pass
     if code is None:
         os.waitpid(child, 0)
     return code
@@ -154,7 +153,7 @@ def main():
     os.environ["PYTHONPATH"] = str(copy)  # for programs that tests start
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     sys.path[:] = [str(copy), *(each for each in sys.path if each not in ("", str(copy)))]
-    for name in ("tfkit", "tfkit.src.borrowed.private", "keras", "numpy", "pytest", "hypothesis"):
+    for name in ("tfkit", "tfkit.src.borrowed.private", "keras", "numpy", "pytest"):
         importlib.import_module(name)
     if not sys.modules["tfkit"].__file__.startswith(str(copy)):
         raise RuntimeError(f"tfkit is imported from {sys.modules['tfkit'].__file__}")

@@ -204,7 +204,7 @@ class _Renaming:
 
 @functools.cache
 def _counts_draws(operation: str) -> bool:
-    """Whether a kernel counts its own draws, as those with a seed and a state do: each program needs its own."""
+    """Whether a kernel counts its draws, as those with seed and state do: each program needs its own."""
     definition = op_def_registry.get(operation)
     if definition is None or not definition.is_stateful:
         return False
