@@ -1,5 +1,7 @@
 """Puts faults into copies of the source, one at a time, and sees whether the tests notice."""
 
+from __future__ import annotations
+
 import argparse
 import json
 import os
@@ -19,8 +21,8 @@ OUT = rooms.ROOT / "out/mutation"
 SEED = "tfkit"
 
 
-def measure(processes: int) -> None:
-    """Runs the tests once, on a copy, and writes which functions ran in each."""
+def measure(processes: int, files: list[str]) -> None:
+    """Runs the tests once, on a copy, and writes which functions ran in each; of some files or of all."""
     with tempfile.TemporaryDirectory(prefix="mutating-") as folder:
         copy, parts = Path(folder, "copy"), Path(folder, "parts")
         parts.mkdir()
@@ -29,12 +31,12 @@ def measure(processes: int) -> None:
         left_out = [f"--ignore={name}" for name in rooms.LEFT_OUT]
         tools = rooms.ROOT / "tools"
         subprocess.run(
-            [sys.executable, "-m", "pytest", *options, "tests", *left_out],
+            [sys.executable, "-m", "pytest", *options, *(files or ["tests"]), *left_out],
             cwd=copy,
             env={**os.environ, "PYTHONPATH": f"{copy}:{tools}", "TFKIT_RAN": str(parts)},
             check=False,  # A test that fails notices nothing, and is left out.
         )
-        Tests.save(parts, OUT / "ran.json")
+        Tests.save(parts, OUT / "ran.json", files)
 
 
 class Server:
@@ -57,8 +59,12 @@ class Server:
         self._process.stdin.flush()
         return json.loads(self._process.stdout.readline())
 
-    def close(self) -> None:
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         self._process.stdin.close()
+        self._process.stdout.close()
         self._process.wait()
 
 
@@ -72,23 +78,22 @@ def run_all(faults: list[Fault], tests: Tests, args: argparse.Namespace) -> None
 
     def work(folder: Path) -> None:
         nonlocal done
-        server = Server(folder)
-        while not waiting.empty():
-            try:
-                fault = waiting.get_nowait()
-            except queue.Empty:
-                break
-            seen = try_fault(server, fault, tests, args)
-            with lock:
-                done += 1
-                results.write(json.dumps({"fault": fault.identity, **seen}) + "\n")
-                verdict = seen.get("error", "")[-300:] or seen["by"] or "SURVIVED"
-                print(
-                    f"{done}/{len(faults)} {fault.file} {fault.function} ({fault.kind}): "
-                    f"{fault.before!r} -> {fault.after!r}\n    {verdict} [{seen['seconds']} s]",
-                    flush=True,
-                )
-        server.close()
+        with Server(folder) as server:
+            while True:
+                try:
+                    fault = waiting.get_nowait()
+                except queue.Empty:
+                    break
+                seen = try_fault(server, fault, tests, args)
+                with lock:
+                    done += 1
+                    results.write(json.dumps({"fault": fault.identity, **seen}) + "\n")
+                    verdict = seen.get("error", "")[-300:] or seen["by"] or "SURVIVED"
+                    print(
+                        f"{done}/{len(faults)} {fault.file} {fault.function} ({fault.kind}): "
+                        f"{fault.before!r} -> {fault.after!r}\n    {verdict} [{seen['seconds']} s]",
+                        flush=True,
+                    )
 
     with tempfile.TemporaryDirectory(prefix="mutating-") as folder:
         threads = [
@@ -129,7 +134,12 @@ def main() -> int:
     )
     parser.add_argument("--patience", type=float, default=4.0, help="how much slower; default: 4")
     parser.add_argument("--processes", type=int, default=2, help="at a time; default: 2")
-    parser.add_argument("--measure", action="store_true", help="measure again what runs in tests")
+    parser.add_argument(
+        "--measure",
+        nargs="*",
+        metavar="FILE",
+        help="measure again what runs in the tests of these files; in all tests if none are named",
+    )
     parser.add_argument("--again", action="store_true", help="forget what earlier runs have seen")
     parser.add_argument("--survivors", action="store_true", help="only what survived before")
     parser.add_argument("--list", action="store_true", help="show the sample, run nothing")
@@ -151,8 +161,8 @@ def main() -> int:
     if args.again:
         args.results.unlink(missing_ok=True)
     if not args.report:
-        if args.measure or not (OUT / "ran.json").exists():
-            measure(args.processes)
+        if args.measure is not None or not (OUT / "ran.json").exists():
+            measure(args.processes, args.measure or [])
         seen = report.read(args.results)
         again = {name for name, row in seen.items() if args.survivors and not row["by"]}
         left = [

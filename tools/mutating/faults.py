@@ -134,6 +134,8 @@ class _Finder:
             return
         if isinstance(node, ast.If) and "TYPE_CHECKING" in self.code(node.test):
             return
+        if isinstance(node, ast.Assign) and _is_type(node.value):
+            return
         for name, value in ast.iter_fields(node):
             if name in ("annotation", "returns", "decorator_list", "bases", "op", "ops", "ctx"):
                 continue
@@ -243,6 +245,15 @@ class _Finder:
 def _called(node: ast.Call) -> str:
     function = node.func
     return getattr(function, "attr", None) or getattr(function, "id", "")
+
+
+def _is_type(node: ast.AST) -> bool:
+    """Whether an assigned value is the other name of a type: `tuple[str | int, ...]`, `float | None`."""
+    types = ("tuple", "list", "dict", "str", "int", "float", "Sequence", "Callable", "Any", "None")
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _is_type(node.left) or _is_type(node.right)
+    name = node.value if isinstance(node, ast.Subscript) else node
+    return isinstance(name, ast.Name) and name.id in types
 
 
 def _is_word(value: str, parent: ast.AST | None) -> bool:

@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mutating import rooms
@@ -65,16 +65,21 @@ class Tests:
         measured = json.loads(path.read_text())
         self._seconds: dict[str, float] = {}
         self._of: dict[str, set[str]] = defaultdict(set)
+        self._collecting: dict[str, float] = defaultdict(lambda: 0.3)  # all tests of a file
         for test, (seconds, *ran) in measured["tests"].items():
             self._seconds[test] = seconds
+            self._collecting[test.partition("::")[0]] += 5e-4
             for number in ran:
                 self._of[measured["functions"][number]].add(test)
 
     @staticmethod
-    def save(parts: Path, path: Path) -> None:
-        """Joins what the processes of a run of the tests have written."""
-        numbers: dict[str, int] = {}
-        tests = {}
+    def save(parts: Path, path: Path, files: Sequence[str] = ()) -> None:
+        """Joins what the processes of a run of the tests have written; of files only, with what was known."""
+        known = json.loads(path.read_text()) if files else {"functions": [], "tests": {}}
+        numbers = {name: number for number, name in enumerate(known["functions"])}
+        tests = {
+            name: ran for name, ran in known["tests"].items() if not name.startswith(tuple(files))
+        }
         for part in sorted(parts.glob("ran-*.json")):
             for name, test in json.loads(part.read_text()).items():
                 ran = [numbers.setdefault(function, len(numbers)) for function in test["ran"]]
@@ -106,12 +111,14 @@ class Tests:
                 )
             )
         )
-        chosen = []
+        chosen, files = [], set()
         left = {True: seconds * 0.6, False: seconds * 0.4}
         for test in filter(None, turns):
-            mine = test.startswith(own)
+            mine, file = test.startswith(own), test.partition("::")[0]
+            cost = self._seconds[test] + (0 if file in files else self._collecting[file])
             if left[mine] > 0:
-                left[mine] -= self._seconds[test]
+                left[mine] -= cost
+                files.add(file)
                 chosen.append(test)
         return chosen
 
