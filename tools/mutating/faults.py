@@ -29,9 +29,11 @@ _ARITHMETIC = {
     ast.BitAnd: ("&", "|"),
     ast.BitOr: (r"\|", "&"),
 }
-# Calls whose arguments are texts for readers, or whose order says nothing about this program.
+# Calls whose arguments are texts for readers.
 _TEXTS = {"warn", "warning", "info", "debug", "describe", "TypeVar", "Literal", "cast"}
-_SAME_ERROR = {"isinstance", "issubclass", "getattr", "setattr", "hasattr"}
+# Calls whose arguments have any order, or obviously only one.
+_ANY_ORDER = {"add", "max", "maximum", "min", "minimum", "broadcast_static_shape"}
+_ONE_ORDER = {"isinstance", "issubclass", "getattr", "setattr", "hasattr"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,7 +181,7 @@ class _Finder:
             yield kind, start, end, re.sub(old, new, gap)
 
     def _swapped(self, node: ast.Call) -> Iterator:
-        if len(node.args) < 2 or _called(node) in _SAME_ERROR | _TEXTS:
+        if len(node.args) < 2 or _called(node) in _ANY_ORDER | _ONE_ORDER | _TEXTS:
             return
         first, second = node.args[:2]
         if isinstance(first, ast.Starred) or isinstance(second, ast.Starred):
