@@ -65,6 +65,7 @@ class Tests:
         measured = json.loads(path.read_text())
         self._seconds: dict[str, float] = {}
         self._of: dict[str, set[str]] = defaultdict(set)
+        self._rare: dict[str, dict[str, float]] = {}
         self._collecting: dict[str, float] = defaultdict(lambda: 0.3)  # all tests of a file
         for test, (seconds, *ran) in measured["tests"].items():
             self._seconds[test] = seconds
@@ -90,8 +91,9 @@ class Tests:
     def for_fault(self, fault: Fault, seconds: float) -> list[str]:
         """The tests that could notice a fault, those of its own room first, for about as many seconds.
 
-        One test of each file in turn, short ones first: tests of one file are alike. What no test runs in its
-        own process is left to all tests of the file, and of the room's folder.
+        One test of each file in turn: tests of one file are alike. Of a file the shortest first and the most
+        unusual, which run what few others run, in turn: most tests run a function the usual way. What no test
+        runs in its own process is left to all tests of the file, and of the room's folder.
         """
         functions = self._functions(fault)
         tests = set().union(*(self._of.get(name, ()) for name in functions))
@@ -99,7 +101,9 @@ class Tests:
             tests = set().union(*(self._of[name] for name in self._in_file(fault.file)))
             tests |= {each for each in self._seconds if each.startswith(f"tests/{fault.room}/")}
         by_file: dict[str, list[str]] = defaultdict(list)
-        for test in sorted(tests, key=lambda each: (self._seconds[each], each)):
+        short = sorted(tests, key=lambda each: (self._seconds[each], each))
+        unusual = sorted(short, key=self._rarities(fault.room).__getitem__, reverse=True)
+        for test in dict.fromkeys(itertools.chain(*zip(short, unusual, strict=True))):
             by_file[test.partition("::")[0]].append(test)
         own = f"tests/{fault.room}/"
         turns = itertools.chain(
@@ -125,6 +129,16 @@ class Tests:
     def seconds(self, tests: Iterable[str]) -> float:
         """How long tests took."""
         return sum(self._seconds[test] for test in tests)
+
+    def _rarities(self, room: str) -> dict[str, float]:
+        """How rare the rarest function of a room is that a test runs."""
+        if room not in self._rare:
+            found = self._rare[room] = defaultdict(float)
+            for function, tests in self._of.items():
+                if function.startswith(room + "/"):
+                    for test in tests:
+                        found[test] = max(found[test], 1 / len(tests))
+        return self._rare[room]
 
     def _functions(self, fault: Fault) -> set[str]:
         """The functions whose tests could notice a fault: of a class or module, those that read the name."""

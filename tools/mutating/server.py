@@ -78,13 +78,15 @@ def _mutant(copy, request):
     path.write_bytes(source)
     _forget_bytecode(path)
     began = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        _in_child(copy, module, source, request["tests"], said)
     try:
-        child = os.fork()
-        if child == 0:
-            os.setsid()
-            _in_child(copy, module, source, request["tests"], said)
         code = _wait(child, began + request["limit"])
     finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # With programs that a test has left.
         path.write_bytes(original)
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
         _forget_bytecode(path)
@@ -102,6 +104,7 @@ def _mutant(copy, request):
 
 
 def _in_child(copy, module, source, tests, said):
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     log = os.open(copy / "log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(log, 1)
@@ -126,18 +129,14 @@ def _in_child(copy, module, source, tests, said):
 
 def _wait(child, until):
     """The exit status of a fork; None where it did not end in time, and was ended."""
-    code = None
     while time.monotonic() < until:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
-            code = os.waitstatus_to_exitcode(status)
-            break
+            return os.waitstatus_to_exitcode(status)
         time.sleep(0.05)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)  # Programs that a test has left, too.
-    if code is None:
-        os.waitpid(child, 0)
-    return code
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
 
 
 def _forget_bytecode(path):
@@ -149,6 +148,7 @@ def _forget_bytecode(path):
 def main():
     """Answers requests, one a line, until there are no more."""
     copy = Path(sys.argv[1]).resolve()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and ends the fork
     os.chdir(copy)
     os.environ["PYTHONPATH"] = str(copy)  # for programs that tests start
     answers = os.fdopen(os.dup(1), "w", buffering=1)
