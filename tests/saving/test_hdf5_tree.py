@@ -112,6 +112,20 @@ def test_a_name_with_a_slash_is_refused(tmp_path):
         items(tmp_path / "m.h5")
 
 
+@pytest.mark.parametrize("kind", [2, 3, 9])
+def test_a_dataspace_of_another_kind_is_refused_or_has_no_shape(kind, tmp_path):
+    """A simple one (1) becomes one of nothing (2), or what there is not."""
+    write(tmp_path / "m.h5", lambda file: file.create_dataset("d", (77,), "float32"))
+    head = bytes([2, 1, 1])  # version, axes, and that largest sizes follow
+    size = (77).to_bytes(8, "little")
+    changed(tmp_path / "m.h5", head + b"\x01" + size, head + bytes([kind]) + size)
+    if kind > 2:
+        with pytest.raises(hdf5_tree.TreeError, match="a dataspace is of a form"):
+            items(tmp_path / "m.h5")
+    else:
+        assert items(tmp_path / "m.h5")["d"].dataset.shape is None
+
+
 @pytest.mark.parametrize(("message", "kind"), [(0x01, "other"), (0x08, "other"), (0x0C, "group")])
 def test_a_group_that_has_data_too_is_neither(message, kind, tmp_path):
     """A dataspace (1) or a layout (8) in the place of an attribute (12), 13 bytes before its name."""
