@@ -130,14 +130,16 @@ def test_the_sample_has_all_rooms_and_kinds_and_stays_when_lines_move(mutating):
     }
 
 
-def test_every_accepted_fault_can_still_be_put_in(mutating):
+def test_every_accepted_fault_has_its_reason(mutating):
     from mutating import accepted
     from mutating.sampling import all_faults
 
-    assert accepted.gone(all_faults()) == []
     for why in accepted.read().values():
         assert why.endswith(".")
         assert len(why) > 20
+    # Those that cannot be put in any more are said by the tool, and are no reason to stop.
+    assert len(accepted.gone(all_faults())) <= len(accepted.read())
+    assert accepted.gone([]) == list(accepted.read())
 
 
 def test_tests_are_chosen_by_what_they_ran(mutating, tmp_path):
@@ -153,12 +155,12 @@ def test_tests_are_chosen_by_what_they_ran(mutating, tmp_path):
     Tests.save(tmp_path, tmp_path / "ran.json")
     tests = Tests(tmp_path / "ran.json")
 
-    def chosen(function, seconds=10):
+    def chosen(function, seconds=200):
         fault = mutating.Fault("losses/x.py", function, "not", "a", "b", 0, 0, "")
         return [name.rpartition(":")[2] for name in tests.for_fault(fault, seconds)]
 
     assert chosen("first") == ["short", "long"]
-    assert chosen("first", 0.5) == ["short"]
+    assert chosen("first", 10) == chosen("first", 0.1) == ["short"]
     assert chosen("Thing.rest") == chosen("Thing") == ["other"]
     # Nothing runs it here: programs that tests start may.
     assert chosen("unseen") == ["short", "none", "long", "other"]

@@ -120,11 +120,11 @@ class Tests:
         for test in filter(None, turns):
             mine, file = test.startswith(own), test.partition("::")[0]
             cost = self._seconds[test] + (0 if file in files else self._collecting[file])
-            if left[mine] > 0:
+            if cost < left[mine]:  # A long one leaves the room to others.
                 left[mine] -= cost
                 files.add(file)
                 chosen.append(test)
-        return chosen
+        return chosen or short[:1]
 
     def seconds(self, tests: Iterable[str]) -> float:
         """How long tests took."""
