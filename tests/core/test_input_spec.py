@@ -29,7 +29,6 @@ def test_a_last_axis_of_size_1_may_be_missing(expected, given):
         try:
             layer(tf.ones(given))
             accepted.append(True)
-        except ValueError as error:
-            assert "is incompatible with the layer" in str(error)
+        except ValueError:
             accepted.append(False)
     assert accepted[0] == accepted[1]

@@ -131,14 +131,12 @@ def test_the_sample_has_all_rooms_and_kinds_and_stays_when_lines_move(mutating):
 
 
 def test_every_accepted_fault_has_its_reason(mutating):
+    """Those that cannot be put in any more are said by the tool, and are no reason to stop."""
     from mutating import accepted
-    from mutating.sampling import all_faults
 
     for why in accepted.read().values():
         assert why.endswith(".")
         assert len(why) > 20
-    # Those that cannot be put in any more are said by the tool, and are no reason to stop.
-    assert len(accepted.gone(all_faults())) <= len(accepted.read())
     assert accepted.gone([]) == list(accepted.read())
 
 
