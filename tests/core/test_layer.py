@@ -645,6 +645,12 @@ def test_containers_may_contain_themselves():
     assert [weight.shape for weight in layer.weights] == [(3, 2), (2,)]
 
 
+def test_an_input_has_the_dtype_that_was_asked_for_or_the_global_one():
+    assert tfkit.Input((3,), dtype="int32").dtype == "int32"
+    assert tfkit.layers.InputLayer((3,), dtype="bfloat16").dtype == "bfloat16"
+    assert tfkit.Input((3,)).dtype == tfkit.config.floatx() == "float32"
+
+
 def test_an_input_may_be_a_symbolic_tensor():
     tensor = tfkit.KerasTensor((2, 3), "float16")
     inputs = tfkit.Input(tensor=tensor, shape=(3,), batch_size=2)

@@ -1,5 +1,7 @@
 """How many steps a program gets: as many as take a tenth of a second, and no more than asked for."""
 
+import itertools
+
 import pytest
 
 from tfkit.src.training.pace import Pace
@@ -12,7 +14,7 @@ def test_programs_come_to_a_tenth_of_a_second(seconds):
         seen.append(pace.steps(None, None))
         pace.learn(seen[-1], seen[-1] * seconds)
     assert seen[0] == 1
-    assert all(later <= 8 * earlier for earlier, later in zip(seen, seen[1:], strict=False))
+    assert all(later <= 8 * earlier for earlier, later in itertools.pairwise(seen))
     assert seen[-1] == pytest.approx(max(0.1 / seconds, 1), abs=1)
 
 
