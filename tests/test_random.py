@@ -223,6 +223,27 @@ def test_masks_inside_xla_are_those_outside(count):
     np.testing.assert_array_equal(SharedProgram(compiled)(seed), expected)
 
 
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: tf.random.uniform([4], seed=5),
+        lambda: tf.random.truncated_normal([4], seed=5),
+        lambda: tf.random.categorical(tf.zeros([1, 1000]), 4, seed=5),
+        lambda: tf.random.log_uniform_candidate_sampler([[3]], 1, 4, True, 1000, seed=5)[0],
+    ],
+    ids=["uniform", "truncated_normal", "categorical", "candidates"],
+)
+def test_programs_whose_kernels_count_their_draws_are_not_shared(draw):
+    """Two equal programs begin with the same draws; a shared one would go on with the next."""
+    programs = []
+    for _ in range(2):
+        tf.random.set_seed(3)
+        programs.append(SharedProgram(tf.function(draw, autograph=False).get_concrete_function()))
+    first, second = programs[0]().numpy(), programs[0]().numpy()
+    np.testing.assert_array_equal(programs[1](), first)
+    assert np.any(first != second)
+
+
 def test_generator_refuses_unknown_arguments():
     for module in (random, keras.random):
         with pytest.raises(ValueError, match="Unrecognized keyword arguments"):

@@ -601,10 +601,62 @@ def test_masks_of_nested_inputs_come_in_the_same_nest(kind):
     assert len(seen[0][0]) == 2
 
 
+def test_calls_with_nests_of_other_forms_may_follow_each_other():
+    class Total(tfkit.layers.Layer):
+        def call(self, values):
+            return tf.add_n(tf.nest.flatten(values))
+
+    layer = Total()
+    x = tf.ones((2, 3))
+    for values in 3 * ([x], {"a": x}, (x, [x]), {"b": x}, x):
+        for _ in range(2):
+            assert float(layer(values)[0, 0]) == len(tf.nest.flatten(values))
+
+
+def test_compiled_calls_get_their_arguments_that_are_no_tensors():
+    runs = []
+
+    class Options(tfkit.layers.Layer):
+        def call(self, x, *, factor=1.0, times=1, name=None, flag=True):
+            runs.append((factor, times, name, flag))
+            return x * factor * times
+
+    layer = Options()
+    arguments = [(0.5, 3, None, True), (-0.0, 3, "a", False), (2, 4, "b", True)]
+    for factor, times, name, flag in arguments:
+        for _ in range(4):
+            result = layer(tf.ones(2), factor=factor, times=times, name=name, flag=flag)
+            assert result.numpy().tolist() == [factor * times] * 2
+    assert [(type(run[0]), *run) for run in dict.fromkeys(runs)] == [
+        (type(each[0]), *each) for each in arguments
+    ]
+    assert len(runs) <= 2 * len(arguments)  # The others ran what was compiled.
+
+
+def test_containers_may_contain_themselves():
+    class Ring(tfkit.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.parts = [tfkit.layers.Dense(2), {}]
+            self.parts[1]["again"] = self.parts
+
+    layer = Ring()
+    layer.parts[0].build((None, 3))
+    assert [weight.shape for weight in layer.weights] == [(3, 2), (2,)]
+
+
+def test_an_input_has_the_dtype_that_was_asked_for_or_the_global_one():
+    assert tfkit.Input((3,), dtype="int32").dtype == "int32"
+    assert tfkit.layers.InputLayer((3,), dtype="bfloat16").dtype == "bfloat16"
+    assert tfkit.Input((3,)).dtype == tfkit.config.floatx() == "float32"
+
+
 def test_an_input_may_be_a_symbolic_tensor():
     tensor = tfkit.KerasTensor((2, 3), "float16")
     inputs = tfkit.Input(tensor=tensor, shape=(3,), batch_size=2)
     assert inputs is tensor
+    other = tfkit.KerasTensor((2, 3))
+    assert tfkit.Input(tensor=other, shape=[3], batch_size=2) is other
     assert tfkit.Model(inputs, tfkit.layers.Dense(4)(inputs)).output.shape == (2, 4)
     with pytest.warns(UserWarning, match="`input_shape` is deprecated"):
         assert tfkit.layers.InputLayer(input_shape=(3,)).batch_shape == (None, 3)

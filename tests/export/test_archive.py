@@ -179,6 +179,22 @@ def test_names_that_clash_are_told_apart(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("signature", "names"),
+    [
+        ([[tf.TensorSpec([None, 2], name="left"), tf.TensorSpec([None, 2])]], {"left", "two"}),
+        ([[tf.TensorSpec([None, 2]), tf.TensorSpec([None, 2], name="right")]], {"one", "right"}),
+        (None, {"one", "two"}),
+    ],
+)
+def test_inputs_have_the_names_of_the_signature_else_those_of_the_model(signature, names, tmp_path):
+    inputs = [tfkit.Input((2,), name=name) for name in ("one", "two")]
+    model = tfkit.Model(inputs, tfkit.layers.Add()(inputs))
+    model.export(tmp_path / "m", verbose=False, input_signature=signature)
+    with c_api.SavedModel(tmp_path / "m") as loaded:
+        assert set(loaded.signatures["serve"].inputs) == names
+
+
+@pytest.mark.parametrize(
     ("signature", "expected"),
     [
         ([tf.TensorSpec([5, None], tf.int64)], ("int64", (5, None))),

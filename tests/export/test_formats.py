@@ -193,6 +193,18 @@ def test_onnx_is_run_by_its_runtime(model, rows, tmp_path):
         np.testing.assert_allclose(found, model(rows[:size]), rtol=1e-5, atol=1e-5)
 
 
+def test_onnx_has_the_exact_gelu(tmp_path):
+    """Its `erfc` is no operation of ONNX."""
+    pytest.importorskip("tf2onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    model = tfkit.Sequential([tfkit.Input((5,)), layers.Activation(tf.math.erfc)])
+    model.export(tmp_path / "model.onnx", format="onnx", verbose=False)
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    x = np.array([[-2, -0.1, 0, 0.5, 3]], "float32")
+    (found,) = session.run(None, {session.get_inputs()[0].name: x})
+    np.testing.assert_allclose(found, tf.math.erfc(x), atol=1e-6)
+
+
 def test_inputs_of_onnx_come_in_the_order_of_the_model(tmp_path):
     pytest.importorskip("tf2onnx")
     runtime = pytest.importorskip("onnxruntime")

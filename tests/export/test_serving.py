@@ -14,7 +14,7 @@ import tensorflow as tf
 import tfkit
 from tfkit import layers
 from tfkit.export import VerificationError
-from tfkit.src.export import c_api, serving, warmup
+from tfkit.src.export import c_api, serving, verification, warmup
 from tfkit.src.export.verification import run_elsewhere
 
 WORDS = np.array(["yes", "no"], object)
@@ -299,6 +299,29 @@ def test_the_check_compares_with_plain_python(tmp_path):
         layer(np.ones((2, 2), "float32"))
     with pytest.raises(VerificationError, match="gives other values"):
         tfkit.export.to_serving(layer, tmp_path, name="changeable")
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 100.0])
+@pytest.mark.parametrize(
+    ("dtype", "least"),
+    [("float16", 5e-3), ("bfloat16", 4e-2), ("float32", 1e-5), ("float64", 1e-5), ("int32", 1)],
+)
+def test_how_much_outputs_may_differ(dtype, least, scale):
+    """Less than so many times the largest value, or 1 where that is larger; integers not at all."""
+    dtype = tf.as_dtype(dtype).as_numpy_dtype
+    wanted = np.array([0.0, -1.0, 0.5, 0.25]) * scale
+    step = np.array([least * max(1.0, scale), 0, 0, 0])
+
+    def check(factor):
+        found = {"y": (wanted + factor * step).astype(dtype)}
+        right = {"y": wanted.astype(dtype)}
+        verification.compare(found, right, right, "Here")
+
+    check(0.0)
+    if least < 1:
+        check(0.5)
+    with pytest.raises(VerificationError, match="Here gives other values as 'y'"):
+        check(2.0)
 
 
 def test_examples_are_made_up_too(dense, tmp_path):

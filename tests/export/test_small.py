@@ -190,3 +190,22 @@ def test_an_endpoint_that_changes_variables_is_not_frozen(tmp_path):
     with pytest.raises(ValueError, match=r"Cannot freeze endpoint 'serve': .*AssignAddVariableOp"):
         model.export(tmp_path / "m", verbose=False, freeze=True)
     model.export(tmp_path / "m", verbose=False)
+
+
+def test_what_follows_from_constants_is_computed_when_it_is_frozen(tmp_path):
+    model = tfkit.Sequential(
+        [
+            tfkit.Input((4, 4, 3)),
+            tfkit.layers.Conv2D(2, 3, use_bias=False),
+            tfkit.layers.BatchNormalization(),
+        ]
+    )
+    operations = []
+    for freeze in (False, True):
+        model.export(tmp_path / str(freeze), verbose=False, freeze=freeze)
+        saved = SavedModel.FromString((tmp_path / str(freeze) / "saved_model.pb").read_bytes())
+        library = saved.meta_graphs[0].graph_def.library.function
+        operations.append({node.op for function in library for node in function.node_def})
+    assert operations[0] >= {"Rsqrt", "Conv2D"}
+    assert "Conv2D" in operations[1]
+    assert not operations[1] & {"Rsqrt", "ReadVariableOp"}

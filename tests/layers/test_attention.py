@@ -83,6 +83,26 @@ def test_attention_masks(name, causal):
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["Attention", "AdditiveAttention", "MultiHeadAttention"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_masked_scores_of_16_bits_are_finite(name, dtype):
+    """What masked scores are made less by must be a number of the dtype: 1e9 is infinite in float16."""
+    query, value = (tf.cast(4 * each, dtype) for each in sequences())
+    if name == "MultiHeadAttention":
+        layer = layers.MultiHeadAttention(2, 3, dtype=dtype)
+        attend = lambda mask: layer(query, value, value_mask=mask)  # noqa: E731
+    else:
+        layer = getattr(layers, name)(dtype=dtype)
+        attend = lambda mask: layer([query, value], mask=[None, mask])  # noqa: E731
+    partly = attend(VALUE_MASK)
+    assert np.all(np.isfinite(tf.cast(partly, "float32")))
+    # What is masked has no weight at all, whatever stands there.
+    value = tf.where(VALUE_MASK[..., tf.newaxis], value, tf.cast(-60, dtype))
+    np.testing.assert_array_equal(attend(VALUE_MASK), partly)
+    # A query that sees nothing gets a mean of what it does not see: still a number.
+    assert np.all(np.isfinite(tf.cast(attend(tf.zeros_like(VALUE_MASK)), "float32")))
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

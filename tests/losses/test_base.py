@@ -65,6 +65,16 @@ def test_empty_batches_are_zero():
     assert float(step(tf.zeros((0, 4)), tf.zeros((0, 4)))) == 0.0
 
 
+@pytest.mark.parametrize("unknown", [0, 1, 2])
+def test_what_has_no_known_rank_is_taken_as_it_is(unknown):
+    specs = [tf.TensorSpec((None, 1)), tf.TensorSpec((None, 1)), tf.TensorSpec((None,))]
+    specs[unknown] = tf.TensorSpec(None)
+    values = Y_TRUE[:, 0, :1], Y_PRED[:, 0, :1], np.array([1.0, 3.0], "float32")
+    loss = losses.MeanSquaredError(reduction="sum")
+    step = tf.function(loss, specs, autograph=False)
+    np.testing.assert_allclose(step(*values), loss(*values), rtol=1e-6)
+
+
 def test_nests():
     def summed(y_true, y_pred):
         return losses.mean_squared_error(y_true["a"], y_pred["a"]) + tf.abs(y_true["b"][0])[:, 0]

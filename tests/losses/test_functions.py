@@ -153,6 +153,16 @@ def test_functions_equal_keras(function, cls, options, data):
 
 
 @pytest.mark.parametrize(
+    "function", ["sparse_categorical_crossentropy", "categorical_generalized_cross_entropy"]
+)
+def test_class_ids_may_have_a_last_axis_of_size_1(function):
+    """Keras's generalized crossentropy compares each with each then."""
+    options = {"q": 0.3} if "general" in function else {}
+    ours = getattr(losses, function)
+    close(ours(IDS[0][:, np.newaxis], IDS[1], **options), ours(*IDS, **options))
+
+
+@pytest.mark.parametrize(
     "reduction", ["sum_over_batch_size", "mean", "sum", "mean_with_sample_weight", "none", None]
 )
 @cases
@@ -297,6 +307,7 @@ def test_every_public_name_of_keras_exists(name):
             lambda: losses.categorical_crossentropy(tf.ones((3, 1)), tf.ones((3, 2))),
             "must have the shape",
         ),
+        (lambda: losses.categorical_crossentropy(*IDS), r"\(6,\).*\(6, 5\).*to_categorical"),
         (lambda: losses.categorical_crossentropy(*ONE_HOT, axis=True), "`axis`.*True"),
         (lambda: losses.categorical_focal_crossentropy(*ONE_HOT, axis=False), "`axis`.*False"),
         (lambda: losses.sparse_categorical_crossentropy(*ONE_HOT), r"Class ids.*\(6, 5\).*\(6, 5"),

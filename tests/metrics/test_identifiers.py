@@ -104,6 +104,7 @@ WRONG = [
     ("FBetaScore", {"average": "median"}),
     ("FBetaScore", {"beta": 1}),
     ("FBetaScore", {"beta": -1.0}),
+    ("FBetaScore", {"beta": 0.0}),
     ("F1Score", {"threshold": 1}),
     ("F1Score", {"threshold": 1.5}),
     ("R2Score", {"class_aggregation": "median"}),

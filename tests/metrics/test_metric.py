@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tfkit import losses, metrics
+from tfkit.src.metrics import confusion
 
 random = np.random.RandomState(0)
 
@@ -312,6 +313,35 @@ def test_values_of_other_dtypes_are_lent_and_assigned_as_keras_does():
 
     assert int(Counter().stateless_result([tf.constant(3.0)])) == 3
     assert int(Counter()(tf.zeros(5))) == 6
+
+
+def test_a_score_chooses_no_class_where_all_predictions_are_0():
+    y_true = np.array([[1, 0], [1, 0], [1, 0], [0, 1]])
+    y_pred = np.array([[1e-7, 0], [0, 0], [2e-9, 1e-10], [1e-10, 0]])
+    scores = [module.F1Score(average="micro") for module in (metrics, keras.metrics)]
+    for score in scores:
+        score.update_state(y_true, y_pred)
+    assert int(scores[0].true_positives) == 2
+    np.testing.assert_allclose(*(score.result() for score in scores), rtol=1e-6)
+
+
+def test_classes_of_little_weight_occur():
+    weights = np.array([1e-7, 1e-7, 1e-10, 0.0])
+    scores = [module.MeanIoU(4, dtype="float32") for module in (metrics, keras.metrics)]
+    for score in scores:
+        score.update_state([0, 1, 2, 3], [0, 0, 1, 3], sample_weight=weights)
+    expected = float(scores[1].result())
+    assert 0 < expected < 1
+    np.testing.assert_allclose(float(scores[0].result()), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("num_thresholds", [2, 3, 200])
+def test_even_thresholds_are_counted_in_buckets(num_thresholds):
+    """Otherwise each prediction is compared with each threshold, which gives the same, slowly."""
+    metric = metrics.AUC(num_thresholds)
+    assert confusion.evenly_spaced(metric._thresholds)
+    uneven = metrics.AUC(thresholds=[0.1, 0.2, 0.5])
+    assert not confusion.evenly_spaced(uneven._thresholds)
 
 
 def test_confusion_matrix_of_another_integer_type():

@@ -316,6 +316,14 @@ def test_weight_decay_spares_excluded_variables():
     oracle.assert_same(results[0][1:], [bias, scale])
 
 
+def test_exclusion_reads_the_name_of_a_plain_variable():
+    variables = [tf.Variable([1.0], name=name) for name in ("scale", "bias")]
+    optimizer = optimizers.AdamW(0.1, weight_decay=0.5)
+    optimizer.exclude_from_weight_decay(var_names=["bias"])
+    optimizer.apply([tf.zeros(1)] * 2, variables)
+    np.testing.assert_allclose([float(v[0]) for v in variables], [0.95, 1.0], rtol=1e-6)
+
+
 def test_exclusion_after_build_is_refused():
     optimizer = optimizers.AdamW()
     optimizer.build(oracle.make_variables())

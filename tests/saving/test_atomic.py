@@ -30,6 +30,42 @@ def test_kills_at_random_moments_and_full_disks(tmp_path):
     assert done.stdout.count("kills") == 3
 
 
+@pytest.mark.parametrize("can_exchange", [True, False])
+@pytest.mark.parametrize("atomic", [atomic_write, atomic_folder])
+def test_all_is_on_the_disk_before_it_gets_its_name_and_then_the_name(
+    atomic, can_exchange, tmp_path, monkeypatch
+):
+    """A machine that loses its power has the old file or the new one: this order is all that makes it so."""
+    if not can_exchange:
+        monkeypatch.setattr("tfkit.src.saving.atomic._exchange", lambda one, other: False)
+    target = tmp_path / "target"
+    events = []
+    sync = os.fsync
+
+    def synced(handle):
+        status = os.fstat(handle)
+        events.append((status.st_ino, status.st_size, target.exists()))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    with atomic(target) as temporary:
+        files = [temporary]
+        if temporary.is_dir():
+            (temporary / "inner").mkdir()
+            files = [temporary / "x", temporary / "inner/x"]
+        for file in files:
+            file.write_text("whole")
+        written = [file.stat() for file in files]
+        folders = [each.stat() for each in (temporary, temporary / "inner") if each.is_dir()]
+    for status in written:
+        assert (status.st_ino, len("whole"), False) in events
+    for status in folders:
+        assert (status.st_ino, False) in [(number, there) for number, _, there in events]
+    parent, _, there = events[-1]
+    assert there
+    assert parent == tmp_path.stat().st_ino
+
+
 @pytest.mark.parametrize("atomic", [atomic_write, atomic_folder])
 def test_an_error_leaves_what_was_there(atomic, tmp_path):
     target = tmp_path / "target"

@@ -346,3 +346,22 @@ def test_a_layer_that_cannot_be_made_again_says_why():
     model.late(X)
     with pytest.raises(ValueError, match=r"late/kernel.*Make all layers in the constructor"):
         copy.deepcopy(model)
+
+
+def test_a_layer_that_is_made_again_with_other_variables_is_not_copied():
+    """Neither with more of them nor with fewer, nor with others in size."""
+    sizes = []
+
+    class Odd(keras.layers.Layer):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            for index, size in enumerate(sizes):
+                self.add_weight(name=f"w{index}", shape=(size,))
+
+    keras.saving.register_keras_serializable("odd")(Odd)
+    for before, after, differing in ([1, 2], [1], "w1"), ([1], [1, 2], "w1"), ([1], [2], "w0"):
+        sizes[:] = before
+        layer = Odd()
+        sizes[:] = after
+        with pytest.raises(ValueError, match=f"cannot be copied.*They differ at .*{differing}"):
+            copy.deepcopy(layer)

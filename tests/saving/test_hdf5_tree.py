@@ -96,6 +96,44 @@ def test_data_that_are_not_one_piece_have_no_size(options, tmp_path):
     assert items(tmp_path / "m.h5")["d"].dataset.size == -1
 
 
+def changed(path, old, new, before=0):
+    """Puts other bytes in the place of some, or of those so many before them."""
+    data = bytearray(path.read_bytes())
+    at = data.index(old) - before
+    data[at : at + len(new)] = new
+    path.write_bytes(data)
+
+
+def test_a_name_with_a_slash_is_refused(tmp_path):
+    """It would read as a path, and stand for another object."""
+    write(tmp_path / "m.h5", lambda file: file.create_group("aXb"))
+    changed(tmp_path / "m.h5", b"aXb", b"a/b")
+    with pytest.raises(hdf5_tree.TreeError, match="an object has the name 'a/b'"):
+        items(tmp_path / "m.h5")
+
+
+@pytest.mark.parametrize("kind", [2, 3, 9])
+def test_a_dataspace_of_another_kind_is_refused_or_has_no_shape(kind, tmp_path):
+    """A simple one (1) becomes one of nothing (2), or what there is not."""
+    write(tmp_path / "m.h5", lambda file: file.create_dataset("d", (77,), "float32"))
+    head = bytes([2, 1, 1])  # version, axes, and that largest sizes follow
+    size = (77).to_bytes(8, "little")
+    changed(tmp_path / "m.h5", head + b"\x01" + size, head + bytes([kind]) + size)
+    if kind > 2:
+        with pytest.raises(hdf5_tree.TreeError, match="a dataspace is of a form"):
+            items(tmp_path / "m.h5")
+    else:
+        assert items(tmp_path / "m.h5")["d"].dataset.shape is None
+
+
+@pytest.mark.parametrize(("message", "kind"), [(0x01, "other"), (0x08, "other"), (0x0C, "group")])
+def test_a_group_that_has_data_too_is_neither(message, kind, tmp_path):
+    """A dataspace (1) or a layout (8) in the place of an attribute (12), 13 bytes before its name."""
+    write(tmp_path / "m.h5", lambda file: file.create_group("g").attrs.__setitem__("marked", 1))
+    changed(tmp_path / "m.h5", b"marked", bytes([message]), before=13)
+    assert items(tmp_path / "m.h5")["g"].kind == kind
+
+
 @pytest.mark.parametrize("value", [np.zeros(3), "text" * 9, b"bytes", 5, 2.5, True, ["a", "b"]])
 def test_attributes_that_are_strings_and_integers_are_read_and_others_left_out(value, tmp_path):
     write(tmp_path / "m.h5", lambda file: file.attrs.__setitem__("a", value))
@@ -112,6 +150,27 @@ def reseal(path, data):
         structure = seal._structure_checksum(file, [], len(data))
         file.seek(0)
         file.write(seal._block(seal._HEAD.pack(seal.MAGIC, version, structure, len(data), 0)))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("soft", h5py.SoftLink("/x"), "is a link, which could lead to another file"),
+        ("type", np.dtype("int32"), "is neither group nor dataset"),
+        ("bare", np.ones(3, "float32"), "has the dtype float32, and says 'None'"),
+        ("unsealed", np.ones(3, "float32"), "has no checksum"),
+    ],
+)
+def test_a_sealed_file_with_something_else_is_refused_by_its_path(name, value, why, tmp_path):
+    path = tmp_path / "m.weights.h5"
+    tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(1)]).save_weights(path)
+    with h5py.File(path, "r+") as file:
+        file[f"more/{name}"] = value
+        if name == "unsealed":
+            file[f"more/{name}"].attrs["dtype"] = "float32"
+    reseal(path, path.read_bytes())
+    with pytest.raises(LoadError, match=f"`more/{name}` {why}"):
+        hdf5.Reader(path)
 
 
 @pytest.mark.parametrize("num_layers", [2, 12])

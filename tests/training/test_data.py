@@ -354,3 +354,16 @@ def test_frames_and_objects_of_numbers_are_numbers(given, expected, dtype):
     assert tensor.dtype.name == dtype
     values = tensor.numpy().astype(str) if dtype == "string" else tensor.numpy()
     np.testing.assert_array_equal(values, expected)
+
+
+@pytest.mark.parametrize(("size", "steps"), [(None, 2), (2, 4), (3, 3)])
+def test_validation_may_have_batches_of_its_own_size(size, steps):
+    begun = []
+    count = keras.callbacks.LambdaCallback()
+    count.on_test_batch_begin = lambda batch, logs=None: begun.append(batch)
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    data = X[:8], Y[:8]
+    options = {"validation_data": data, "validation_batch_size": size, "callbacks": [count]}
+    model.fit(*data, batch_size=4, verbose=0, **options)
+    assert begun == list(range(steps))

@@ -215,6 +215,31 @@ class Repeats(layers.Layer):
         )[1]
 
 
+@pytest.mark.parametrize(
+    ("jit_compile", "expected"), [("auto", GRAPH_LOOP), (True, XLA_LOOP), (False, GRAPH_LOOP)]
+)
+def test_batches_of_varying_inner_size_are_not_compiled_by_xla_unless_asked(jit_compile, expected):
+    """XLA compiles anew for each size, for seconds; rows of varying number only are no such thing."""
+
+    def batches(sizes):
+        for size in sizes:
+            yield np.ones((2, size, 3), "float32"), np.ones((2, 1), "float32")
+
+    def fit(inner, sizes):
+        model = keras.Sequential([layers.GlobalAveragePooling1D(), layers.Dense(1)])
+        model.compile("sgd", "mse", jit_compile=jit_compile)
+        specs = (tf.TensorSpec((None, inner, 3)), tf.TensorSpec((None, 1)))
+        dataset = tf.data.Dataset.from_generator(lambda: batches(sizes), output_signature=specs)
+        model.fit(dataset, verbose=0)
+        return model.plan["train"]
+
+    plan = fit(None, (4, 5))
+    assert plan.kind == expected
+    if jit_compile == "auto":
+        assert plan.reason == "XLA would compile anew for each size that the batches have"
+    assert fit(4, (4, 4)).kind == (GRAPH_LOOP if jit_compile is False else XLA_LOOP)
+
+
 @pytest.mark.parametrize("name", ["gates_loop", "own_loop", "while", "gradient_tape", "mine"])
 def test_a_loop_is_known_by_what_it_is_and_not_by_the_name_of_a_layer_or_model(name):
     x, y = np.ones((64, 3), "float32"), np.ones((64, 1), "float32")

@@ -251,6 +251,15 @@ def test_a_check_that_xla_drops_all_the_same_is_warned_of():
         [model(X) for _ in range(3)]
 
 
+def test_of_several_checks_that_xla_drops_the_first_is_named():
+    model = keras.Sequential([keras.Input((2,)), Quantizes(), Quantizes(), layers.Dense(2)])
+    model.compile("adam", "mse", jit_compile=True)
+    for run in (lambda: model.fit(X, Y, verbose=0), lambda: [model(X) for _ in range(3)]):
+        with pytest.warns(UserWarning, match="drops the check") as caught:
+            run()
+        assert len(caught) == 1
+
+
 @pytest.mark.parametrize(
     "make", [Table, lambda: Calls(lambda x: asserts(x @ tf.eye(2)))], ids=["ahead", "inside"]
 )

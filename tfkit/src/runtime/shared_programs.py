@@ -10,13 +10,14 @@ no growth.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import context, function_pb2
+from tfkit.src.borrowed.private import context, function_pb2, op_def_registry
 from tfkit.src.errors import kernel_errors
 from tfkit.src.runtime import program_cache, xla
 from tfkit.src.runtime.function_defs import functions_in, make_known
@@ -32,8 +33,6 @@ _LABELS = (
 )
 
 
-# Operations whose kernels count their draws: each program needs its own.
-_COUNTING = ("Random", "TruncatedNormal", "Multinomial", "ParameterizedTruncatedNormal")
 _numbers = itertools.count()
 
 
@@ -199,7 +198,7 @@ class _Renaming:
         if in_xla:
             self._replace_by_equals(copy)
         copy.signature.name = ""
-        if any(node.op.startswith(_COUNTING) for node in copy.node_def):
+        if any(_counts_draws(node.op) for node in copy.node_def):
             copy.signature.description = f"unshared {self._number}"
         digest = hashlib.sha256(copy.SerializeToString(deterministic=True)).hexdigest()
         name = copy.signature.name = f"tfkit_{digest[:32]}"
@@ -242,6 +241,15 @@ class _Renaming:
             node.input[:] = map(pointed, node.input)
         for result in list(definition.ret):
             definition.ret[result] = pointed(definition.ret[result])
+
+
+@functools.cache
+def _counts_draws(operation: str) -> bool:
+    """Whether a kernel counts its draws, as those with seed and state do: each program needs its own."""
+    definition = op_def_registry.get(operation)
+    if definition is None or not definition.is_stateful:
+        return False
+    return any(attribute.name == "seed2" for attribute in definition.attr)
 
 
 def _strip(attributes: Any) -> None:

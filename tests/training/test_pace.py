@@ -1,0 +1,34 @@
+"""How many steps a program gets: as many as take a tenth of a second, and no more than asked for."""
+
+import itertools
+
+import pytest
+
+from tfkit.src.training.pace import Pace
+
+
+@pytest.mark.parametrize("seconds", [2e-6, 1e-3, 0.04, 3.0])
+def test_programs_come_to_a_tenth_of_a_second(seconds):
+    pace, seen = Pace(None), []
+    for _ in range(8):
+        seen.append(pace.steps(None, None))
+        pace.learn(seen[-1], seen[-1] * seconds)
+    assert seen[0] == 1
+    assert all(later <= 8 * earlier for earlier, later in itertools.pairwise(seen))
+    assert seen[-1] == pytest.approx(max(0.1 / seconds, 1), abs=1)
+
+
+def test_no_program_is_longer_than_what_is_left_or_a_callback_hears_of():
+    pace = Pace(None)
+    pace.learn(1, 0.01)
+    assert pace.steps(None, None) == 8
+    assert pace.steps(5, 7) == 5
+    assert pace.steps(7, 5) == 5
+    assert pace.steps(0, None) == 1
+
+
+def test_a_number_of_steps_that_was_asked_for_stays():
+    pace = Pace(3)
+    pace.learn(3, 1e-9)
+    assert pace.steps(None, None) == 3
+    assert pace.steps(2, None) == 2

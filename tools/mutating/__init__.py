@@ -1,0 +1,1 @@
+"""Puts faults into the source, one at a time, and sees whether a test notices."""
