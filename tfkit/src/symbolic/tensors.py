@@ -22,6 +22,7 @@ from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.symbolic import masking
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+_SCRATCH = "symbolic"  # name of the graphs that are made for their shapes alone
 
 
 def _immutable(name: str) -> Any:
@@ -206,10 +207,16 @@ def trace(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> An
     Runs `function` once in a scratch graph, with a placeholder for each symbolic tensor.
     """
     kind = _CountedGraph if budget.is_limited() else tf.__internal__.FuncGraph
-    with kind("symbolic").as_default():
+    with kind(_SCRATCH).as_default():
         args, kwargs = tf.nest.map_structure(_placeholder, (args, kwargs))
         results = function(*args, **kwargs)
         return tf.nest.map_structure(_specification, results)
+
+
+def shapes_only() -> bool:
+    """Whether what is traced now is never run: `trace` reads the shapes and dtypes of its results."""
+    graph = tf.compat.v1.get_default_graph()
+    return isinstance(graph, tf.__internal__.FuncGraph) and graph.name == _SCRATCH
 
 
 class _CountedGraph(tf.__internal__.FuncGraph):

@@ -16,6 +16,7 @@ from tfkit.src.layers.recurrent.loops import run_cell, run_gates
 from tfkit.src.layers.recurrent.rnn import RNN
 from tfkit.src.layers.recurrent.slopes import known
 from tfkit.src.runtime import litert
+from tfkit.src.symbolic.tensors import shapes_only
 
 
 def of_cell(name: str) -> Any:
@@ -292,6 +293,7 @@ class GatedRNN(RNN):
                     states,
                     mask,
                     unroll=self.unroll,
+                    shapes_only=shapes_only(),
                     zero_output_for_mask=self.zero_output_for_mask,
                     all_outputs=self.return_sequences,
                 )
