@@ -295,7 +295,7 @@ class GatedRNN(RNN):
                     unroll=self.unroll,
                     shapes_only=shapes_only(),
                     zero_output_for_mask=self.zero_output_for_mask,
-                    all_outputs=self.return_sequences,
+                    all_outputs=bool(self.return_sequences),
                 )
             outputs, final = run_gates(
                 cell,
@@ -304,7 +304,7 @@ class GatedRNN(RNN):
                 tf.convert_to_tensor(cell.recurrent_kernel),
                 cell.recurrent_bias,
                 mask,
-                all_outputs=self.return_sequences,
+                all_outputs=bool(self.return_sequences),
             )
             return self._masked(outputs, mask), final
 

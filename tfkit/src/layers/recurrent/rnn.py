@@ -242,7 +242,7 @@ class RNN(Layer):
             # A user's cell may do something else in each step.
             shapes_only=shapes_only() and all(map(is_unchanged, _cells(self.cell))),
             zero_output_for_mask=self.zero_output_for_mask,
-            all_outputs=self.return_sequences,
+            all_outputs=bool(self.return_sequences),
         )
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
