@@ -13,6 +13,7 @@ from tfkit.src.base.brief import brief
 from tfkit.src.core import tracking
 from tfkit.src.core.autograph import convert
 from tfkit.src.core.typing import open_signature
+from tfkit.src.errors.frames import warn
 from tfkit.src.metrics.base import Metric
 from tfkit.src.training.absent import with_none
 from tfkit.src.training.compilation import Compiled
@@ -49,6 +50,12 @@ class ModelSteps(Compiled):
         if weights and self.optimizer is not None:
             gradients = tape.gradient(scaled, weights)
             self.optimizer.apply_gradients(zip(gradients, weights, strict=True))
+        if not weights:
+            name = self.name  # type: ignore[attr-defined]
+            warn(
+                f"The model '{name}' does not have any trainable weights: `fit` changes none. "
+                "`layer.trainable = True` thaws a layer."
+            )
         return x, y, y_pred, sample_weight
 
     @open_signature
