@@ -42,10 +42,18 @@ class KerasTensor:
 
     Args:
         shape: tuple of sizes, `None` where a size is not known.
-        dtype: name of the dtype, `"float32"` unless given.
-        sparse: whether it stands for a `tf.SparseTensor`.
-        ragged: whether it stands for a `tf.RaggedTensor`.
+        dtype: name of the dtype. Default: `"float32"`.
+        sparse: whether it stands for a `tf.SparseTensor`. Default: `False`.
+        ragged: whether it stands for a `tf.RaggedTensor`. Default: `False`.
+        record_history: whether functional models may be made that lead to it; accepted as in Keras, and
+            always so. Default: `True`.
         name: name of the tensor.
+
+    Example:
+        >>> KerasTensor((None, 3))
+        <KerasTensor shape=(None, 3), dtype=float32, sparse=False, ragged=False, name=keras_tensor>
+        >>> tfkit.layers.Dense(2)(KerasTensor((None, 3))).shape
+        (None, 2)
     """
 
     def __init__(

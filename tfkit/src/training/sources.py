@@ -163,7 +163,9 @@ class _Source:
             given = iter(self._batches)
         else:
             given = (self._batches[index] for index in range(len(self._batches)))
-        if isinstance(self._batches, PyDatasetPasses):  # In Keras an array alone is `(x,)` here only.
+        if isinstance(
+            self._batches, PyDatasetPasses
+        ):  # In Keras an array alone is `(x,)` here only.
             given = ((batch,) if hasattr(batch, "shape") else batch for batch in given)
         return map(_as_batch, given)
 
