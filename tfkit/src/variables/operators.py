@@ -49,7 +49,7 @@ def _is_mixed(variable: Any, other: Any, name: str) -> bool:
 
 
 class Operators:
-    """What variables have beside TensorFlow's: operators that promote as `tfkit.ops` does, and `__array__`."""
+    """Operators that take operands of other dtypes, as `tfkit.ops` does; and arrays."""
 
     read_dtype: tf.DType
     numpy: Callable[[], Any]
