@@ -416,3 +416,25 @@ def test_frames_and_objects_of_numbers_are_numbers(given, expected, dtype):
     assert tensor.dtype.name == dtype
     values = tensor.numpy().astype(str) if dtype == "string" else tensor.numpy()
     np.testing.assert_array_equal(values, expected)
+
+
+@pytest.mark.parametrize("run_eagerly", [False, True], ids=["compiled", "eager"])
+def test_validations_go_on_in_a_generator_and_lose_no_batch(run_eagerly):
+    """Keras begins each with the first two batches again, and goes on where reading ahead had come."""
+
+    def batches(count):
+        for number in range(count):
+            yield np.full((2, 1), number, "float32"), np.zeros((2, 1), "float32")
+
+    def losses(given, **options):
+        model = keras.Sequential([keras.layers.Flatten()])
+        model.compile("sgd", "mae", run_eagerly=run_eagerly)
+        rows = np.zeros((4, 1), "float32")
+        options = {"epochs": 4, "validation_steps": 2, **options}
+        return model.fit(rows, rows, validation_data=given, verbose=0, **options).history[
+            "val_loss"
+        ]
+
+    assert losses(batches(1_000)) == [0.5, 2.5, 4.5, 6.5]
+    assert losses(batches(1_000), validation_freq=2) == [0.5, 2.5]
+    assert losses(batches(8)) == [0.5, 2.5, 4.5, 6.5]

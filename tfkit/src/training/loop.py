@@ -283,6 +283,10 @@ def fit(
             _check_has_targets(validation_data)
         data = _validation_data(validation_data, validation_batch_size or batch_size)
         validation = Steps(model, "test", data, validation_steps)
+        # Batches that were read ahead of a generator would be lost with the iterator.
+        validation.feed.goes_on = validation_steps is not None and getattr(
+            data, "is_one_shot", False
+        )
     if resume is not None:
         callbacks = _with_backup(callbacks, resume)
     callbacks = make_callback_list(model, callbacks, verbose, epochs=epochs, steps=steps.num_steps)
