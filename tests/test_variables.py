@@ -405,3 +405,16 @@ def test_variables_are_saved_by_tensorflow(tmp_path):
     module.variable.assign([0.0, 0.0])
     tf.train.Checkpoint(module).restore(path).assert_consumed()
     np.testing.assert_array_equal(module.variable, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("dtype", [None, "float64"])
+def test_a_variable_becomes_an_array_without_a_warning(dtype):
+    weight = keras.layers.Dense(2)
+    weight.build((None, 3))
+    for make in (np.array, np.asarray):
+        found = make(weight.kernel, dtype)
+        assert found.dtype == (dtype or "float32")
+        np.testing.assert_allclose(found, weight.kernel.numpy())
+    own = np.array(weight.kernel, dtype)
+    own += 1  # It is the caller's own.
+    assert not np.any(own == weight.kernel.numpy())

@@ -62,6 +62,10 @@ def layer(name: str, shape: list, **config: Any) -> Any:
     return thing("keras.models", "Sequential", {"layers": layers})
 
 
+def convolution(**config: Any) -> Any:
+    return layer("Conv2D", [None, 9, 9, 3], **{"filters": 2, "kernel_size": 2, **config})
+
+
 def stack(*layers: Any) -> Any:
     return thing("keras.models", "Sequential", {"layers": [input_entry(), *layers]})
 
@@ -79,6 +83,16 @@ CONFIGS: dict[str, Callable[[], Any]] = {
     "diff_of_unknown": lambda: op("diff", [None, None], [10**8]),
     "pools": lambda: op("adaptive_max_pool", [None, 10**7, 3], [10**7]),
     "unrolled": lambda: layer("SimpleRNN", [None, 10**7, 3], units=1, unroll=True),
+    "strides": lambda: convolution(strides=10**7, padding="same"),
+    "dilation": lambda: convolution(dilation_rate=10**7),
+    "kernel": lambda: convolution(kernel_size=10**6),
+    "filters": lambda: convolution(filters=10**9),
+    "pool": lambda: layer("MaxPooling2D", [None, 9, 9, 3], pool_size=10**7, padding="same"),
+    "padding": lambda: layer("ZeroPadding2D", [None, 9, 9, 3], padding=10**9),
+    "up": lambda: layer("UpSampling2D", [None, 9, 9, 3], size=10**9),
+    "repeat": lambda: layer("RepeatVector", [None, 3], n=10**9),
+    "all_outputs": lambda: layer("GRU", [None, 4, 3], units=1, return_sequences=10**8),
+    "units": lambda: layer("LSTM", [None, 4, 3], units=10**9),
     "layers": lambda: stack(*[thing("keras.layers", "Flatten", {})] * 30_000),
     "long_class": lambda: stack(thing("keras.layers", LONG, {})),
     "long_name": lambda: stack(thing("keras.layers", "Flatten", {"name": LONG})),
@@ -140,6 +154,8 @@ def warm_up(folder: Path) -> None:
         lambda: op("split", [None, 4], [2], axis=1),
         lambda: levels(2, lambda _: [None, 3]),
     ):
+        tfkit.models.model_from_json(json.dumps(make()))
+    for make in (convolution, lambda: layer("MaxPooling2D", [None, 9, 9, 3])):
         tfkit.models.model_from_json(json.dumps(make()))
     tfkit.models.model_from_json(json.dumps(layer("SimpleRNN", [None, 2, 3], units=1, unroll=True)))
 

@@ -28,8 +28,8 @@ class Case:
     Attributes:
         layer: name of the class, in `tfkit.layers` and in `keras.layers`.
         arguments: those of its constructor.
-        inputs: a shape, `Integers` or `Pixels`; a list of these for a layer that takes a list; a tuple of these
-            for one that takes several arguments.
+        inputs: a shape, `Integers` or `Pixels`; a list of these for a layer that takes a list; a tuple of
+            these for one that takes several arguments.
         tolerance: of the comparison with Keras.
     """
 

@@ -1,4 +1,4 @@
-"""Layers of images beyond the table of conformance: boxes, masks, labels, `tf.data`, XLA, and the choices they draw."""
+"""Layers of images beyond the conformance table: boxes, masks, labels, `tf.data`, XLA, draws."""
 
 import keras
 import numpy as np

@@ -67,6 +67,7 @@ class Client:
 
     def __init__(self, addresses):
         self.port = addresses.port
+        self.grpc_port = addresses.grpc_port
         self.grpc_address = f"127.0.0.1:{addresses.grpc_port}"
 
     def __call__(self, path, body=None, headers=None):

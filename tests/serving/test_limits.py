@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import threading
 import time
 
@@ -182,6 +183,54 @@ def test_a_call_without_a_message_is_not_waited_for(impatient):
         with pytest.raises(grpc.RpcError, match="Expected a PredictRequest: ") as raised:
             call(iter([b"\xff"]), timeout=20)
         assert raised.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+def frame(kind, flags, stream, content=b""):
+    """A frame of HTTP/2 (RFC 9113, 4.1)."""
+    head = struct.pack(">IBBI", len(content), kind, flags, stream)
+    return head[1:] + content
+
+
+def grpc_call(stream, content):
+    """The frames of a call of `Predict` whose only DATA frame has this content, and no end."""
+    fields = {
+        ":method": "POST",
+        ":scheme": "http",
+        ":path": "/tensorflow.serving.PredictionService/Predict",
+        ":authority": "a",
+        "content-type": "application/grpc",
+        "te": "trailers",
+    }
+    head = b""
+    for name, value in fields.items():  # Literals that are not indexed (RFC 7541, 6.2.2).
+        head += bytes([0, len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
+    return frame(1, 4, stream, head) + frame(0, 0, stream, content)
+
+
+def test_half_a_message_is_not_waited_for(impatient):
+    """The client stops inside the message, and keeps its connection: once, and in many calls at a time."""
+    message = b"\0" + struct.pack(">I", 1_000) + b"\x0a\x07"
+    streams = range(1, 200, 2)
+    with socket.create_connection(("127.0.0.1", impatient.grpc_port), timeout=10) as connection:
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0))
+        connection.sendall(frame(4, 1, 0))
+        connection.sendall(b"".join(grpc_call(stream, message) for stream in streams))
+        status, _ = impatient("small:predict", ROWS)
+        assert status == 200
+        start, ended, received = time.monotonic(), set(), b""
+        while len(ended) < len(streams):
+            assert time.monotonic() - start < 8
+            while len(received) < 9 or len(received) < 9 + int.from_bytes(received[:3]):
+                part = connection.recv(1 << 16)
+                assert part, "the server has closed the connection"
+                received += part
+            size, kind, flags = int.from_bytes(received[:3]), received[3], received[4]
+            if kind == 1 and flags & 1:  # The last header fields of a call: its status.
+                ended.add(int.from_bytes(received[5:9]))
+            received = received[9 + size :]
+        assert ended == set(streams)
+        status, _ = impatient("small:predict", ROWS)
+        assert status == 200
 
 
 def test_messages_of_errors_have_an_end(client):

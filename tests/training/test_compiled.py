@@ -44,6 +44,8 @@ FORMS = {
             {"loss": "mse", "metrics": {"u": ["mae", "mae"]}, "weighted_metrics": {"u": ["mae"]}},
         ),
         ("deep", {"loss": {"u": ["mse", "mae"], "v": "mse"}, "metrics": {"u": ["mae", "mse"], "v": "mae"}}),
+        ("deep", {"loss": ["mse", "mae", "mape"]}),
+        ("deep", {"loss": ("mse", None, "mape"), "metrics": {"u": [None, "mae"], "v": None}}),
         ("list of one", {"loss": ["mse"], "metrics": [["mae"]]}),
         ("dict of one", {"loss": {"u": "mse"}, "metrics": {"u": ["mae"]}}),
     ],
@@ -135,3 +137,12 @@ def test_unknown_outputs_are_errors_as_in_keras():
         model.compile("sgd", "mse", metrics={"w": "mse"})
         with pytest.raises(ValueError, match="w"):
             model.fit(X, {"u": ONE, "v": TWO}, verbose=0)
+
+
+def test_weights_of_losses_for_one_output_are_numbers():
+    model = tfkit.Sequential([tfkit.layers.Dense(1)])
+    model.compile("sgd", "mse", loss_weights={"unknown": 2.0})
+    with pytest.raises(
+        ValueError, match=r"`loss_weights` has the keys \['unknown'\].* the number alone"
+    ):
+        model.fit(X, ONE, verbose=0)

@@ -210,6 +210,68 @@ def test_ragged_and_sparse_outputs_stay_what_they_are(rows, run_eagerly):
         np.testing.assert_array_equal(outputs.values, 2 * rows.values)
 
 
+FORMS = [
+    np.asarray,
+    scipy.sparse.csr_matrix,
+    tf.sparse.from_dense,
+    tf.RaggedTensor.from_tensor,
+]
+
+
+class Dense(keras.layers.Layer):
+    """The sums of rows of any form."""
+
+    def call(self, x):
+        if isinstance(x, tf.SparseTensor):
+            x = tf.sparse.to_dense(x)
+        x = x.to_tensor() if isinstance(x, tf.RaggedTensor) else x
+        return tf.reduce_sum(x, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=["array", "scipy", "sparse", "ragged"])
+def test_weights_without_targets_are_refused_and_never_taken_as_targets(form):
+    model = keras.Sequential([Dense()])
+    model.compile("sgd", "mse")
+    for options in ({"sample_weight": np.ones(50)}, {"class_weight": {0: 1.0}}):
+        with pytest.raises(ValueError, match="was passed without `y`"):
+            model.fit(form(X), **options, verbose=0)
+    with pytest.raises(ValueError, match="was passed without `y`"):
+        model.evaluate(form(X), sample_weight=np.ones(50), verbose=0)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=["array", "scipy", "sparse", "ragged"])
+def test_weights_of_classes_for_rows_of_any_form(form):
+    model = keras.Sequential([Dense()])
+    model.compile("sgd", "mse")
+    classes = (np.arange(50) % 2)[:, None]
+    weights = np.where(classes == 1, 3.0, 0.5)
+    found = model.fit(
+        form(X), classes, class_weight={0: 0.5, 1: 3.0}, shuffle=False, batch_size=50, verbose=0
+    )
+    expected = np.mean(weights * (Y - classes) ** 2)
+    np.testing.assert_allclose(found.history["loss"], [expected], rtol=1e-6)
+
+
+@pytest.mark.parametrize("batch", [X[:5], (X[:5],), {"x": X[:5]}], ids=["array", "tuple", "dict"])
+def test_a_step_gets_what_keras_gives_it_of_a_py_dataset(batch):
+    class Same(keras.utils.PyDataset):
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, index):
+            return batch
+
+    class Noting(keras.Model):
+        def train_step(self, data):
+            self.seen = type(data)
+            return {"loss": tf.constant(0.0)}
+
+    model = Noting()
+    model.compile("sgd", "mse")
+    model.fit(Same(), verbose=0)
+    assert model.seen is (dict if isinstance(batch, dict) else tuple)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
     "form", [scipy.sparse.csr_matrix, scipy.sparse.coo_matrix, tf.sparse.from_dense]
@@ -367,3 +429,25 @@ def test_validation_may_have_batches_of_its_own_size(size, steps):
     options = {"validation_data": data, "validation_batch_size": size, "callbacks": [count]}
     model.fit(*data, batch_size=4, verbose=0, **options)
     assert begun == list(range(steps))
+
+
+@pytest.mark.parametrize("run_eagerly", [False, True], ids=["compiled", "eager"])
+def test_validations_go_on_in_a_generator_and_lose_no_batch(run_eagerly):
+    """Keras begins each with the first two batches again, and goes on where reading ahead had come."""
+
+    def batches(count):
+        for number in range(count):
+            yield np.full((2, 1), number, "float32"), np.zeros((2, 1), "float32")
+
+    def losses(given, **options):
+        model = keras.Sequential([keras.layers.Flatten()])
+        model.compile("sgd", "mae", run_eagerly=run_eagerly)
+        rows = np.zeros((4, 1), "float32")
+        options = {"epochs": 4, "validation_steps": 2, **options}
+        return model.fit(rows, rows, validation_data=given, verbose=0, **options).history[
+            "val_loss"
+        ]
+
+    assert losses(batches(1_000)) == [0.5, 2.5, 4.5, 6.5]
+    assert losses(batches(1_000), validation_freq=2) == [0.5, 2.5]
+    assert losses(batches(8)) == [0.5, 2.5, 4.5, 6.5]

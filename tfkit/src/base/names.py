@@ -40,7 +40,18 @@ def auto_name(class_name: str) -> str:
 
 
 def get_uid(prefix: str = "") -> int:
-    """How many default names with this prefix there are now, counting one more at each call."""
+    """How many default names with this prefix there are now, counting one more at each call.
+
+    Args:
+        prefix: the beginning of the names. Default: `""`.
+
+    Returns:
+        1 at the first call with a prefix, then 2, and so on; `clear_session` begins again.
+
+    Example:
+        >>> get_uid("block"), get_uid("block"), get_uid("head")
+        (1, 2, 1)
+    """
     counts = _counts.get()
     counts[prefix] += 1
     return counts[prefix]

@@ -28,7 +28,7 @@ def load_data(path: str | os.PathLike[str] = "mnist.npz") -> tuple[_Pair, _Pair]
 
     Args:
         path: an `.npz` file with the arrays `x_train`, `y_train`, `x_test` and `y_test`, or the
-            name of one in these folders.
+            name of one in these folders. Default: `"mnist.npz"`.
 
     Returns:
         `(x_train, y_train), (x_test, y_test)`, all uint8: images of shape `(60000, 28, 28)` and
@@ -37,6 +37,11 @@ def load_data(path: str | os.PathLike[str] = "mnist.npz") -> tuple[_Pair, _Pair]
     Raises:
         FileNotFoundError: when the file is nowhere and cannot be downloaded.
         ValueError: when the file is not what it should be.
+
+    Example:
+        ```python
+        (x_train, y_train), (x_test, y_test) = tfkit.datasets.mnist.load_data()
+        ```
     """
     names = ("x_train", "y_train", "x_test", "y_test")
     x_train, y_train, x_test, y_test = read_npz(find(path, URL, SHA256), names)

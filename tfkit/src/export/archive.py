@@ -28,7 +28,7 @@ class ExportArchive:
     for each endpoint, and TF Serving answers each of them as a signature. The first is `serving_default`.
 
     Args:
-        format: `"saved_model"`.
+        format: the only one. Default: `"saved_model"`.
 
     Example:
         >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(1)])

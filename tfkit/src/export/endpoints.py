@@ -290,7 +290,7 @@ def endpoint(
         name: name of the endpoint, that of the method unless given.
         input_signature: list with a spec, or a nest of specs, for each argument. Unless given, arguments
             are as those of `call` that have the same names.
-        jit_compile: whether the runtime compiles it with XLA.
+        jit_compile: whether the runtime compiles it with XLA. Default: `False`.
 
     Example:
         >>> class Coder(tfkit.Model):

@@ -99,6 +99,16 @@ def classify(
         outputs `classes` and `scores`.
 
     Reference: tensorflow_serving/apis/classification.proto
+
+    Example:
+        >>> model = tfkit.Sequential([tfkit.Input((3,), name="x"), tfkit.layers.Dense(2)])
+        >>> archive = tfkit.export.ExportArchive()
+        >>> _ = archive.add_endpoint("labels", classify(model, ["good", "bad"]))
+        >>> print(archive.describe())
+        * Endpoint 'labels'
+            takes inputs: string (None,)
+            gives classes: string (None, 2)
+            gives scores: float32 (None, 2)
     """
 
     def answer(scores: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -131,6 +141,15 @@ def regress(layer: Layer, features: dict[str, Any] | None = None) -> ExampleFunc
         output `outputs`.
 
     Reference: tensorflow_serving/apis/regression.proto
+
+    Example:
+        >>> model = tfkit.Sequential([tfkit.Input((3,), name="x"), tfkit.layers.Dense(1)])
+        >>> archive = tfkit.export.ExportArchive()
+        >>> _ = archive.add_endpoint("price", regress(model))
+        >>> print(archive.describe())
+        * Endpoint 'price'
+            takes inputs: string (None,)
+            gives outputs: float32 (None,)
     """
 
     def answer(outputs: tf.Tensor) -> dict[str, tf.Tensor]:

@@ -186,12 +186,18 @@ def load(filepath: Any, endpoint: str | None = None, trusted: bool = False) -> T
         endpoint: the endpoint that a call of the layer calls: `serve`, or `serving_default` where there is
             no endpoint of that name, unless given.
         trusted: whether the SavedModel may have operations on files, other machines, processes or Python.
-            Such a model is refused otherwise, before anything of it has run.
+            Such a model is refused otherwise, before anything of it has run. Default: `False`.
 
     Raises:
         LoadError: for a file that is no SavedModel, and for one with such operations.
 
     Example:
-        `layer = tfkit.export.load("model"); layer(x); layer.trainable_weights`
+        >>> import tempfile
+        >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.export(folder, verbose=False)
+        ...     layer = load(folder)
+        >>> layer(np.ones((4, 3), "float32")).shape
+        TensorShape([4, 2])
     """
     return TFSMLayer(filepath, endpoint or ENDPOINT, trusted=trusted)

@@ -62,8 +62,9 @@ def to_serving(
             inputs up, and there are no warm-up requests.
         keep: how many versions stay, the newest; all of them unless given.
         input_signature: specs of the model's call to use instead of what was seen.
-        jit_compile: whether the runtime compiles the model's call with XLA.
+        jit_compile: whether the runtime compiles the model's call with XLA. Default: `False`.
         freeze: whether constants take the place of the variables, see `ExportArchive.add_endpoint`.
+            Default: `False`.
 
     Returns:
         The folder of the version.
@@ -75,7 +76,9 @@ def to_serving(
         ValueError: where inputs are not known, and for made-up inputs that the model does not take.
 
     Example:
-        `tfkit.export.to_serving(model, "/models", name="digits", warmup=x[:8], keep=3)`
+        ```python
+        tfkit.export.to_serving(model, "/models", name="digits", warmup=x[:8], keep=3)
+        ```
     """
     folder = _model_folder(base_dir, name or getattr(model, "name", None))
     _check_numbers(folder, version, keep)

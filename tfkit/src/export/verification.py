@@ -28,7 +28,16 @@ _SECONDS = 600
 
 
 class VerificationError(RuntimeError):
-    """An exported model does not load, does not run, or does not compute what the model computes."""
+    """An exported model does not load, does not run, or does not compute what the model computes.
+
+    Example:
+        ```python
+        try:
+            tfkit.export.to_serving(model, "/models", warmup=x[:8])
+        except tfkit.export.VerificationError as error:
+            print("Not published:", error)
+        ```
+    """
 
 
 def run_elsewhere(jobs: Sequence[tuple[Any, Sequence[Case]]]) -> list[list[Arrays | str]]:

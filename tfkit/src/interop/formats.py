@@ -143,10 +143,10 @@ def load_weights(
         model: a model; of one that is not built, the configuration and the arguments of `compile`
             are kept.
         filepath: a file of `save_weights` or `save`, of tfkit or of Keras.
-        skip_mismatch: whether weights that do not fit are left as they are.
+        skip_mismatch: whether weights that do not fit are left as they are. Default: `False`.
         by_name: whether weights are found by the names that users have given to layers, instead of by path:
             a weight goes to the same place below the layer of the same name. Layers of other names are left
-            as they are. Not for files of Keras.
+            as they are. Not for files of Keras. Default: `False`.
         rename: for what has another path in the file: a dict from the beginnings of paths in the file to
             those in the model, or, where tfkit wrote the file, a function of a path.
         objects_to_skip: layers, with all that is inside them, and single weights that are left as they are.
@@ -159,9 +159,13 @@ def load_weights(
             and for a damaged file. No weight has changed then.
 
     Example:
-        ```python
-        model.load_weights("old.weights.h5", rename={"body": "encoder/blocks/0"})
-        ```
+        >>> import tempfile
+        >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tfkit.saving.save_weights(model, f"{folder}/model.weights.h5")
+        ...     report = load_weights(model, f"{folder}/model.weights.h5")
+        >>> sorted(report.loaded)
+        ['dense/bias', 'dense/kernel']
     """
     load = keras.load_weights if keras.is_keras_file(filepath) else weights.load_weights
     with tamed():

@@ -45,7 +45,20 @@ _FIRST_BYTES = (b"PK\3\4", b"PK\5\6", b"\x89HDF\r\n\x1a\n")
 
 
 def is_keras_file(filepath: Any) -> bool:
-    """Whether a file begins like one of Keras's: a zip, or HDF5 without tfkit's seal in front."""
+    """Whether a file begins like one of Keras's: a zip, or HDF5 without tfkit's seal in front.
+
+    Args:
+        filepath: the file.
+
+    Example:
+        >>> import tempfile
+        >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/a.keras")
+        ...     model.save(f"{folder}/b.h5")
+        ...     is_keras_file(f"{folder}/a.keras"), is_keras_file(f"{folder}/b.h5")
+        (True, False)
+    """
     path = Path(filepath)
     if not path.is_file():
         return False
@@ -69,12 +82,20 @@ def load_model(
     Args:
         filepath: the file.
         custom_objects: classes and functions of yours that the file may name, by name.
-        compile: whether to compile the model as it was, with the optimizer's state.
-        safe_mode: only True: tfkit never runs code from a file.
+        compile: whether to compile the model as it was, with the optimizer's state. Default: `True`.
+        safe_mode: the only value: tfkit never runs code from a file. Default: `True`.
         rename: paths in the model by path in the file, for layers and weights that have moved.
 
     Raises:
         LoadError: for a damaged file, names that are not registered, and weights that do not fit.
+
+    Example:
+        >>> import tempfile
+        >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_model(model, f"{folder}/model.keras")
+        ...     load_model(f"{folder}/model.keras").output_shape
+        (None, 2)
     """
     if not safe_mode:
         raise ValueError(
@@ -125,11 +146,11 @@ def load_weights(
     Args:
         model: a built model.
         filepath: `.weights.h5`, `.keras`, or a whole `.h5`, of Keras.
-        skip_mismatch: whether weights that do not fit are left as they are.
-        by_name: only False: Keras's files have no names for all layers.
+        skip_mismatch: whether weights that do not fit are left as they are. Default: `False`.
+        by_name: the only value: Keras's files have no names for all layers. Default: `False`.
         rename: paths in the model by path in the file, of layers or single weights.
         same_order: says that the class of `model` makes its members in the order in which the saved one
-            did.
+            did. Default: `False`.
         objects_to_skip: layers, with all that is inside them, and single weights that are left as they are.
 
     Returns:
@@ -137,6 +158,15 @@ def load_weights(
 
     Raises:
         LoadError: with a table of what does not fit, or could be swapped. No weight has changed then.
+
+    Example:
+        >>> import tempfile
+        >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_weights(model, f"{folder}/model.weights.h5")
+        ...     report = load_weights(model, f"{folder}/model.weights.h5")
+        >>> len(report.loaded)
+        2
     """
     if by_name:
         raise ValueError(
@@ -190,7 +220,24 @@ class _ArchiveReader(KerasReader):
 
 
 def open_file(path: Path) -> KerasReader:
-    """A file of Keras for reading, with what is in it checked."""
+    """A file of Keras for reading, with what is in it checked.
+
+    Args:
+        path: the file.
+
+    Returns:
+        A context manager; `LoadError` where the file is none of Keras's, or damaged.
+
+    Example:
+        >>> import tempfile
+        >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_model(model, f"{folder}/model.keras")
+        ...     with open_file(Path(folder, "model.keras")) as reader:
+        ...         document, compiled = reader.documents()
+        >>> document["class_name"], compiled
+        ('Sequential', None)
+    """
     check_exists(path)
     with open(path, "rb") as file:
         is_archive = file.read(2) == b"PK"
@@ -317,12 +364,21 @@ def save_model(
     Args:
         model: a model; of one that is not built the configuration and the arguments of `compile` are kept.
         filepath: a name that ends in `.keras`.
-        overwrite: whether an existing file is replaced.
+        overwrite: whether an existing file is replaced. Default: `True`.
         include_optimizer: whether what `compile` was given goes into it, and the optimizer's state.
+            Default: `True`.
 
     Raises:
         ValueError: for another ending, and for a model that is not built although layers in it are.
         TypeError: for a model whose configuration cannot be made, or has no form in Keras.
+
+    Example:
+        >>> import os, tempfile
+        >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_model(model, f"{folder}/model.keras")
+        ...     os.listdir(folder)
+        ['model.keras']
     """
     path = Path(filepath)
     _check_writable(path, ".keras", overwrite)
@@ -345,7 +401,7 @@ def save_model(
     with atomic_write(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name, text in texts.items():
             archive.writestr(name, text)
-        keras_assets.write(archive, keras_layout.places(model))
+        keras_assets.write(archive, keras_layout.places(model._tfkit.layer))
         with tempfile.TemporaryFile(dir=path.parent) as file:
             keras_hdf5.write(file, groups, values)
             file.seek(0)
@@ -361,10 +417,18 @@ def save_weights(model: ModelLike, filepath: Any, overwrite: bool = True) -> Non
     Args:
         model: a built model.
         filepath: a name that ends in `.weights.h5`.
-        overwrite: whether an existing file is replaced.
+        overwrite: whether an existing file is replaced. Default: `True`.
 
     Raises:
         ValueError: for another ending, and for a model that is not built.
+
+    Example:
+        >>> import os, tempfile
+        >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_weights(model, f"{folder}/model.weights.h5")
+        ...     os.listdir(folder)
+        ['model.weights.h5']
     """
     path = Path(filepath)
     _check_writable(path, ".weights.h5", overwrite)

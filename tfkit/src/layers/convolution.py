@@ -137,16 +137,34 @@ class _Convolution(Layer):
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns `activation(conv(inputs, kernel) + bias)`."""
         inputs = as_floats(self, inputs)
+        if type(self).convolution_op is _Convolution.convolution_op:
+            outputs = self._convolved(inputs, self.kernel, self.bias)
+        else:  # A user's own, which knows of no bias.
+            outputs = self.convolution_op(inputs, self.kernel)
+            if self.bias is not None:
+                outputs = channels_last(outputs, self.data_format, lambda x: x + self.bias)
+        return self.activation(outputs)
+
+    def convolution_op(self, inputs: Any, kernel: Any) -> tf.Tensor:
+        """Returns the convolution alone, without bias and activation: for subclasses, to call or to override.
+
+        Args:
+            inputs: as those of `call`.
+            kernel: of the shape of `self.kernel`.
+        """
+        return self._convolved(inputs, kernel, None)
+
+    def _convolved(self, inputs: Any, kernel: Any, bias: Any) -> tf.Tensor:
         padding = self.padding
         if padding == "causal":
             before = (self.kernel_size[0] - 1) * self.dilation_rate[0]
             inputs = tf.pad(inputs, [[0, 0], [before, 0], [0, 0]])
             padding = "valid"
-
-        def convolved(x: tf.Tensor) -> tf.Tensor:
-            return convolve(x, self.kernel, self.strides, padding, self.dilation_rate, self.bias)
-
-        return self.activation(channels_last(inputs, self.data_format, convolved))
+        return channels_last(
+            inputs,
+            self.data_format,
+            lambda x: convolve(x, kernel, self.strides, padding, self.dilation_rate, bias),
+        )
 
 
 class Conv1D(_Convolution):

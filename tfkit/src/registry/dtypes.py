@@ -58,10 +58,26 @@ def standardize_dtype(dtype: Any) -> str:
 
 
 def is_float(dtype: Any) -> bool:
-    """Whether `dtype` is a floating-point type."""
+    """Whether `dtype` is a floating-point type.
+
+    Args:
+        dtype: its name, or TensorFlow's or NumPy's own dtype.
+
+    Example:
+        >>> tfkit.backend.is_float_dtype("bfloat16"), tfkit.backend.is_float_dtype(tf.int32)
+        (True, False)
+    """
     return standardize_dtype(dtype) in FLOAT_DTYPES
 
 
 def is_int(dtype: Any) -> bool:
-    """Whether `dtype` is an integer type, signed or not."""
+    """Whether `dtype` is an integer type, signed or not.
+
+    Args:
+        dtype: its name, or TensorFlow's or NumPy's own dtype.
+
+    Example:
+        >>> tfkit.backend.is_int_dtype("uint8"), tfkit.backend.is_int_dtype("bool")
+        (True, False)
+    """
     return standardize_dtype(dtype) in INTEGER_DTYPES

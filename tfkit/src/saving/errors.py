@@ -12,6 +12,15 @@ class LoadError(ValueError):
     """A model file cannot be loaded: it is damaged, not of this format, or does not fit the model.
 
     What the message quotes of the file is cut, and control characters in it are escaped.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile(suffix=".h5") as file:
+        ...     try:
+        ...         tfkit.models.load_model(file.name)
+        ...     except LoadError as error:
+        ...         print(type(error).__name__)
+        DamagedFileError
     """
 
     def __init__(self, *args: object) -> None:
@@ -19,7 +28,12 @@ class LoadError(ValueError):
 
 
 class DamagedFileError(LoadError, OSError):
-    """A model file is truncated, or no HDF5 file at all. Also an `OSError`, which it is in Keras."""
+    """A model file is truncated, or no HDF5 file at all. Also an `OSError`, which it is in Keras.
+
+    Example:
+        >>> issubclass(DamagedFileError, LoadError) and issubclass(DamagedFileError, OSError)
+        True
+    """
 
 
 class MissingFileError(LoadError, FileNotFoundError):

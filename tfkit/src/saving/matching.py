@@ -29,16 +29,22 @@ class LoadReport:
 
     Args:
         file: the file.
-        loaded: paths of the variables that have values of the file now.
-        skipped: variables that have not, with the reasons.
-        unused: values in the file that no variable has, with the reasons.
+        loaded: paths of the variables that have values of the file now; none unless given.
+        skipped: variables that have not, with the reasons; none unless given.
+        unused: values in the file that no variable has, with the reasons; none unless given.
 
     Example:
-        ```python
-        report = model.load_weights("pretrained.weights.h5", skip_mismatch=True)
-        print(report)
-        assert "head/kernel" in report.skipped
-        ```
+        >>> import tempfile
+        >>> layers = tfkit.layers
+        >>> body = tfkit.Sequential([tfkit.Input((3,)), layers.Dense(2, name="a")])
+        >>> larger = tfkit.Sequential(
+        ...     [tfkit.Input((3,)), layers.Dense(2, name="a"), layers.Dense(1)]
+        ... )
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     body.save_weights(f"{folder}/body.weights.h5")
+        ...     report = larger.load_weights(f"{folder}/body.weights.h5", skip_mismatch=True)
+        >>> len(report.loaded), len(report.skipped), len(report.unused)
+        (2, 2, 0)
     """
 
     file: str

@@ -43,7 +43,7 @@ def save_weights(
     Args:
         model: a built model.
         filepath: a name that ends in `.weights.h5`; with `max_shard_size`, in `.weights.json`.
-        overwrite: whether existing files are replaced.
+        overwrite: whether existing files are replaced. Default: `True`.
         max_shard_size: GB (2**30 bytes) that a file may have; the weights then go into as many as are
             needed, and `filepath` says what is where.
         objects_to_skip: layers, with all that is inside them, and single weights that the file leaves out.
@@ -53,6 +53,14 @@ def save_weights(
             than `max_shard_size`.
         FileExistsError: where there is a file and `overwrite` is False.
         OSError: where the disk is full. The old file is whole then.
+
+    Example:
+        >>> import os, tempfile
+        >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_weights(model, f"{folder}/model.weights.h5")
+        ...     os.listdir(folder)
+        ['model.weights.h5']
     """
     path = Path(filepath)
     suffix = _SUFFIX if max_shard_size is None else shards.SUFFIX

@@ -22,6 +22,7 @@ from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.symbolic import masking
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+_SCRATCH = "symbolic"  # name of the graphs that are made for their shapes alone
 
 
 def _immutable(name: str) -> Any:
@@ -41,10 +42,18 @@ class KerasTensor:
 
     Args:
         shape: tuple of sizes, `None` where a size is not known.
-        dtype: name of the dtype, `"float32"` unless given.
-        sparse: whether it stands for a `tf.SparseTensor`.
-        ragged: whether it stands for a `tf.RaggedTensor`.
+        dtype: name of the dtype. Default: `"float32"`.
+        sparse: whether it stands for a `tf.SparseTensor`. Default: `False`.
+        ragged: whether it stands for a `tf.RaggedTensor`. Default: `False`.
+        record_history: whether functional models may be made that lead to it; accepted as in Keras, and
+            always so. Default: `True`.
         name: name of the tensor.
+
+    Example:
+        >>> KerasTensor((None, 3))
+        <KerasTensor shape=(None, 3), dtype=float32, sparse=False, ragged=False, name=keras_tensor>
+        >>> tfkit.layers.Dense(2)(KerasTensor((None, 3))).shape
+        (None, 2)
     """
 
     def __init__(
@@ -210,9 +219,6 @@ def trace(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> An
         args, kwargs = tf.nest.map_structure(placeholder, (args, kwargs))
         results = function(*args, **kwargs)
         return tf.nest.map_structure(specification, results)
-
-
-_SCRATCH = "symbolic"
 
 
 def is_described() -> bool:

@@ -232,15 +232,26 @@ def make_arrays(
     Raises:
         ValueError: where lengths differ, and for empty data.
     """
-    if y is None and sample_weight is not None:
-        raise ValueError("`sample_weight` was passed without `y`: it weighs the loss of targets.")
+    check_weights(y, sample_weight, class_weight)
     packed = tuple(without_none(part) for part in (x, y, sample_weight) if part is not None)
     if class_weight is not None:
-        if y is None:
-            raise ValueError("`class_weight` was passed without `y`: it weighs classes of targets.")
         packed = tuple(with_class_weight(packed, class_weight))
     check_lengths(packed)
     return ArrayData(packed, batch_size, shuffle)
+
+
+def check_weights(y: Any, sample_weight: Any, class_weight: dict[int, float] | None) -> None:
+    """Refuses weights without targets.
+
+    Raises:
+        ValueError: that says which.
+    """
+    if y is not None:
+        return
+    if sample_weight is not None:
+        raise ValueError("`sample_weight` was passed without `y`: it weighs the loss of targets.")
+    if class_weight is not None:
+        raise ValueError("`class_weight` was passed without `y`: it weighs classes of targets.")
 
 
 def check_lengths(data: Any) -> None:

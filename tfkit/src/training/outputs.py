@@ -65,7 +65,18 @@ class Outputs:
         """One value of `value` for each output: by key or name from a dict, by place from a list."""
         if self.single:
             return [self._only(value, what)]
+        if self._is_flat_list(value, what):
+            return list(value)
         return self._spread(value, self._structure, what)
+
+    def _is_flat_list(self, value: Any, what: str) -> bool:
+        """Whether a list has a loss for each output of a nest, in the order of `tf.nest.flatten`."""
+        return (
+            what == "loss"
+            and isinstance(value, (list, tuple))
+            and len(_keys(self._structure)) != len(value) == len(self.names)
+            and not any(isinstance(item, (list, tuple)) for item in value)
+        )
 
     def split_tensors(self, value: Any, what: str, wanted: list[bool] | None = None) -> list[Any]:
         """Like `split`, for targets and predictions, where each output needs its own.
@@ -92,11 +103,13 @@ class Outputs:
         keys = [self.names[0], *self._paths[0]]
         if isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in keys:
             return next(iter(value.values()))
-        if what == "loss" and isinstance(value, Mapping) and "class_name" not in value:
+        is_whole = what in ("loss", "loss_weights")
+        if is_whole and isinstance(value, Mapping) and "class_name" not in value:
             expected = [key for key in keys if key is not None]
             named = f" Expected the key {expected[0]!r}." if expected else ""
+            thing = "the loss" if what == "loss" else "the number"
             raise ValueError(
-                f"`loss` has the keys {list(value)}, but the model has one output.{named} Pass the loss "
+                f"`{what}` has the keys {list(value)}, but the model has one output.{named} Pass {thing} "
                 "alone."
             )
         return value[0] if isinstance(value, (list, tuple)) and len(value) == 1 else value

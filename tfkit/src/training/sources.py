@@ -23,6 +23,7 @@ from tfkit.src.training.data import (
     DatasetData,
     check_class_weight,
     check_lengths,
+    check_weights,
     make_arrays,
     pack_x_y_sample_weight,
     with_class_weight,
@@ -86,8 +87,11 @@ def make_data(
         if class_weight is not None:
             data.dataset = data.dataset.map(lambda *batch: with_class_weight(batch, class_weight))
         return data
+    check_weights(y, sample_weight, class_weight)
     packed = tuple(without_none(part) for part in (x, y, sample_weight) if part is not None)
-    if class_weight is None and any(map(_is_composite, tf.nest.flatten(packed))):
+    if any(map(_is_composite, tf.nest.flatten(packed))):
+        if class_weight is not None:
+            packed = tuple(with_class_weight(packed, class_weight))
         check_lengths(packed)
         return _rows_dataset(pack_x_y_sample_weight(*packed), batch_size, shuffle)
     arrays = make_arrays(x, y, sample_weight, batch_size, shuffle, class_weight)
@@ -159,6 +163,10 @@ class _Source:
             given = iter(self._batches)
         else:
             given = (self._batches[index] for index in range(len(self._batches)))
+        if isinstance(
+            self._batches, PyDatasetPasses
+        ):  # In Keras an array alone is `(x,)` here only.
+            given = ((batch,) if hasattr(batch, "shape") else batch for batch in given)
         return map(_as_batch, given)
 
     def end(self) -> None:

@@ -17,7 +17,13 @@ from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.callbacks.callback_list import make_callback_list, with_backup
 from tfkit.src.training.callbacks.history import History
 from tfkit.src.training.counts import check_counts, check_positive, check_validation
-from tfkit.src.training.data import Pass, make_arrays, pack_x_y_sample_weight, split_validation
+from tfkit.src.training.data import (
+    DatasetData,
+    Pass,
+    make_arrays,
+    pack_x_y_sample_weight,
+    split_validation,
+)
 from tfkit.src.training.fit import Fit
 from tfkit.src.training.older_names import OlderNames
 from tfkit.src.training.prediction import to_numpy
@@ -146,6 +152,12 @@ class Trainer(OlderNames):
                     needs_targets=y is not None and self._needs_targets,
                 )
                 evaluation = loop.Steps(self, "test", data, validation_steps)
+                # Batches that were read ahead of a generator would be lost with the iterator.
+                evaluation.feed.goes_on = (
+                    validation_steps is not None
+                    and isinstance(data, DatasetData)
+                    and data.is_one_shot
+                )
                 validation = Validation(evaluation, validation_freq)
             if resume is not None:
                 callbacks = with_backup(callbacks, resume)

@@ -49,9 +49,15 @@ def _is_mixed(variable: Any, other: Any, name: str) -> bool:
 
 
 class Operators:
-    """Operators of variables that take operands of other dtypes, as `tfkit.ops` does."""
+    """Operators that take operands of other dtypes, as `tfkit.ops` does; and arrays."""
 
     read_dtype: tf.DType
+    numpy: Callable[[], Any]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """The value as an array. TensorFlow's own method has no `copy`, of which NumPy 2 warns."""
+        value = self.numpy()
+        return np.array(value, dtype) if copy else np.asarray(value, dtype)
 
 
 for _name in _PROMOTING:

@@ -104,7 +104,8 @@ async def running(options: Options) -> AsyncIterator[Running]:
         runner = web.AppRunner(
             http_app(service, calls, metrics, options.max_body, options.read_timeout),
             access_log=None,
-            keepalive_timeout=options.read_timeout,  # for the head of a request, from the first byte on
+            # For the head of a request, from the first byte on: aiohttp has it since 3.14.4.
+            keepalive_timeout=options.read_timeout,
             lingering_time=1.0,
         )
         await runner.setup()

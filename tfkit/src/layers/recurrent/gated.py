@@ -18,6 +18,7 @@ from tfkit.src.layers.recurrent.rnn import RNN
 from tfkit.src.layers.recurrent.slopes import known
 from tfkit.src.runtime import litert
 from tfkit.src.symbolic.input_spec import InputSpec
+from tfkit.src.symbolic.tensors import is_described
 
 
 def of_cell(name: str) -> Any:
@@ -329,8 +330,9 @@ class GatedRNN(RNN):
                     states,
                     mask,
                     unroll=self.unroll,
+                    shapes_only=is_described(),
                     zero_output_for_mask=self.zero_output_for_mask,
-                    all_outputs=self.return_sequences,
+                    all_outputs=bool(self.return_sequences),
                 )
             outputs, final = run_gates(
                 cell,
@@ -339,7 +341,7 @@ class GatedRNN(RNN):
                 tf.convert_to_tensor(cell.recurrent_kernel),
                 cell.recurrent_bias,
                 mask,
-                all_outputs=self.return_sequences,
+                all_outputs=bool(self.return_sequences),
             )
             return self._masked(outputs, mask), final
 

@@ -17,6 +17,7 @@ def run_cell(
     mask: tf.Tensor | None = None,
     *,
     unroll: bool = False,
+    shapes_only: bool = False,
     zero_output_for_mask: bool = False,
     all_outputs: bool = True,
 ) -> tuple[tf.Tensor, Any]:
@@ -30,6 +31,7 @@ def run_cell(
         states: nest of tensors `(batch, ...)`.
         mask: booleans, `(steps, batch)`.
         unroll: whether each step is written into the program, instead of a loop.
+        shapes_only: whether nothing will run, so that one written step may stand for all.
         zero_output_for_mask: whether outputs are zero where the mask is false.
         all_outputs: whether all outputs are wanted, or the last one only.
 
@@ -56,10 +58,11 @@ def run_cell(
     output, flat = tf.zeros_like(first_output), tf.nest.flatten(states)
     _check_states(flat, tf.nest.flatten(first_states))
     if unroll:
-        outputs = []
-        for time in range(inputs.shape[0]):
+        steps, outputs = inputs.shape[0], []
+        for time in range(min(steps, 1) if shapes_only else steps):
             output, flat = advance(time, output, flat)
             outputs.append(output)
+        outputs *= steps if shapes_only else 1
         result = tf.stack(outputs) if all_outputs else output
         return result, tf.nest.pack_sequence_as(states, flat)
 

@@ -14,11 +14,13 @@ from tfkit.src.layers.recurrent.cell import (
     build_cell,
     check_cell,
     initial_state_of,
+    is_unchanged,
     state_sizes_of,
 )
 from tfkit.src.layers.recurrent.loops import run_cell
 from tfkit.src.layers.recurrent.stacked import StackedRNNCells
 from tfkit.src.runtime import litert
+from tfkit.src.symbolic.tensors import is_described
 from tfkit.src.variables.variables import make_variable
 
 _MOST_UNROLLED = 10_000  # steps; a graph of them takes minutes to make
@@ -237,14 +239,21 @@ class RNN(Layer):
             states,
             mask,
             unroll=self.unroll,
+            # A user's cell may do something else in each step.
+            shapes_only=is_described() and all(map(is_unchanged, _cells(self.cell))),
             zero_output_for_mask=self.zero_output_for_mask,
-            all_outputs=self.return_sequences,
+            all_outputs=bool(self.return_sequences),
         )
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
         """The inputs' mask for outputs of all steps, none for anything else."""
         mask = tf.nest.flatten(mask)[0] if self.return_sequences else None
         return [mask, *(None for _ in self.state_size)] if self.return_state else mask
+
+
+def _cells(cell: Any) -> list[Any]:
+    """The cells that a step calls."""
+    return cell.cells if type(cell) is StackedRNNCells else [cell]
 
 
 def _time_first(tensor: tf.Tensor) -> tf.Tensor:
