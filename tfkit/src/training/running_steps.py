@@ -8,7 +8,6 @@ from typing import Any
 from tfkit.src.base import execution, settings, watching
 from tfkit.src.base.brief import brief
 from tfkit.src.core.autograph import convert
-from tfkit.src.errors.frames import warn
 from tfkit.src.training.absent import with_none
 from tfkit.src.training.model_steps import ModelSteps, is_overridden, without_results
 from tfkit.src.training.step import Step
@@ -24,8 +23,6 @@ def step_for(model: ModelSteps, mode: str) -> Step:
         mode: `"train"`, `"test"` or `"predict"`.
     """
     method = getattr(model, f"{mode}_step")
-    if mode == "train" and not is_overridden(model, "train_step"):
-        method = _warning_of_no_weights(model, method)
     if mode == "predict":
         return Step(_governed(model, lambda data: convert(method)(data)))
     if is_overridden(model, f"{mode}_step", "compute_metrics", "get_metrics_result"):
@@ -57,21 +54,6 @@ def _governed(model: ModelSteps, function: Callable[..., Any]) -> Callable[..., 
             return function(*map(with_none, args))
 
     return governed
-
-
-def _warning_of_no_weights(model: ModelSteps, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """`step`, with a warning where it has nothing to train; a step of the user's own may know better."""
-
-    def warning(data: Any) -> Any:
-        results = step(data)
-        if not model.trainable_weights:  # After the step, which may have made them.
-            warn(
-                f"The model '{model.name}' does not have any trainable weights: `fit` changes none. "
-                "`layer.trainable = True` thaws a layer."
-            )
-        return results
-
-    return warning
 
 
 def _noting_metrics(model: ModelSteps, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
