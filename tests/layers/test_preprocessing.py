@@ -453,6 +453,8 @@ def test_inputs_that_are_refused():
         layers.Discretization(num_bins=2)([1.0])
     with pytest.raises(ValueError, match="after setting a static vocabulary"):
         lookup.adapt(["b"])
+    with pytest.raises(ValueError, match="Received: a ragged tensor"):
+        layers.Normalization().adapt(tf.ragged.constant([[1.0], [2.0, 3.0]]))
     with pytest.raises(ValueError, match="incompatible shape"):
         layers.Normalization().adapt([np.ones((2, 3)), np.ones((2, 4))])
     counted = layers.StringLookup(output_mode="count")
