@@ -465,6 +465,14 @@ def test_inputs_that_are_refused():
     assert counted.get_vocabulary() == ["[UNK]", "a"]
 
 
+def test_plain_lists_are_inputs_as_tensors_are():
+    crossing = layers.HashedCrossing(5)
+    assert crossing((["A", "B"], [101, 101])).numpy().tolist() == [1, 4]
+    assert layers.CategoryEncoding(3)([[0, 2]]).numpy().tolist() == [[1, 0, 1]]
+    assert layers.Discretization([0.5])(0.7).numpy() == 1
+    assert layers.StringLookup(vocabulary=["a"])("a").numpy() == 1
+
+
 def dashes(texts):
     return tf.strings.regex_replace(texts, "-", " ")
 
