@@ -283,10 +283,28 @@ def test_weights_copies_and_pickles_hold_vocabularies(models, tmp_path):
     check(fresh, data, expected)
 
 
-def test_an_export_takes_raw_strings_in_the_c_library(models, tmp_path):
-    ours, _, _, expected = models
-    ours.export(tmp_path / "exported", verbose=False)
-    (results,) = run_elsewhere([(tmp_path / "exported", [("serve", DATA)])])
-    found = results[0]
-    for layer, value in zip(ours.output_names, expected, strict=True):
-        np.testing.assert_allclose(found[layer], value, rtol=1e-5)
+def test_exports_take_raw_strings_in_the_c_library(models, tmp_path):
+    ours, _, data, expected = models
+    folders = [tmp_path / name for name in ("plain", "frozen", "tensorflow", "traced_before")]
+    ours.export(folders[0], verbose=False)
+    ours.export(folders[1], verbose=False, freeze=True)
+    tf.saved_model.save(ours, folders[2])
+    function = tf.function(lambda x: dict(zip(ours.output_names, ours(x), strict=True)))
+    function(data)
+    archive = tfkit.export.ExportArchive()
+    archive.add_endpoint("serve", function)
+    archive.write_out(folders[3], verbose=False)
+    names = [
+        {},
+        {},
+        {},
+        {key: f"x_{key}" for key in DATA},
+    ]  # A function's inputs have its argument's name.
+    cases = [
+        (folder, [("serving_default", {renamed.get(key, key): DATA[key] for key in DATA})])
+        for folder, renamed in zip(folders, names, strict=True)
+    ]
+    for (found,) in run_elsewhere(cases):
+        assert not isinstance(found, str), found
+        for layer, value in zip(ours.output_names, expected, strict=True):
+            np.testing.assert_allclose(found[layer], value, rtol=1e-5)

@@ -453,6 +453,8 @@ def test_inputs_that_are_refused():
         layers.Discretization(num_bins=2)([1.0])
     with pytest.raises(ValueError, match="after setting a static vocabulary"):
         lookup.adapt(["b"])
+    with pytest.raises(ValueError, match="Received: a ragged tensor"):
+        layers.Normalization().adapt(tf.ragged.constant([[1.0], [2.0, 3.0]]))
     with pytest.raises(ValueError, match="incompatible shape"):
         layers.Normalization().adapt([np.ones((2, 3)), np.ones((2, 4))])
     counted = layers.StringLookup(output_mode="count")
@@ -461,6 +463,14 @@ def test_inputs_that_are_refused():
     with pytest.raises(RuntimeError, match="the vocabulary size cannot be changed"):
         counted.adapt(["a", "b"])
     assert counted.get_vocabulary() == ["[UNK]", "a"]
+
+
+def test_plain_lists_are_inputs_as_tensors_are():
+    crossing = layers.HashedCrossing(5)
+    assert crossing((["A", "B"], [101, 101])).numpy().tolist() == [1, 4]
+    assert layers.CategoryEncoding(3)([[0, 2]]).numpy().tolist() == [[1, 0, 1]]
+    assert layers.Discretization([0.5])(0.7).numpy() == 1
+    assert layers.StringLookup(vocabulary=["a"])("a").numpy() == 1
 
 
 def dashes(texts):

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.layers.preprocessing.base import Preprocessing, check_mode
+from tfkit.src.layers.preprocessing.base import Preprocessing, check_mode, is_plain
 from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
 from tfkit.src.layers.preprocessing.hashing import output_dtype
 from tfkit.src.symbolic.tensors import KerasTensor
@@ -63,6 +63,16 @@ class HashedCrossing(Preprocessing):
         self.output_mode = output_mode
         self.sparse = sparse
         self.autocast = False
+
+    def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Lists of columns that are lists themselves, column by column."""
+        made = [
+            [tf.convert_to_tensor(column) if is_plain(column) else column for column in arg]
+            if isinstance(arg, (list, tuple))
+            else arg
+            for arg in args
+        ]
+        return super()._as_tensors(tuple(made), kwargs)
 
     def call(self, inputs: Any) -> Any:
         """Returns the indices of the combinations."""

@@ -199,6 +199,14 @@ class IndexLookup(WithVocabulary):
         first = len(self._special_tokens()) - self.num_oov_indices
         return tf.where(unknown, first + places, indices)
 
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        """The table too, for `tf.saved_model.save`, which writes what is reached from the model."""
+        children = super()._trackable_children(save_type, **kwargs)
+        if save_type == "savedmodel" and self._vocabulary is not None:
+            make = self._token_table if self.invert else self._index_table
+            children["_table"] = make(self._vocabulary)
+        return children
+
     def _index_table(self, vocabulary: Vocabulary) -> Table:
         """Indices by token."""
 

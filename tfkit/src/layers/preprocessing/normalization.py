@@ -157,6 +157,12 @@ class Normalization(Preprocessing):
             )
         moments: Moments | None = None
         for batch in batches(self, data):
+            if isinstance(batch, tf.RaggedTensor):
+                raise ValueError(
+                    f"Layer '{self.path}' (of type {type(self).__name__}) takes batches of rows that are all "
+                    f"of one shape. Received: a ragged tensor of shape {tuple(batch.shape)}. Pass its "
+                    "values, `x.flat_values`, with `axis=None`."
+                )
             array = dense(batch)
             array = array if isinstance(array, np.ndarray) else array.numpy()
             if not self._tfkit.built:

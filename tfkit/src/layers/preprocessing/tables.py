@@ -35,7 +35,7 @@ class Table(tf.saved_model.experimental.TrackableResource):
 
     def _create_resource(self) -> Any:
         dtypes = {"key_dtype": self._keys.dtype, "value_dtype": self._values.dtype}
-        if in_save_context():
+        if in_save_context() and not tf.executing_eagerly():
             return tf.raw_ops.HashTableV2(shared_name=self._name_in_files, **dtypes)
         return tf.raw_ops.AnonymousHashTable(**dtypes)
 
