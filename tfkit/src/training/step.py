@@ -12,7 +12,7 @@ from tfkit.src.borrowed.private import default_variable_creator_v2
 from tfkit.src.core.state import StateWatch
 from tfkit.src.guards.guarded_function import GuardedFunction
 from tfkit.src.runtime import xla
-from tfkit.src.runtime.shared_programs import SharedProgram
+from tfkit.src.runtime.shared_programs import SharedProgram, differs_in_xla
 
 Step = Callable[[Any], Any]
 
@@ -89,7 +89,8 @@ class StepTrace:
     @functools.cached_property
     def operations(self) -> list[tuple[str, str]]:
         """Type and name of each operation."""
-        return list(xla.operations(self._definition))
+        # XLA gets others in the place of some functions.
+        return list(xla.operations(self._definition, differs_in_xla))
 
     @functools.cached_property
     def loop_gradient(self) -> tuple[str, str] | None:

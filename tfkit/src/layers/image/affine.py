@@ -296,7 +296,7 @@ class RandomShear(WarpingLayer):
     def _range(self, **argument: Any) -> tuple[Any, Any]:
         ((_, value),) = argument.items()
         if factors.is_number(value):
-            low, high = factors.positive(self, **argument)
+            _, high = factors.positive(self, **argument)
             return -high, high
         return factors.positive(self, least=-1.0, **argument)
 
