@@ -16,7 +16,7 @@ class Integers:
 
 @dataclasses.dataclass(frozen=True)
 class Pixels:
-    """An input of floats from 0 to 1."""
+    """An input of floats from 0 to 1, which 16 bits hold exactly."""
 
     shape: tuple[int, ...]
 
@@ -28,8 +28,8 @@ class Case:
     Attributes:
         layer: name of the class, in `tfkit.layers` and in `keras.layers`.
         arguments: those of its constructor.
-        inputs: a shape, `Integers` or `Pixels`; a list of these for a layer that takes a list; a tuple of
-            these for one that takes several arguments.
+        inputs: a shape, `Integers` or `Pixels`; a list of these for a layer that takes a list; a tuple
+            of these for one that takes several arguments.
         tolerance: of the comparison with Keras.
     """
 
@@ -68,7 +68,7 @@ def _draw(item, draws):
     if isinstance(item, Integers):
         return draws.integers(0, item.below, item.shape).astype("int32")
     if isinstance(item, Pixels):
-        return draws.uniform(size=item.shape).astype("float32")
+        return (draws.integers(0, 128, item.shape) / 128).astype("float32")
     return draws.normal(size=item).astype("float32")
 
 
@@ -307,7 +307,7 @@ CASES = [
         (2, 40),
         1e-3,
     ),
-    Case("STFTSpectrogram", {"mode": "psd", "frame_length": 8, "fft_length": 16}, (2, 40, 2)),
+    Case("STFTSpectrogram", {"mode": "log", "frame_length": 8, "fft_length": 16}, (2, 40, 2)),
     Case(
         "STFTSpectrogram",
         {"mode": "stft", "frame_length": 8, "padding": "same", "data_format": "channels_first"},
@@ -426,7 +426,7 @@ CASES = [
     Case("RandomInvert", {"seed": 3, **RANGE}, COLOURS),
     Case("RandomErasing", {"seed": 3, **RANGE}, COLOURS),
     Case("RandomErasing", {"scale": (0.2, 0.5), "fill_value": 0.5, "seed": 3, **RANGE}, COLOURS),
-    Case("RandomGaussianBlur", {"kernel_size": (3, 5), "seed": 3, **RANGE}, COLOURS),
+    Case("RandomGaussianBlur", {"kernel_size": 5, "seed": 3, **RANGE}, COLOURS),
     Case("RandomSharpness", {"factor": 0.9, "seed": 3, **RANGE}, COLOURS),
     Case("RandomPosterization", {"factor": 4, "seed": 3, **RANGE}, COLOURS),
     Case(

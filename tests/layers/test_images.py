@@ -1,4 +1,4 @@
-"""Layers of images beyond the conformance table: boxes, masks, labels, `tf.data`, XLA, draws."""
+"""Layers of images beyond the table of conformance: boxes, masks, labels, `tf.data` and XLA."""
 
 import keras
 import numpy as np
@@ -47,10 +47,11 @@ def copied(value):
     return tf.nest.map_structure(np.copy, value)  # Keras changes the dictionary that it is given.
 
 
-@pytest.mark.parametrize("form", ["xyxy", "rel_xywh"])
 @pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize(("name", "arguments"), WITH_BOXES, ids=str)
-def test_boxes_masks_and_labels_are_changed_as_in_keras(name, arguments, single, form):
+def test_boxes_masks_and_labels_are_changed_as_in_keras(name, arguments, single):
+    # Keras does not give back the relative boxes of those that warp.
+    form = "xyxy" if name.startswith("Rand") else "rel_xywh"
     given = data()
     given["bounding_boxes"] = tfkit.utils.bounding_boxes.convert_format(
         given["bounding_boxes"], "xyxy", form, 8, 8
@@ -289,9 +290,6 @@ def test_pipelines_call_layers_in_order_and_are_saved():
 
 
 def test_ragged_boxes_are_filled_up():
-    boxes = tf.ragged.constant(
-        [[[1.0, 1, 2, 2]], [], [[0.0, 0, 4, 4], [1, 1, 3, 3]]], ragged_rank=1
-    )
     given = {
         "images": IMAGES,
         "bounding_boxes": {
@@ -299,7 +297,6 @@ def test_ragged_boxes_are_filled_up():
             "labels": tf.ragged.constant([[1], [], [2, 3]]),
         },
     }
-    del boxes
     layer = layers.MaxNumBoundingBoxes(3, bounding_box_format="xyxy")
     labels = layer(given)["bounding_boxes"]["labels"]
     np.testing.assert_array_equal(labels, [[1, -1, -1], [-1, -1, -1], [2, 3, -1]])

@@ -14,7 +14,7 @@ OTHERS = np.array([[2, 1, 5, 7], [0, 0, 3, 3]], "float32")
 THEIRS = keras.utils.bounding_boxes
 
 
-@pytest.mark.parametrize(("source", "target"), itertools.product(FORMATS, FORMATS))
+@pytest.mark.parametrize(("source", "target"), list(itertools.product(FORMATS, FORMATS)))
 def test_formats(source, target):
     given = THEIRS.convert_format(BOXES, "xyxy", source, 10, 20)
     expected = THEIRS.convert_format(BOXES, "xyxy", target, 10, 20)
@@ -43,7 +43,7 @@ CASES = {
     "affine_center": (
         "affine_transform",
         (BOXES, one(30), one(0), one(0), one(1), one(0), one(0), 10, 20),
-        {"center_x": 2.0, "center_y": 3.0},
+        {"center_x": 0.2, "center_y": 0.3},
     ),
     "iou": ("compute_iou", (BOXES, OTHERS, "xyxy"), {}),
     "iou_masked": ("compute_iou", (BOXES[0], OTHERS * 0 - 1, "xyxy"), {"use_masking": True}),

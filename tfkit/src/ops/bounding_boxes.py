@@ -247,8 +247,8 @@ def affine_transform(
         shear_y: angles in degrees by which horizontal lines lean, of shape `(batch,)`.
         height: height of the image in pixels.
         width: width of the image in pixels.
-        center_x: x of the point that stays; `None` for the image's centre, `(width - 1) / 2`.
-        center_y: y of the point that stays; `None` for the image's centre, `(height - 1) / 2`.
+        center_x: x of the point that stays, as a part of `width - 1`; `None` for 0.5.
+        center_y: y of the point that stays, as a part of `height - 1`; `None` for 0.5.
         bounding_box_format: only `"xyxy"`, which is the default.
 
     Returns:
@@ -272,8 +272,8 @@ def affine_transform(
         for value in (angle, translate_x, translate_y, scale, shear_x, shear_y)
     )
     height, width = tf.cast(height, boxes.dtype), tf.cast(width, boxes.dtype)
-    x = (width - 1) / 2 if center_x is None else tf.cast(center_x, boxes.dtype)
-    y = (height - 1) / 2 if center_y is None else tf.cast(center_y, boxes.dtype)
+    x = (width - 1) * (0.5 if center_x is None else tf.cast(center_x, boxes.dtype))
+    y = (height - 1) * (0.5 if center_y is None else tf.cast(center_y, boxes.dtype))
     radians = math.pi / 180
     cos, sin = tf.cos(angle * radians), tf.sin(angle * radians)
     lean_x, lean_y = tf.tan(shear_x * radians), tf.tan(shear_y * radians)

@@ -111,8 +111,8 @@ def compute_ciou(
         Zheng et al., "Distance-IoU loss: faster and better learning for bounding box regression", 2020.
 
     Example:
-        >>> compute_ciou([[0, 0, 2, 2]], [[1, 0, 3, 2]], "xyxy").numpy().round(3).tolist()
-        [0.2560000121593475]
+        >>> compute_ciou([[0, 0, 2, 2]], [[1, 0, 3, 2]], "xyxy").numpy().round(3)
+        array([0.256], dtype=float32)
     """
     boxes1, boxes2 = (
         _corners(boxes, bounding_box_format, image_shape) for boxes in (boxes1, boxes2)

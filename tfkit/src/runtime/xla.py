@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorflow as tf
@@ -39,12 +39,14 @@ def own_loop() -> Iterator[None]:
         yield
 
 
-def operations(definition: Any) -> Iterator[tuple[str, str]]:
+def operations(
+    definition: Any, is_left_out: Callable[[str], bool] = lambda name: False
+) -> Iterator[tuple[str, str]]:
     """Type and name of the operations of a `GraphDef` and of the functions inside it.
 
-    Loops of `own_loop` are left out; what runs in them is not.
+    Loops of `own_loop` are left out; what runs in them is not. So are functions of some names.
     """
-    for node in _nodes(definition):
+    for node in _nodes(definition, is_left_out):
         if node.op not in LOOPS or OWN_LOOP not in node.attr:
             yield node.op, node.name
 
@@ -57,9 +59,13 @@ def gradient_loop(definition: Any) -> tuple[str, str] | None:
     return None
 
 
-def _nodes(definition: Any) -> Iterator[Any]:
-    for nodes in (definition.node, *(each.node_def for each in definition.library.function)):
-        yield from nodes
+def _nodes(
+    definition: Any, is_left_out: Callable[[str], bool] = lambda name: False
+) -> Iterator[Any]:
+    yield from definition.node
+    for each in definition.library.function:
+        if not is_left_out(each.signature.name):
+            yield from each.node_def
 
 
 def not_compilable(operation: str) -> bool:

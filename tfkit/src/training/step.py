@@ -13,7 +13,7 @@ from tfkit.src.base.watching import StateWatch
 from tfkit.src.borrowed.private import default_variable_creator_v2
 from tfkit.src.guards.guarded_function import GuardedFunction
 from tfkit.src.runtime import xla
-from tfkit.src.runtime.shared_programs import SharedProgram
+from tfkit.src.runtime.shared_programs import SharedProgram, differs_in_xla
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,7 +107,8 @@ class StepTrace:
     @functools.cached_property
     def operations(self) -> list[tuple[str, str]]:
         """Type and name of each operation."""
-        return list(xla.operations(self._definition))
+        # XLA gets others in the place of some functions.
+        return list(xla.operations(self._definition, differs_in_xla))
 
     @functools.cached_property
     def loop_gradient(self) -> tuple[str, str] | None:

@@ -26,11 +26,11 @@ class RandomSaturation(RandomImageLayer):
     Args:
         factor: range of the number: a pair of numbers, or one number `f` for `(-f, f)`; from -1 to 1. What
             is below 0 makes images grey.
-            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:
@@ -87,11 +87,11 @@ class RandomHue(RandomImageLayer):
     Args:
         factor: range of the distance, as a part of half the circle of hues: a pair of numbers from 0 to 1,
             or one number `f` for `(0, f)`.
-            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:
@@ -148,11 +148,11 @@ class RandomColorDegeneration(RandomImageLayer):
     Args:
         factor: range of the factor, 0 for no change and 1 for grey: a pair of numbers, or one number `f` for
             `(-f, f)`; from -1 to 1.
-            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:
@@ -202,10 +202,10 @@ class RandomGrayscale(RandomImageLayer):
 
     Args:
         factor: probability with which an image becomes grey, from 0 to 1. Default: `0.5`.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:
@@ -256,15 +256,15 @@ class RandomColorJitter(RandomImageLayer):
     """While training, changes the brightness, contrast, saturation and hue of each image, in this order.
 
     Args:
-            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
         brightness_factor: factor of `RandomBrightness`; `None` for no change.
         contrast_factor: factor of `RandomContrast`; `None` for no change.
         saturation_factor: factor of `RandomSaturation`; `None` for no change.
         hue_factor: factor of `RandomHue`; `None` for no change.
-            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:

@@ -105,11 +105,11 @@ class RandomElasticTransform(RandomImageLayer):
         fill_mode: what lies outside of the image `abcd`: `"reflect"` (`dcbaabcddcba`), `"constant"`,
             `"wrap"` (`abcdabcdabcd`) or `"nearest"` (`aaaaabcddddd`). Default: `"reflect"`.
         fill_value: the constant of `fill_mode="constant"`. Default: `0.0`.
-            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
-            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:

@@ -42,12 +42,12 @@ def positive(
     Args:
         layer: the layer, for the message.
         most: the greatest value that is allowed. Default: `1.0`.
-        least: the least that is allowed. Default: `0.0`.
+        least: the least that is allowed in a pair. Default: `0.0`.
         start: where the range begins that one number stands for. Default: `0`.
         **argument: the argument, by its name.
     """
     ((name, value),) = argument.items()
-    _check(layer, name, value, least, most)
+    _check(layer, name, value, max(least, start) if is_number(value) else least, most)
     if is_number(value):
         return start, value
     return min(value), max(value)

@@ -22,11 +22,11 @@ class RandomGaussianBlur(RandomImageLayer):
             `3`.
         sigma: range of the filter's standard deviations in pixels, which are drawn for all images together:
             a pair of numbers, or one number `f` for `(0, f)`. Default: `1.0`.
-            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:
@@ -90,11 +90,11 @@ class RandomSharpness(RandomImageLayer):
     Args:
         factor: range of a number that is multiplied by 2 for the sharpness: a pair of numbers from 0 to 1,
             or one number `f` for `(0, f)`. 0.5 is no change, 0 smooth.
-            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:

@@ -39,7 +39,7 @@ class RandomFlip(RandomImageLayer):
         ValueError: for another mode.
 
     Example:
-        >>> layer = RandomFlip("horizontal", seed=2)
+        >>> layer = RandomFlip("horizontal", seed=5)
         >>> layer(tf.constant([[[1], [2], [3]]])).numpy().ravel().tolist()
         [3.0, 2.0, 1.0]
     """

@@ -31,11 +31,11 @@ class Equalization(ImageLayer):
     """While training, maps the values of each channel so that all are about as frequent.
 
     Args:
-            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
         bins: number of values that are told apart. Default: `256`.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:
@@ -99,13 +99,13 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
     mean of what the tables of the four nearest tiles say, weighted by its distance from their middles.
 
     Args:
-            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
         clip_limit: how many times the mean frequency a value may have; what is above is shared among all
             values. Default: `4.0`.
         tile_grid_size: number of tiles downwards and to the side. Default: `(8, 8)`.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:

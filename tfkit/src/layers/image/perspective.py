@@ -23,10 +23,10 @@ class RandomPerspective(WarpingLayer):
             to 1. The upper left one stays. Default: `1.0`.
         interpolation: `"bilinear"` or `"nearest"`, as it always is for masks. Default: `"bilinear"`.
         fill_value: value of what lies outside of the image. Default: `0.0`.
-            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:

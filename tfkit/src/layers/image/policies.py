@@ -102,15 +102,15 @@ class RandAugment(_Choosing):
     its own.
 
     Args:
-            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
         num_ops: number of changes. Default: `2`.
         factor: range of the strength of a change: a pair of numbers from 0 to 1, or one number `f` for `(0,
             f)`. Default: `0.5`.
         interpolation: `"bilinear"` or `"nearest"`, for changes that move pixels. Default: `"bilinear"`.
-            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:
@@ -196,7 +196,7 @@ class AugMix(_Choosing):
     of its own.
 
     Args:
-            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
         num_chains: number of changed images. Default: `3`.
         chain_depth: number of changes in a row. Default: `3`.
         factor: range of the strength of a change: a pair of numbers from 0 to 1, or one number `f` for `(0,
@@ -206,10 +206,10 @@ class AugMix(_Choosing):
         all_ops: whether brightness, colour, contrast and sharpness, which test sets for robustness change,
             are among the changes. Default: `True`.
         interpolation: `"bilinear"` or `"nearest"`, for changes that move pixels. Default: `"bilinear"`.
-            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:

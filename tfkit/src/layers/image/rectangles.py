@@ -39,11 +39,11 @@ class RandomErasing(RandomImageLayer):
         scale: range of the squares of the sides, as parts of those of the image: a pair of numbers from 0 to
             1, or one number `f` for `(0, f)`. Default: `(0.02, 0.33)`.
         fill_value: what to fill with, a number; `None` for noise.
-            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
-            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:
@@ -148,10 +148,10 @@ class CutMix(_Mixing):
     Args:
         factor: range of the parameter of the beta distribution of the part of the area that stays: a pair of
             numbers from 0 to 1, or one number `f` for `(0, f)`. Default: `1.0`.
-            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:
@@ -236,10 +236,10 @@ class MixUp(_Mixing):
 
     Args:
         alpha: parameter of the beta distribution of the weight, from 0 to 1. Default: `0.2`.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:

@@ -26,11 +26,11 @@ class RandomInvert(RandomImageLayer):
     Args:
         factor: probability of a change: a pair of numbers from 0 to 1 between which it is drawn, too, or one
             number `f` for `(0, f)`. Default: `1.0`.
-            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
-            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:
@@ -81,9 +81,9 @@ class Solarization(RandomImageLayer):
         addition_factor: range of the number, as a part of the range of values: a pair of numbers from 0 to
             1, or one number `f` for `(0, f)`. Default: `0.0`.
         threshold_factor: range of the threshold, likewise. Default: `0.0`, at which all pixels are inverted.
-            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
-            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            **kwargs: `data_format` (`None`); `bounding_box_format`, the format of boxes (`None`); and the
+        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        **kwargs: `data_format` (`None`); `bounding_box_format`, the format of boxes (`None`); and the
             arguments of every layer: `name`, `trainable`, `dtype`.
 
     Call arguments:
@@ -148,11 +148,11 @@ class RandomPosterization(RandomImageLayer):
     Args:
         factor: range of the number of bits, whose end is excluded: a pair of numbers from 1 to 8, or one
             number `f` for `(1, f)`.
-            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
-            data_format: `"channels_last"` or `"channels_first"`; `None` for
+        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-            seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
-            **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
+        seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
+        **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
             `name`, `trainable`, `dtype`.
 
     Call arguments:
@@ -209,8 +209,8 @@ class AutoContrast(ImageLayer):
     """While training, stretches each channel of each image to the whole range of values.
 
     Args:
-            value_range: the least and the greatest value that images have. Default: `(0, 255)`.
-            **kwargs: `data_format` (`None`); `bounding_box_format`, the format of boxes (`None`); and the
+        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        **kwargs: `data_format` (`None`); `bounding_box_format`, the format of boxes (`None`); and the
             arguments of every layer: `name`, `trainable`, `dtype`.
 
     Call arguments:
