@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from dataclasses import field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -14,45 +16,31 @@ from tfkit.src.base.names import operation_name
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
 
-_NO_STEPS: dict[int, tuple[Any, str]] = {}
 
-
+@dataclasses.dataclass(slots=True, eq=False)
 class CallFrame:
-    """One layer call in progress; use it as a context manager.
+    """One layer call in progress; use it as a context manager."""
 
-    Args:
-        layer: the layer that is called.
-        training: the mode of the call, or `None` for what the caller's is.
-        autocast_dtype: float dtype as which weights are read in the call, `None` for their own.
-    """
-
-    __slots__ = (
-        "autocast_dtype",
-        "gives_mask",
-        "layer",
-        "parent",
-        "record",
-        "scope",
-        "steps",
-        "training",
+    layer: Layer
+    training: Any = None  # The mode of the call, or `None` for what the caller's is.
+    autocast_dtype: str | None = (
+        None  # As which weights are read in the call; `None` for their own.
     )
+    gives_mask: bool = True  # `call` sets it to False where its outputs have no mask this time.
+    # The members of the layer with the paths to them, by id, once somebody has asked.
+    steps: dict[int, tuple[Any, str]] = field(default_factory=dict)
+    parent: CallFrame | None = field(init=False)
+    record: int = field(init=False)
+    scope: Any = field(init=False)
 
-    def __init__(
-        self, layer: Layer, training: Any = None, autocast_dtype: str | None = None
-    ) -> None:
-        self.layer = layer
-        self.training = training
-        self.autocast_dtype = autocast_dtype
-        self.gives_mask = True  # `call` sets it to False where its outputs have no mask this time.
+    def __post_init__(self) -> None:
         self.parent = current_frame()
-        # The members of the layer with the paths to them, by id, once somebody has asked.
-        self.steps: dict[int, tuple[Any, str]] = _NO_STEPS
         # All calls below one outermost call belong to one record: its losses replace the older ones.
-        self.record: int = self.parent.record if self.parent else next_record()
+        self.record = self.parent.record if self.parent else next_record()
         # Names the operations of a trace after the layer, for errors and for readers of a graph.
-        self.scope = (
-            None if tf.executing_eagerly() else tf.name_scope(operation_name(layer.name, "layer"))
-        )
+        self.scope = None
+        if not tf.executing_eagerly():
+            self.scope = tf.name_scope(operation_name(self.layer.name, "layer"))
 
     def __enter__(self) -> CallFrame:
         if self.scope is not None:

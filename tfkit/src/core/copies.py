@@ -54,7 +54,7 @@ def state_of(layer: Layer) -> dict[str, Any]:
         "config": config,
         "references": references.objects,
         "variables": {path: v.numpy() for path, v in _variables(layer).items()},
-        "stores": {path: _store(each) for path, each in _own_stores(layer)},
+        "stores": {path: each._stored() for path, each in _own_stores(layer)},
         "layers": {path: _traits(each) for path, each in tracking.named_layers(layer)},
     }
 
@@ -102,12 +102,6 @@ def _own_stores(layer: Layer) -> list[tuple[str, Layer]]:
         for path, each in tracking.named_layers(layer)
         if each._overrides("save_own_variables")
     ]
-
-
-def _store(layer: Layer) -> dict[str, Any]:
-    store: dict[str, Any] = {}
-    layer.save_own_variables(store)
-    return store
 
 
 def _traits(layer: Layer) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from tfkit.src.core.arguments import CallArguments, CallSignature
 from tfkit.src.core.compiled import DirectCalls
 from tfkit.src.core.context import CallFrame
 from tfkit.src.core.copies import Copied
-from tfkit.src.core.masks import attach_mask
 from tfkit.src.core.state import LayerState
 from tfkit.src.core.stateful import Stateful
 from tfkit.src.core.typing import open_signature
@@ -26,7 +25,7 @@ from tfkit.src.registry import constructors, dtype_policies
 from tfkit.src.registry.configuration import layer_config
 from tfkit.src.registry.serialization import deserialize_keras_object
 from tfkit.src.runtime.autograph import convert
-from tfkit.src.symbolic import specs
+from tfkit.src.symbolic import masking, specs
 from tfkit.src.symbolic.conversion import as_tensors, check_tensors
 from tfkit.src.symbolic.input_spec import check_inputs
 from tfkit.src.symbolic.tensors import Node, any_symbolic
@@ -160,7 +159,8 @@ class Layer(Copied, Stateful):
                 outputs = convert(self.call)(*args, **kwargs)
                 self._add_activity_loss(outputs)
                 if frame.gives_mask:
-                    attach_mask(self, arguments.first, outputs, mask)
+                    takes_mask = bool(arguments.signature.mask_names)
+                    masking.attach(self, takes_mask, arguments.first, outputs, mask)
         self._note_call(arguments, outputs)
         return outputs
 

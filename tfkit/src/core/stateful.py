@@ -108,15 +108,9 @@ class Stateful(_Module):
         name: str | None = None,
     ) -> tf.Variable:
         """Makes a weight as `add_weight()` does, with a shape and an initializer that must be given."""
+        options = {"trainable": trainable, "autocast": autocast, "regularizer": regularizer}
         return self.add_weight(
-            shape=shape,
-            initializer=initializer,
-            dtype=dtype,
-            trainable=trainable,
-            autocast=autocast,
-            regularizer=regularizer,
-            constraint=constraint,
-            name=name,
+            shape, initializer, dtype, constraint=constraint, name=name, **options
         )
 
     def _listed(self, seeds: bool, trained: bool | None = None) -> list[tf.Variable]:

@@ -7,11 +7,13 @@ leave masked entries out. The name of the attribute is the one that programs wri
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import tensorflow as tf
 
 from tfkit.src.base import nests
+from tfkit.src.base.protocols import HasPath
+from tfkit.src.errors.frames import warn
 
 
 def get_mask(tensor: Any) -> Any:
@@ -41,3 +43,42 @@ def _masks(value: Any) -> Any:
         return {key: _masks(item) for key, item in value.items()}
     masks = [_masks(item) for item in nests.children(value)]
     return tuple(masks) if isinstance(value, tuple) else masks
+
+
+class Masking(HasPath, Protocol):
+    """A layer, as far as masks go."""
+
+    supports_masking: bool
+
+    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+        """The masks of the outputs."""
+
+
+def attach(layer: Masking, takes_mask: bool, inputs: Any, outputs: Any, mask: Any) -> None:
+    """Lets the mask that `layer.compute_mask` returns travel with `outputs`.
+
+    A layer that neither supports masks nor takes one as an argument would lose it: it warns.
+
+    Args:
+        layer: the layer.
+        takes_mask: whether its `call` has a parameter for a mask.
+        inputs: the first argument of the call.
+        outputs: what it has returned.
+        mask: the mask of the inputs, or `None`.
+    """
+    if not layer.supports_masking:
+        if mask is not None and not takes_mask:
+            warn(
+                f"Layer '{layer.path}' (of type {type(layer).__name__}) was passed an input with a mask, "
+                "but it does not support masking: layers after it will not see the mask. Set "
+                "`self.supports_masking = True` in its `__init__()` to pass the mask on unchanged, or "
+                "define `compute_mask()`."
+            )
+        return
+    tensors = tf.nest.flatten(outputs)
+    if all(get_mask(tensor) is not None for tensor in tensors):
+        return
+    masks = layer.compute_mask(inputs, mask)
+    for tensor, tensor_mask in zip(tensors, tf.nest.flatten(masks), strict=False):
+        if get_mask(tensor) is None and tensor_mask is not None:
+            set_mask(tensor, tensor_mask)
