@@ -60,7 +60,7 @@ def main(argv=None):
     mean, deviation = series[:split].mean(), series[:split].std()
     scaled = (series - mean) / deviation
     model = build_model()
-    model.compile("adam", loss="mse", metrics=["mae"])
+    model.compile(keras.optimizers.Adam(0.01), loss="mse", metrics=["mae"])
     model.fit(
         windows(scaled[:split], shuffle=True),
         validation_data=windows(scaled[split:], shuffle=False),

@@ -3,7 +3,21 @@
 import numpy as np
 import pytest
 
-from examples import cnn_mnist, custom_loop, custom_train_step, text_lstm_mask, vae_mnist
+from examples import (
+    cnn_mnist,
+    custom_loop,
+    custom_train_step,
+    diffusion_2d,
+    gan_mnist,
+    image_augmentation,
+    language_model,
+    segmentation_unet,
+    structured_data,
+    text_classification,
+    text_lstm_mask,
+    timeseries_forecast,
+    vae_mnist,
+)
 
 
 def test_the_autoencoder_learns_to_draw_digits(mnist, capsys):
@@ -31,6 +45,48 @@ def test_the_convolutional_network_reads_digits(mnist):
 def test_the_lstm_reads_sentences_and_no_padding(capsys):
     assert text_lstm_mask.main(["--epochs", "2", "--sentences", "4000"]) > 0.9
     assert "change the answers by 0.0e+00" in capsys.readouterr().out
+
+
+def test_a_day_and_a_week_are_learned():
+    error, naive = timeseries_forecast.main(["--epochs", "4", "--hours", "4000"])
+    assert error < 0.75 * naive
+
+
+def test_the_language_model_writes_words():
+    losses, texts = language_model.main(["--epochs", "2", "--sentences", "3000"])
+    assert losses[1] < 0.4
+    words = {word for part in language_model.SUBJECTS for word in part.split()}
+    assert sum(text.split()[1].strip(".") in words for text in texts) >= 3
+
+
+def test_augmentation_helps(mnist):
+    plain, augmented = image_augmentation.main(["--epochs", "10", "--limit", "1000"])
+    assert augmented > plain + 0.1
+
+
+def test_strings_are_classified_and_served():
+    accuracy, (good, bad) = text_classification.main(["--epochs", "3", "--reviews", "4000"])
+    assert accuracy > 0.8
+    assert good > 0.9 > 0.1 > bad
+
+
+def test_columns_of_all_kinds_are_learned_from():
+    accuracy, common = structured_data.main(["--epochs", "5", "--rows", "6000"])
+    assert accuracy > 0.88 > common
+
+
+def test_the_gan_draws_what_looks_like_digits_on_average(mnist):
+    distance, _ = gan_mnist.main(["--epochs", "3", "--limit", "6000"])
+    assert distance < 0.2
+
+
+def test_noise_becomes_a_spiral():
+    distance, before = diffusion_2d.main(["--epochs", "25", "--points", "5000"])
+    assert distance < 0.6 * before
+
+
+def test_disks_are_found():
+    assert segmentation_unet.main(["--epochs", "4", "--images", "600"]) > 0.8
 
 
 def test_wrong_options_are_refused():
