@@ -1,6 +1,6 @@
 """Denoising diffusion: a network that makes a spiral out of noise, step by step.
 
-    python diffusion_2d.py --epochs 40
+    python diffusion_2d.py --epochs 60
 
 Reference: Ho, Jain, Abbeel (2020), "Denoising diffusion probabilistic models".
 """
@@ -78,7 +78,7 @@ def distance(points, others):
 
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--epochs", type=int, default=60)
     parser.add_argument("--points", type=int, default=10000)
     options = parser.parse_args(argv)
 
@@ -86,7 +86,7 @@ def main(argv=None):
     points = make_spiral(options.points)
     model = Diffusion()
     model.compile(keras.optimizers.Adam(2e-3))
-    model.fit(points, batch_size=250, epochs=options.epochs, verbose=2)
+    model.fit(points, batch_size=100, epochs=options.epochs, verbose=2)
     drawn = model.draw(500)
     noise = np.random.default_rng(1).normal(size=(500, 2))
     result, before = distance(drawn, points[:2000]), distance(noise, points[:2000])
