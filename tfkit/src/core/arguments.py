@@ -75,6 +75,11 @@ class CallArguments:
         """The first argument, a tensor or a nest of tensors."""
         return next(iter(self.by_name.values()), None)
 
+    @property
+    def takes_mask(self) -> bool:
+        """Whether `call` has a parameter for a mask."""
+        return bool(self.signature.mask_names)
+
     def tensors(self) -> dict[str, Any]:
         """The arguments that are tensors or nests of nothing but tensors, by parameter name."""
         return {name: value for name, value in self.by_name.items() if is_tensors(value)}

@@ -49,12 +49,14 @@ def undone_on_error(layers: list[Layer]) -> Iterator[None]:
         raise
 
 
-@contextlib.contextmanager
-def first_call(layer: Layer) -> Iterator[None]:
-    """Around a call of a layer that is not built: if an outermost one fails, nothing is built.
+def around_call(layer: Layer) -> contextlib.AbstractContextManager[None]:
+    """Around a call: if the layer is not built other threads wait, and if it fails nothing is built."""
+    return _first_call(layer) if claims.is_needed(layer) else contextlib.nullcontext()
 
-    Other threads wait. Where another one was first, this is a call like any other.
-    """
+
+@contextlib.contextmanager
+def _first_call(layer: Layer) -> Iterator[None]:
+    # Where another thread was first, this is a call like any other.
     with claims.claimed(layer):
         outermost = current_frame() is None and not layer._tfkit.built
         with undone_on_error(tracking.all_layers(layer) if outermost else []):

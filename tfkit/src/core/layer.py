@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any, Self
 
 import tensorflow as tf
@@ -11,7 +10,7 @@ from tfkit.src import constraints, regularizers
 from tfkit.src.base import budget, execution, limits, recomputation
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.names import auto_name, check_name
-from tfkit.src.core import attributes, building, claims, output_specs, tracking, weights
+from tfkit.src.core import attributes, building, output_specs, tracking, weights
 from tfkit.src.core.arguments import CallArguments, CallSignature
 from tfkit.src.core.compiled import DirectCalls
 from tfkit.src.core.context import CallFrame
@@ -152,15 +151,14 @@ class Layer(Copied, Stateful):
         budget.take_operations(limits.OPERATIONS_OF_CALL)
         arguments = self._tfkit.signature.bind(args, kwargs, self)
         check_inputs(self, arguments.first)
-        with self._undone_on_error():
+        with building.around_call(self):
             self._build_once(arguments)
             with self._frame(arguments) as frame:
                 args, kwargs, mask = arguments.filled(frame.training)
                 outputs = convert(self.call)(*args, **kwargs)
                 self._add_activity_loss(outputs)
                 if frame.gives_mask:
-                    takes_mask = bool(arguments.signature.mask_names)
-                    masking.attach(self, takes_mask, arguments.first, outputs, mask)
+                    masking.attach(self, arguments.takes_mask, arguments.first, outputs, mask)
         self._note_call(arguments, outputs)
         return outputs
 
@@ -203,10 +201,6 @@ class Layer(Copied, Stateful):
             if self._overrides("build"):
                 shapes, named = building.shape_arguments(self, self.build, arguments)
                 self.build(*shapes, **named)
-
-    def _undone_on_error(self) -> contextlib.AbstractContextManager[None]:
-        """Around a call that builds: other threads wait, and if an outermost one fails, nothing is built."""
-        return building.first_call(self) if claims.is_needed(self) else contextlib.nullcontext()
 
     def _note_call(self, arguments: CallArguments, outputs: Any) -> None:
         """Keeps what files and exports need to know of a successful call."""
