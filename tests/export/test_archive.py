@@ -164,6 +164,18 @@ def test_methods_run_as_calls_do(tmp_path):
     assert found.tolist() == [[-1, -1, -1]]
 
 
+def test_tensorflow_calls_an_endpoint_by_the_names_of_its_arguments(tmp_path):
+    class Difference(tfkit.Model):
+        def call(self, left, right):
+            return left - right
+
+    model, one = Difference(), np.ones((1, 2), "float32")
+    model(one, one)
+    model.export(tmp_path / "m", verbose=False)
+    serve = tf.saved_model.load(tmp_path / "m").serve
+    assert serve(right=one, left=3 * one).numpy().tolist() == [[2, 2]]
+
+
 def test_names_that_clash_are_told_apart(tmp_path):
     class Clash(tfkit.Model):
         def call(self, a, b):

@@ -152,6 +152,18 @@ def test_functions_equal_keras(function, cls, options, data):
     close(any_batch(y_true, y_pred), expected)
 
 
+@pytest.mark.parametrize("dtype", ["int64", "float16", "float64"])
+@pytest.mark.parametrize(
+    "function",
+    ["mean_squared_error", "mean_absolute_error", "huber", "log_cosh", "poisson", "hinge"],
+)
+def test_targets_take_the_dtype_of_predictions(function, dtype):
+    y_true, y_pred = np.array([[0, 3], [2, 1]]), POSITIVE[1][:2, :2]
+    ours = getattr(losses, function)
+    expected = ours(y_true.astype("float32"), y_pred)
+    close(ours(tf.constant(y_true, dtype), tf.constant(y_pred)), expected)
+
+
 @pytest.mark.parametrize(
     "function", ["sparse_categorical_crossentropy", "categorical_generalized_cross_entropy"]
 )
