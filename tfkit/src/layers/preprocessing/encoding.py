@@ -42,7 +42,7 @@ def encode(
     else:
         # Nothing is added for an index without a place. Sums over segments take ten times as long.
         places = tf.where(known, rows * depth + ids, 0)
-        count = tf.reduce_prod(tf.stack([1, *sizes])) * depth
+        count = tf.cast(tf.reduce_prod(tf.stack([1, *sizes])), tf.int64) * depth
         outputs = tf.scatter_nd(places[:, None], tf.where(known, values, 0), count[None])
         if mode == "multi_hot":
             outputs = tf.minimum(outputs, 1)
