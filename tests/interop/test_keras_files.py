@@ -1,5 +1,7 @@
 """Files of the real Keras here, and files of ours there: the same outputs, and the same training."""
 
+from pathlib import Path
+
 import keras
 import numpy as np
 import pytest
@@ -326,3 +328,31 @@ def test_seed_states_are_kept_from_tfkit_to_tfkit(tmp_path):
     theirs.save(tmp_path / "m.keras")
     anew = tfkit.saving.load_model(tmp_path / "m.keras")
     assert anew.layers[0].variables[0].numpy().tolist() == [3, 0]
+
+
+@tfkit.utils.register_keras_serializable()
+class Notes(tfkit.layers.Layer):
+    """A layer of a user's with assets in a folder of its own."""
+
+    text = ""
+
+    def call(self, inputs):
+        return inputs
+
+    def save_assets(self, folder):
+        Path(folder, "deep").mkdir()
+        Path(folder, "deep", "note.txt").write_text(self.text)
+
+    def load_assets(self, folder):
+        self.text = Path(folder, "deep", "note.txt").read_text()
+
+
+def test_assets_of_a_users_layer_come_back(tmp_path):
+    inner = Notes()
+    inner.text = "hello"
+    model = tfkit.Sequential([tfkit.Input((2,)), inner, tfkit.layers.Dense(1)])
+    model.save(tmp_path / "m.keras")
+    loaded = tfkit.models.load_model(tmp_path / "m.keras")
+    assert loaded.layers[0].text == "hello"
+    with pytest.raises(ValueError, match="no further files"):
+        model.save(tmp_path / "m.h5")

@@ -8,7 +8,7 @@ import json
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -201,14 +201,17 @@ class _ArchiveReader(KerasReader):
         document = keras_hdf5.parse(self.path, CONFIG, self.archive.text(CONFIG))
         return document, document.get("compile_config")
 
-    def assets(self, places: list[tuple[str, Layer]], partly: bool) -> list[tuple[Layer, Path]]:
-        """The layers that have assets in the archive, with folders that hold these until it is closed."""
+    def assets(
+        self, places: list[tuple[str, Layer]], partly: bool
+    ) -> list[tuple[Layer, Callable[[], None]]]:
+        """The layers that have assets in the archive, each with what lets it read them."""
         found = keras_assets.by_place(self.archive, places, partly)
-        if not found:
-            return []
-        folder = self._folder = tempfile.TemporaryDirectory()
+        own = [layer for layer, _ in found.values() if not layer._assets_are_variables]
+        if own:  # It holds their files until the archive is closed.
+            self._folder = tempfile.TemporaryDirectory()
+        folder = self._folder.name if self._folder else ""
         return [
-            (layer, keras_assets.extracted(self.archive, names, path, folder.name))
+            (layer, keras_assets.loader(self.archive, layer, names, path, folder))
             for path, (layer, names) in found.items()
         ]
 

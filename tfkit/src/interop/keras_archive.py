@@ -194,6 +194,10 @@ class Archive:
         """The names of the members that are assets of layers."""
         return [name for name in self._members if is_asset(name)]
 
+    def data(self, name: str) -> bytes:
+        """The bytes of a member."""
+        return self._region(name).readall()
+
     def write_to(self, name: str, path: Path) -> None:
         """Writes a member to a file, in a folder that the program has chosen."""
         region = self._region(name)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tfkit.src.base.quoting import quoted
 from tfkit.src.core.layer import Layer
@@ -67,8 +69,23 @@ def by_place(
     return found
 
 
-def extracted(archive: Archive, names: list[str], path: str, folder: str) -> Path:
-    """Writes the assets of a layer to files below `folder`, and returns the layer's own folder."""
-    for name in names:
-        archive.write_to(name, Path(folder, *name.split("/")))
-    return Path(folder, ASSETS, *path.split("/")) if path else Path(folder, ASSETS)
+def loader(
+    archive: Archive, layer: Any, names: list[str], path: str, folder: str
+) -> Callable[[], None]:
+    """What lets a layer read its assets.
+
+    Built-in layers get bytes: no name in the archive becomes a path for them. A layer of the user's finds
+    files below `folder`.
+    """
+    place = f"{ASSETS}/{path}".rstrip("/")
+
+    def hand_over() -> None:
+        for name in names:
+            layer._load_asset(name.removeprefix(f"{place}/"), archive.data(name))
+
+    def write_and_load() -> None:
+        for name in names:
+            archive.write_to(name, Path(folder, *name.split("/")))
+        layer.load_assets(str(Path(folder, *place.split("/"))))
+
+    return hand_over if layer._assets_are_variables else write_and_load

@@ -255,7 +255,7 @@ class Checked:
     reader: KerasReader
     values: list[tuple[tf.Variable, str]] = dataclasses.field(default_factory=list)
     stores: list[tuple[str, Layer]] = dataclasses.field(default_factory=list)
-    assets: list[tuple[Layer, Path]] = dataclasses.field(default_factory=list)
+    assets: list[tuple[Layer, Callable[[], None]]] = dataclasses.field(default_factory=list)
     skipped: list[tuple[tf.Variable, str]] = dataclasses.field(default_factory=list)
     unused: dict[str, str] = dataclasses.field(default_factory=dict)
     casts: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -302,10 +302,10 @@ class Checked:
                         f"{quoted(found)}"
                     ) from error
                 report.skipped |= dict.fromkeys(fates, reason)
-        for layer, folder in self.assets:
+        for layer, load in self.assets:
             before.insert(0, layer._restorer())
             try:
-                layer.load_assets(str(folder))  # type: ignore[attr-defined]
+                load()
             except Exception as error:
                 for restore in before[:1] if skip_mismatch else before:
                     restore()

@@ -340,6 +340,9 @@ class TextVectorization(Preprocessing):
         """Reads the tokens that `save_assets` has written."""
         self._lookup_layer.load_assets(dir_path)
 
+    def _load_asset(self, name: str, data: bytes) -> None:
+        self._lookup_layer._load_asset(name, data)
+
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments; a vocabulary that was found or read is no part of them."""
         lookup = self._lookup_layer

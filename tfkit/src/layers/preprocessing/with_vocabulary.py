@@ -335,9 +335,19 @@ class WithVocabulary(Preprocessing):
     @shortened
     def load_assets(self, dir_path: Any) -> None:
         """Reads the tokens that `save_assets` has written."""
-        if self.input_vocabulary is not None:
-            return
-        tokens = vocabularies.read_file(str(Path(dir_path) / _ASSET), self._text_encoding)
+        if self.input_vocabulary is None:
+            self._load_tokens(
+                vocabularies.read_file(str(Path(dir_path) / _ASSET), self._text_encoding)
+            )
+
+    def _load_asset(self, name: str, data: bytes) -> None:
+        """Reads the tokens in the text that `vocabulary.txt` is in an archive, which becomes no file."""
+        if name != _ASSET:
+            raise ValueError(f"Expected the asset {_ASSET!r}. Received: {name!r}")
+        if self.input_vocabulary is None:
+            self._load_tokens(vocabularies.from_lines(data, self._text_encoding))
+
+    def _load_tokens(self, tokens: list[Any]) -> None:
         special = self._tokens_of(self._special_tokens())
         if tokens[: len(special)] == special:
             tokens = tokens[len(special) :]
