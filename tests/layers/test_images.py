@@ -219,8 +219,6 @@ def test_models_train_on_augmented_images(jit_compile):
             layers.Input((8, 8, 3)),
             layers.RandomFlip(seed=1),
             layers.RandomRotation(0.1, seed=1),
-            layers.RandomZoom(0.2, seed=1),
-            layers.RandomTranslation(0.1, 0.1, seed=1),
             layers.RandomContrast(0.2, seed=1),
             layers.RandomBrightness(0.1, seed=1),
             layers.RandomCrop(6, 6, seed=1),

@@ -70,7 +70,9 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
     convolution = _first(operations, _CONVOLUTIONS) if xla.device() == "CPU" else None
     if jit_compile == "auto" and convolution is not None:  # Before XLA is loaded: it takes 30 MB.
         return Plan(GRAPH_LOOP, f"XLA is slow with {convolution} on CPUs")
-    obstacle = _obstacle(trace.specs, operations)
+    # What XLA gets in the place of a kernel that it lacks is slower: only for those who insist.
+    in_xla = operations if jit_compile == "auto" else trace.operations_in_xla
+    obstacle = _obstacle(trace.specs, in_xla)
     if obstacle is not None:
         if jit_compile is True:
             raise ValueError(

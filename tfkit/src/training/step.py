@@ -107,7 +107,11 @@ class StepTrace:
     @functools.cached_property
     def operations(self) -> list[tuple[str, str]]:
         """Type and name of each operation."""
-        # XLA gets others in the place of some functions.
+        return list(xla.operations(self._definition))
+
+    @functools.cached_property
+    def operations_in_xla(self) -> list[tuple[str, str]]:
+        """Type and name of each operation but those in functions in whose place XLA gets others."""
         return list(xla.operations(self._definition, differs_in_xla))
 
     @functools.cached_property

@@ -51,7 +51,7 @@ def elastic_transform(
         ValueError: for another option or rank.
 
     Example:
-        >>> elastic_transform(tf.ones((2, 8, 8, 3)), seed=1).shape
+        >>> ops.image.elastic_transform(tf.ones((2, 8, 8, 3)), seed=1).shape
         TensorShape([2, 8, 8, 3])
     """
     images = check_images(images)

@@ -18,7 +18,7 @@ class RandomFlip(RandomImageLayer):
 
     Args:
         mode: `"horizontal"` (left and right change places), `"vertical"` (above and below) or
-            `"horizontal_and_vertical"` (both at once), which is the default.
+            `"horizontal_and_vertical"` (both at once). Default: `"horizontal_and_vertical"`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.

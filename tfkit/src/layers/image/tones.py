@@ -80,7 +80,7 @@ class Solarization(RandomImageLayer):
     Args:
         addition_factor: range of the number, as a part of the range of values: a pair of numbers from 0 to
             1, or one number `f` for `(0, f)`. Default: `0.0`.
-        threshold_factor: range of the threshold, likewise. Default: `0.0`, at which all pixels are inverted.
+        threshold_factor: range of the threshold, likewise; at 0 all pixels are inverted. Default: `0.0`.
         value_range: the least and the greatest value that images have. Default: `(0, 255)`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
         **kwargs: `data_format` (`None`); `bounding_box_format`, the format of boxes (`None`); and the
