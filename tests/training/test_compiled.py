@@ -1,5 +1,7 @@
 """Losses and metrics of `compile`, matched to outputs of every form, beside Keras."""
 
+import collections
+
 import keras
 import numpy as np
 import pytest
@@ -9,6 +11,9 @@ import tfkit
 X = np.random.default_rng(0).normal(size=(32, 4)).astype("float32")
 ONE, TWO = X[:, :1] * 2, X[:, 1:3] + 1
 LABELS = (X[:, 0] > 0).astype("int32") + (X[:, 1] > 0).astype("int32")
+
+
+Pair = collections.namedtuple("Pair", "u v")
 
 
 def make(framework, form):
@@ -28,6 +33,8 @@ def make(framework, form):
 FORMS = {
     "tuple": lambda one, two: (one, two),
     "dict": lambda one, two: {"u": one, "v": two},
+    "named": lambda one, two: Pair(one, two),
+    "tuples": lambda one, two: (one, (two, two * 2)),
     "deep": lambda one, two: {"u": [one, two], "v": two * 2},
     "list of one": lambda one, two: [two + one],
     "dict of one": lambda one, two: {"u": two + one},
@@ -44,6 +51,9 @@ FORMS = {
             {"loss": "mse", "metrics": {"u": ["mae", "mae"]}, "weighted_metrics": {"u": ["mae"]}},
         ),
         ("deep", {"loss": {"u": ["mse", "mae"], "v": "mse"}, "metrics": {"u": ["mae", "mse"], "v": "mae"}}),
+        ("named", {"loss": Pair("mse", "mae"), "metrics": Pair("mae", ["mse"]), "loss_weights": (1, 2)}),
+        ("named", {"loss": ["mse", "mae"], "weighted_metrics": [None, "mae"]}),
+        ("tuples", {"loss": ("mse", ["mae", "mse"]), "metrics": ["mae", (None, ["mae", "mse"])]}),
         ("deep", {"loss": ["mse", "mae", "mape"]}),
         ("deep", {"loss": ("mse", None, "mape"), "metrics": {"u": [None, "mae"], "v": None}}),
         ("list of one", {"loss": ["mse"], "metrics": [["mae"]]}),
