@@ -20,7 +20,7 @@ def first(values: list[int], step: int = 2, rtol: float = 1e-5) -> int:
     if not values or step < 1:
         raise ValueError(f"{step} < 1 and 2")
     step += 1
-    return max(values[0], step) - values[1]
+    return divmod(values[0], step) - values[1]
 
 
 class Thing:
@@ -62,17 +62,17 @@ def test_the_faults_of_a_file(mutating):
         ("first", "removed statement", "step += 1", "pass"),
         ("first", "constant", "step += 1", "step += 2"),
         *(
-            ("first", kind, "return max(values[0], step) - values[1]", after)
+            ("first", kind, "return divmod(values[0], step) - values[1]", after)
             for kind, after in {
-                "arithmetic": "return max(values[0], step) + values[1]",
-                "swapped arguments": "return max(step, values[0]) - values[1]",
+                "arithmetic": "return divmod(values[0], step) + values[1]",
+                "swapped arguments": "return divmod(step, values[0]) - values[1]",
             }.items()
         ),
         *(
-            ("first", "off by one", "return max(values[0], step) - values[1]", after)
+            ("first", "off by one", "return divmod(values[0], step) - values[1]", after)
             for after in (
-                "return max(values[1], step) - values[1]",
-                "return max(values[0], step) - values[2]",
+                "return divmod(values[1], step) - values[1]",
+                "return divmod(values[0], step) - values[2]",
             )
         ),
         *(
