@@ -72,8 +72,15 @@ class InputLayer(Layer):
             warn("Argument `input_shape` is deprecated. Use `shape` instead.")
             shape = old_shape
         if input_tensor is not None:
-            given = (shape, batch_size, batch_shape, dtype, sparse, ragged)
-            _check_like(input_tensor, *given)
+            _check_like(
+                input_tensor,
+                shape=shape,
+                batch_size=batch_size,
+                batch_shape=batch_shape,
+                dtype=dtype and standardize_dtype(dtype),
+                sparse=sparse,
+                ragged=ragged,
+            )
             batch_shape, dtype = input_tensor.shape, input_tensor.dtype
             sparse, ragged = input_tensor.sparse, input_tensor.ragged
         elif shape is not None and batch_shape is not None:
@@ -120,27 +127,20 @@ class InputLayer(Layer):
         }
 
 
-def _check_like(
-    tensor: Any,
-    shape: Any,
-    batch_size: int | None,
-    batch_shape: Any,
-    dtype: Any,
-    sparse: bool | None,
-    ragged: bool | None,
-) -> None:
+def _check_like(tensor: Any, **arguments: Any) -> None:
     """Refuses an `input_tensor` that is none, and other arguments that say something else than it."""
     if not isinstance(tensor, KerasTensor):
         raise ValueError(f"Argument `input_tensor` must be a KerasTensor. Received: {tensor!r}")
     own = {
-        "shape": (shape, tensor.shape[1:]),
-        "batch_size": (batch_size, tensor.shape[0] if tensor.shape else None),
-        "batch_shape": (batch_shape, tensor.shape),
-        "dtype": (dtype and standardize_dtype(dtype), tensor.dtype),
-        "sparse": (sparse, tensor.sparse),
-        "ragged": (ragged, tensor.ragged),
+        "shape": tensor.shape[1:],
+        "batch_size": tensor.shape[0] if tensor.shape else None,
+        "batch_shape": tensor.shape,
+        "dtype": tensor.dtype,
+        "sparse": tensor.sparse,
+        "ragged": tensor.ragged,
     }
-    for name, (given, its) in own.items():
+    for name, its in own.items():
+        given = arguments[name]
         given = _as_tuple(given) if given is not None and name.endswith("shape") else given
         if given is not None and given != its:
             raise ValueError(

@@ -52,6 +52,7 @@ class IndexLookup(WithVocabulary):
 
     def __init__(
         self,
+        *,
         max_tokens: int | None,
         num_oov_indices: int,
         mask_token: Any,

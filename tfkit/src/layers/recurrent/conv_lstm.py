@@ -38,6 +38,7 @@ class ConvLSTMCell(LSTMCell):
         rank: int,
         filters: int,
         kernel_size: Any,
+        *,
         strides: Any = 1,
         padding: str = "valid",
         data_format: str | None = None,
