@@ -111,7 +111,9 @@ class Evil:
         return os.mkdir, ("made",)
 
 
-@pytest.mark.parametrize("content", [Evil(), [Evil()], {"a": Evil()}, print], ids=str)
+@pytest.mark.parametrize(
+    "content", [Evil(), [Evil()], {"a": Evil()}, print], ids=["object", "list", "dict", "function"]
+)
 def test_arrays_that_name_other_things(content, data):
     evil = np.empty(2, object)
     evil[0] = content

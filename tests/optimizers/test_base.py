@@ -324,6 +324,24 @@ def test_exclusion_reads_the_name_of_a_plain_variable():
     np.testing.assert_allclose([float(v[0]) for v in variables], [0.95, 1.0], rtol=1e-6)
 
 
+@pytest.mark.parametrize("pattern", ["normed", "^bias", "bias", "out/kernel", "kernel:0"])
+def test_exclusion_reads_the_names_of_layers_too(pattern):
+    spared = []
+    for library in (tfkit, keras):
+        layers = library.layers
+        inputs = library.Input((3,))
+        x = layers.LayerNormalization(name="normed")(layers.Dense(3, name="bias")(inputs))
+        model = library.Model(inputs, layers.Dense(2, name="out")(x))
+        optimizer = library.optimizers.SGD(0.1, weight_decay=0.1)
+        optimizer.exclude_from_weight_decay(var_names=[pattern])
+        weights = model.trainable_weights
+        for weight in weights:
+            weight.assign(tf.ones(weight.shape))
+        optimizer.apply_gradients([(tf.zeros(weight.shape), weight) for weight in weights])
+        spared.append([weight.path for weight in weights if np.all(np.asarray(weight) == 1)])
+    assert spared[0] == spared[1] != []
+
+
 def test_exclusion_after_build_is_refused():
     optimizer = optimizers.AdamW()
     optimizer.build(oracle.make_variables())

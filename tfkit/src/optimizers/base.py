@@ -444,7 +444,8 @@ class Optimizer(SlotOwner):
 
         Args:
             var_list: variables.
-            var_names: regular expressions; a variable whose name contains one is spared.
+            var_names: regular expressions; a variable whose path contains one is spared, such as
+                `"bias"` or the name of a layer.
 
         Raises:
             ValueError: after `build`, when compiled programs may have the decay in them.

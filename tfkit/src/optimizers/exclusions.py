@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.optimizers import distribution
+from tfkit.src.optimizers.slots import variable_path
 
 
 class Exclusions:
@@ -23,7 +24,7 @@ class Exclusions:
         self._names: re.Pattern[str] | None = None
 
     def set(self, variables: Sequence[tf.Variable], patterns: Sequence[str]) -> None:
-        """Spares these variables, and those whose name contains a pattern; no others any more."""
+        """Spares these variables, and those whose path contains a pattern; no others any more."""
         self._keys = {distribution.key(variable) for variable in variables}
         self._names = re.compile("|".join(patterns)) if patterns else None
 
@@ -37,8 +38,9 @@ class Exclusions:
             return True
         if self._names is None:
             return False
-        whole = distribution.whole_variable(variable)
-        return self._names.search(getattr(whole, "label", None) or whole.name) is not None
+        path = variable_path(distribution.whole_variable(variable))
+        # TensorFlow's names end in `:0`, which patterns written for Keras may ask for.
+        return any(self._names.search(name) for name in (path, f"{path}:0"))
 
     def state(self, variables: Sequence[tf.Variable] | None, owner: str) -> tuple[Any, str | None]:
         """Returns positions and pattern, for `restore`.
