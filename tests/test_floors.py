@@ -80,6 +80,20 @@ def test_the_map_names_each_room_once():
     assert sorted(FLOORS) == sorted({room_of(module) for module in FILES})
 
 
+def test_the_map_names_files_that_exist():
+    """A path counts from `src`, or from the folder that was named before it; a face from the repository."""
+    folder, missing = MAP.parent, []
+    for line in MAP.read_text(encoding="utf-8").splitlines():
+        for name in re.findall(r"`([\w/.]+\.(?:py|md)|[\w/]+/)`", line):
+            places = [MAP.parent / name, folder / name, ROOT / name]
+            found = [place for place in places if place.exists()]
+            if not found:
+                missing.append(name)
+            elif "/" in name:
+                folder = found[0] if name.endswith("/") else found[0].parent
+    assert not missing
+
+
 @pytest.mark.parametrize("module", FILES)
 def test_each_file_imports_from_its_own_room_or_from_below(module):
     """So no rooms import each other in a circle."""

@@ -25,12 +25,6 @@ from tfkit.src.losses.categorical import (
 from tfkit.src.losses.categorical import (
     sparse_categorical_crossentropy as sparse_categorical_crossentropy,
 )
-from tfkit.src.losses.distribution import CTC as CTC
-from tfkit.src.losses.distribution import KLDivergence as KLDivergence
-from tfkit.src.losses.distribution import Poisson as Poisson
-from tfkit.src.losses.distribution import ctc as ctc
-from tfkit.src.losses.distribution import kl_divergence as kl_divergence
-from tfkit.src.losses.distribution import poisson as poisson
 from tfkit.src.losses.hinge import CategoricalHinge as CategoricalHinge
 from tfkit.src.losses.hinge import Hinge as Hinge
 from tfkit.src.losses.hinge import SquaredHinge as SquaredHinge
@@ -40,6 +34,12 @@ from tfkit.src.losses.hinge import squared_hinge as squared_hinge
 from tfkit.src.losses.lookup import deserialize as deserialize
 from tfkit.src.losses.lookup import get as get
 from tfkit.src.losses.lookup import serialize as serialize
+from tfkit.src.losses.probabilistic import CTC as CTC
+from tfkit.src.losses.probabilistic import KLDivergence as KLDivergence
+from tfkit.src.losses.probabilistic import Poisson as Poisson
+from tfkit.src.losses.probabilistic import ctc as ctc
+from tfkit.src.losses.probabilistic import kl_divergence as kl_divergence
+from tfkit.src.losses.probabilistic import poisson as poisson
 from tfkit.src.losses.regression import CosineSimilarity as CosineSimilarity
 from tfkit.src.losses.regression import Huber as Huber
 from tfkit.src.losses.regression import LogCosh as LogCosh

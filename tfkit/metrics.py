@@ -9,11 +9,11 @@ from tfkit.src.losses.categorical import (
 from tfkit.src.losses.categorical import (
     sparse_categorical_crossentropy as sparse_categorical_crossentropy,
 )
-from tfkit.src.losses.distribution import kl_divergence as kl_divergence
-from tfkit.src.losses.distribution import poisson as poisson
 from tfkit.src.losses.hinge import categorical_hinge as categorical_hinge
 from tfkit.src.losses.hinge import hinge as hinge
 from tfkit.src.losses.hinge import squared_hinge as squared_hinge
+from tfkit.src.losses.probabilistic import kl_divergence as kl_divergence
+from tfkit.src.losses.probabilistic import poisson as poisson
 from tfkit.src.losses.regression import huber as huber
 from tfkit.src.losses.regression import log_cosh as log_cosh
 from tfkit.src.losses.regression import mean_absolute_error as mean_absolute_error

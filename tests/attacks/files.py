@@ -14,7 +14,7 @@ import tfkit
 from tests.attacks import damage
 from tests.attacks.harness import Case, Refused
 from tfkit.src.apps import cli
-from tfkit.src.saving import checkpoint
+from tfkit.src.saving import checkpoint_file
 from tfkit.src.saving.errors import LoadError
 
 
@@ -55,7 +55,7 @@ def load_weights(path: Path, **options: Any) -> None:
 def resume(path: Path) -> None:
     """Reads the state of a training, as `fit(resume=...)` does; a model's file holds none."""
     try:
-        checkpoint.read(path)
+        checkpoint_file.read(path)
     except LoadError as error:
         if "holds no state of a training" not in str(error) or path.name != "model.h5":
             raise

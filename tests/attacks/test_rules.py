@@ -40,7 +40,7 @@ ALLOWED = {
     ("src/export/verification.py", "subprocess"),
     # A child of ours parses large requests; what it sends is JSON and arrays.
     ("src/apps/serving/bodies/__main__.py", "runpy"),
-    ("src/apps/serving/bodies/frames.py", "socket"),
+    ("src/apps/serving/bodies/wire.py", "socket"),
     ("src/apps/serving/bodies/reader.py", "socket"),
     ("src/apps/serving/offload.py", "socket"),
     ("src/apps/serving/offload.py", "subprocess"),

@@ -241,7 +241,7 @@ def text_lengths():
 
 
 class Steps(tfkit.Model):
-    """`if` and `for` on tensors, in plain Python."""
+    """`if` and `for` on tensors, in eager mode."""
 
     def __init__(self):
         super().__init__()

@@ -287,7 +287,7 @@ def test_a_layer_with_a_state_is_published_as_it_stands(tmp_path):
 
 
 class Changeable(layers.Layer):
-    """Computes one thing in plain Python and another in a trace."""
+    """Computes one thing in eager mode and another in a trace."""
 
     def call(self, x):
         return x * 2 if tf.executing_eagerly() else x

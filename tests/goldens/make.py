@@ -54,12 +54,12 @@ def build():
 
 def state_of(model):
     """All variables of a model by path, weights, slots and metrics."""
-    from tfkit.src.saving import state
+    from tfkit.src.saving import contents
 
     groups = {
-        state.WEIGHTS: state.plain_state(model),
-        state.OPTIMIZER: state.optimizer_state(model),
-        state.METRICS: state.metrics_state(model),
+        contents.WEIGHTS: contents.plain_state(model),
+        contents.OPTIMIZER: contents.optimizer_state(model),
+        contents.METRICS: contents.metrics_state(model),
     }
     return {f"{group}/{path}": v for group, found in groups.items() for path, v in found.items()}
 

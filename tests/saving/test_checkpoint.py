@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfkit.src.saving import checkpoint
+from tfkit.src.saving import checkpoint_file
 
 
 def test_arrays_and_numbers_come_back_as_they_were(tmp_path):
@@ -12,8 +12,8 @@ def test_arrays_and_numbers_come_back_as_they_were(tmp_path):
         "number": np.float32(2.5),
         "nest": [(np.int16(7), None), {"text": "a", "flag": True, "count": 3}],
     }
-    checkpoint.write(tmp_path / "state.h5", document, {})
-    found, variables = checkpoint.read(tmp_path / "state.h5")
+    checkpoint_file.write(tmp_path / "state.h5", document, {})
+    found, variables = checkpoint_file.read(tmp_path / "state.h5")
     assert variables == {}
     for name in ("array", "one"):
         np.testing.assert_array_equal(found[name], document[name], strict=True)

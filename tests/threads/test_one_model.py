@@ -236,7 +236,7 @@ def test_a_change_in_another_thread_while_a_trace_is_made_makes_it_stale():
     layer(X)
     watch = StateWatch(frozen=True)
     with watch:
-        layer._tfkit.begin_record(1)
+        layer._tfkit.begin_call(1)
         together(lambda: setattr(layer, "rate", 0.5))
     assert not watch.unchanged()
     assert watch.change() == "the attribute `rate` of a Dense was set"
@@ -247,10 +247,10 @@ def test_changes_that_a_trace_makes_itself_are_part_of_it():
     layer(X)
     watch = StateWatch()
     with watch:
-        layer._tfkit.begin_record(1)
+        layer._tfkit.begin_call(1)
         layer.rate = 0.5
         with StateWatch() as inner:
-            layer._tfkit.begin_record(1)
+            layer._tfkit.begin_call(1)
             layer.rate = 0.25
     assert watch.unchanged()
     assert inner.unchanged()
@@ -263,7 +263,7 @@ def test_no_change_is_missed_while_others_are_made():
     """The watch compares while a thread changes another layer all the time."""
     watched, other = layers.Dense(3), layers.Dense(3)
     with StateWatch() as watch:
-        watched._tfkit.begin_record(1)
+        watched._tfkit.begin_call(1)
     assert watch.unchanged()
 
     def change():

@@ -1,4 +1,4 @@
-"""`run_eagerly=True`: everything of the user's runs as plain Python, in every batch of every method."""
+"""`run_eagerly=True`: everything of the user's runs eagerly, in every batch of every method."""
 
 import numpy as np
 import pytest

@@ -7,9 +7,9 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
-from tfkit.src.training import slices
+from tfkit.src.training import tensor_slices
 from tfkit.src.training.data import ArrayData
-from tfkit.src.training.slices import SlicesData, as_slices
+from tfkit.src.training.tensor_slices import SlicesData, as_slices
 
 ROWS = np.arange(100)
 
@@ -93,7 +93,7 @@ def test_a_shuffle_without_seeds_is_another_each_time():
 
 
 def test_a_shuffle_that_tensorflow_has_changed_is_left_to_it(monkeypatch):
-    monkeypatch.setattr(slices, "agrees_with_tensorflow", lambda: False)
+    monkeypatch.setattr(tensor_slices, "agrees_with_tensorflow", lambda: False)
     assert as_slices(pairs().shuffle(5, seed=1).batch(5)) is None
     assert as_slices(pairs().batch(5)) is not None
 
@@ -163,10 +163,10 @@ def test_steps_of_an_epoch_go_on_in_the_dataset_and_begin_anew(shuffled):
 
 def test_a_shuffle_that_is_gone_leaves_nothing():
     gc.collect()
-    before = len(slices._shuffles)
+    before = len(tensor_slices._shuffles)
     dataset = pairs().shuffle(5).batch(5)
     assert as_slices(dataset) is not None
-    assert len(slices._shuffles) == before + 1
+    assert len(tensor_slices._shuffles) == before + 1
     del dataset
     gc.collect()
-    assert len(slices._shuffles) == before
+    assert len(tensor_slices._shuffles) == before

@@ -21,15 +21,15 @@ class Part:
 
     Attributes:
         thread: what stands for the thread, `None` for none.
-        record: the number of the call.
+        call: the number of the outermost call that they belong to.
         losses: the values that `add_loss` got in it.
     """
 
-    __slots__ = ("losses", "record", "thread")
+    __slots__ = ("call", "losses", "thread")
 
     def __init__(self, thread: object) -> None:
         self.thread = thread
-        self.record = 0
+        self.call = 0
         self.losses: list[Any] = []
 
 
@@ -58,6 +58,6 @@ def current_frame() -> CallFrame | None:
     return calls.frame
 
 
-def next_record() -> int:
+def next_call() -> int:
     """A number for a new outermost call, larger than all before."""
     return next(_clock)

@@ -1,4 +1,4 @@
-"""Which model's settings govern what runs now: whether it is plain Python, and whether XLA may compile it.
+"""Which model's settings govern what runs now: whether it is eager, and whether XLA may compile it.
 
 A model that is compiled has one object that holds what `compile` was given. Its steps run inside
 `governed_by(that object)`, so that whatever they call, such as a layer by itself or an optimizer that two
@@ -41,7 +41,7 @@ def governing() -> Any:
 
 
 def is_eager(owners: Iterable[Execution] = ()) -> bool:
-    """Whether what a layer does is to run as plain Python.
+    """Whether what a layer does is to run eagerly.
 
     Args:
         owners: the settings of the layer, and of those that call it, as far as they are models.

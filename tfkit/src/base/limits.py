@@ -65,7 +65,7 @@ COMPARED = Limit(
     200, "characters", "The search for similar names takes 20 ms for two names of this length."
 )
 PAIRS = Limit(10_000, "pairs of names", "The search for similar names takes a second for so many.")
-SHOWN = Limit(200, "characters", "A message is for people, whatever a file holds.")
+SHOWN = Limit(200, "characters", "A message stays readable, whatever a file holds.")
 LINES = Limit(100, "lines", "The same for tables of what does not fit.")
 
 # --- What a configuration describes -----------------------------------------------------------------------

@@ -162,7 +162,7 @@ def run_functions_eagerly(enabled: bool) -> None:
     """Turns the compilation of direct layer calls, `fit`, `evaluate` and `predict` off (or on).
 
     Args:
-        enabled: whether everything runs as plain Python, one operation at a time: slow, and easy
+        enabled: whether everything runs eagerly, one operation at a time: slow, and easy
             to debug.
 
     Example:

@@ -1,11 +1,11 @@
 """Direct calls, `layer(x)` outside of any program, compiled.
 
-The first call of a kind (same nest, dtypes, ranks, flags) runs as plain Python: it builds the layer,
+The first call of a kind (same nest, dtypes, ranks, flags) runs eagerly: it builds the layer,
 and an error in a user's `call` shows the user's line. From the second call on, a traced function
 answers. Outputs, masks and `add_loss` values come back as its results.
 
 A call that sets attributes (`self.steps += 1`, `self.scores = scores`) does something on each call that
-a trace would do once, so it stays plain Python; so does one that cannot be traced. A changed attribute
+a trace would do once, so it stays eager; so does one that cannot be traced. A changed attribute
 of any layer that took part (`layer.rate = 0.1`, `layer.trainable = False`) makes the trace stale.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base.calls import next_record
+from tfkit.src.base.calls import next_call
 from tfkit.src.base.execution import Execution
 from tfkit.src.base.per_thread import Lock
 from tfkit.src.base.watching import StateWatch
@@ -70,7 +70,7 @@ class DirectCalls:
             # slowly: the trace has changed nothing, for the watch refuses attributes that it sets.
             if uses_xla:
                 raise
-            _log.debug("%s stays plain Python: %s", self._forward, error)
+            _log.debug("%s stays eager: %s", self._forward, error)
             self._kinds[kind_key] = None
             return self._forward(args, kwargs)
         return trace.run(tensors, self._state)
@@ -88,7 +88,7 @@ class _Kind:
         self._sizes = {tuple(tuple(shape)[1:] for shape in shapes)}
 
     def first_time(self, tensors: list[tf.Tensor]) -> bool:
-        """Whether sizes beside the batch are new: those run once as plain Python, and are checked."""
+        """Whether sizes beside the batch are new: those run once eagerly, and are checked."""
         sizes = tuple(tuple(tensor.shape)[1:] for tensor in tensors)
         if sizes in self._sizes:
             return False
@@ -167,9 +167,9 @@ class _Trace:
         """The outputs for these tensors; losses are handed to the layers that added them."""
         results = iter(self._results(tensors))
         outputs = descriptions.rebuild(self._outputs, results)
-        state.begin_record(next_record())
+        state.begin_call(next_call())
         for below, loss in zip(self._loss_states, results, strict=True):
-            below.begin_record(state.part_here().record)
+            below.begin_call(state.part_here().call)
             below.losses.append(loss)
         return outputs
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfkit.src.base import watching
-from tfkit.src.base.calls import calls, current_frame, next_record
+from tfkit.src.base.calls import calls, current_frame, next_call
 from tfkit.src.base.names import operation_name
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ class CallFrame:
     # The members of the layer with the paths to them, by id, once somebody has asked.
     steps: dict[int, tuple[Any, str]] = field(default_factory=dict)
     parent: CallFrame | None = field(init=False)
-    record: int = field(init=False)
+    number: int = field(init=False)
     scope: Any = field(init=False)
 
     def __post_init__(self) -> None:
         self.parent = current_frame()
-        # All calls below one outermost call belong to one record: its losses replace the older ones.
-        self.record = self.parent.record if self.parent else next_record()
+        # All calls below an outermost call have its number: its losses replace the older ones.
+        self.number = self.parent.number if self.parent else next_call()
         # Names the operations of a trace after the layer, for errors and for readers of a graph.
         self.scope = None
         if not tf.executing_eagerly():

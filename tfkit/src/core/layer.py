@@ -186,7 +186,7 @@ class Layer(Copied, Stateful):
         return None
 
     def _runs_directly(self) -> bool:
-        """Whether this is an outermost call by plain Python, which a compiled function may answer."""
+        """Whether this is an outermost call that runs eagerly, which a compiled function may answer."""
         return (
             current_frame() is None
             and tf.executing_eagerly()
@@ -217,7 +217,7 @@ class Layer(Copied, Stateful):
         caller = current_frame()
         training = arguments.mode(caller.training if caller else None)
         frame = CallFrame(self, training, self.compute_dtype if self.autocast else None)
-        self._tfkit.begin_record(frame.record)
+        self._tfkit.begin_call(frame.number)
         return frame
 
     def _add_activity_loss(self, outputs: Any) -> None:

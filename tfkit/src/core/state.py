@@ -130,11 +130,11 @@ class LayerState(watching.Called):
 
     # --- What its calls have added --------------------------------------------------------------------
 
-    def begin_record(self, record: int) -> None:
-        """The layer takes part in outermost call `record`: losses of earlier ones are forgotten."""
+    def begin_call(self, number: int) -> None:
+        """The layer takes part in outermost call `number`: losses of earlier ones are forgotten."""
         part = self.part_here()
-        if part.record != record:
-            part.record = record
+        if part.call != number:
+            part.call = number
             part.losses = []
         self.note()
 
@@ -172,7 +172,7 @@ class LayerState(watching.Called):
         losses = [
             loss
             for part in parts
-            if part.record >= parts[0].record
+            if part.call >= parts[0].call
             for loss in part.losses
             # A value that a trace left behind is no value once the trace is over.
             if hasattr(loss, "numpy") or not tf.executing_eagerly()

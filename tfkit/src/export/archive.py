@@ -273,7 +273,7 @@ class ExportArchive:
         return root
 
     def describe(self) -> str:
-        """The endpoints with names, dtypes and shapes of their inputs and outputs, for people."""
+        """The endpoints with names, dtypes and shapes of their inputs and outputs, to be shown."""
         lines = []
         for name, endpoint in self.endpoints.items():
             lines.append(f"* Endpoint '{name}'")

@@ -27,7 +27,7 @@ class Endpoint:
 
     Args:
         name: what it is called in the SavedModel.
-        call: the function as plain Python.
+        call: the function eagerly.
         function: the `tf.function` of it.
         trace: the concrete function of it that is exported.
         specs: a nest of specs for each argument, by its name.

@@ -111,7 +111,7 @@ class _PlainPython:
 
 
 def expected(endpoint: Endpoint, inputs: Arrays) -> Arrays:
-    """Returns the outputs of an endpoint's function for these inputs, run as plain Python."""
+    """Returns the outputs of an endpoint's function for these inputs, run eagerly."""
     tensors = [
         tf.constant(inputs[name], spec.dtype)
         for name, spec in zip(endpoint.inputs, endpoint.specs, strict=True)

@@ -33,7 +33,7 @@ from tfkit.src.interop.keras_hdf5 import KerasReader
 from tfkit.src.interop.keras_matching import Checked, Matcher
 from tfkit.src.registry import serialization
 from tfkit.src.registry import tables as registry
-from tfkit.src.saving import hdf5, json_nest, state, weights
+from tfkit.src.saving import contents, hdf5, json_nest, weights
 from tfkit.src.saving.atomic import atomic_write
 from tfkit.src.saving.errors import ConfigurationError, LoadError, check_exists
 from tfkit.src.saving.matching import LoadReport, Rename
@@ -180,7 +180,7 @@ def load_weights(
         )
     weights.check_built(model, "loading weights into")
     with open_file(Path(filepath)) as reader:
-        skipped = state.Skipped(model, objects_to_skip)
+        skipped = contents.Skipped(model, objects_to_skip)
         checked = _matched(reader, model, rename, same_order, skip_mismatch, skipped)
         return checked.assign(tracking.named_state(model), skip_mismatch)
 
@@ -287,7 +287,7 @@ def _matched(
     rename: Mapping[str, str] | None,
     same_order: bool,
     skip_mismatch: bool = False,
-    skipped: state.Skipped | None = None,
+    skipped: contents.Skipped | None = None,
 ) -> Checked:
     """The weights and seed states in a file, checked and not yet assigned."""
     options: Any = {"skip_mismatch": skip_mismatch, "skipped": skipped}

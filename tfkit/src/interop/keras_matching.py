@@ -18,7 +18,7 @@ from tfkit.src.interop import keras_layout
 from tfkit.src.interop.keras_hdf5 import KerasReader, Stored
 from tfkit.src.interop.keras_layout import Container, Member
 from tfkit.src.registry import tables as registry
-from tfkit.src.saving import float_widths, state
+from tfkit.src.saving import contents, float_widths
 from tfkit.src.saving.errors import LoadError
 from tfkit.src.saving.matching import LoadReport
 from tfkit.src.saving.weights import tensor_of
@@ -336,7 +336,7 @@ def check(
     group: str = "",
     apart: tuple[str, ...] = (),
     skip_mismatch: bool = False,
-    skipped: state.Skipped | None = None,
+    skipped: contents.Skipped | None = None,
 ) -> Checked:
     """Compares the datasets of a group with the variables of a plan, by path, shape and dtype.
 

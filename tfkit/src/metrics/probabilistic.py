@@ -6,7 +6,7 @@ from typing import Any
 
 from tfkit.src.losses.binary import binary_crossentropy
 from tfkit.src.losses.categorical import categorical_crossentropy, sparse_categorical_crossentropy
-from tfkit.src.losses.distribution import kl_divergence, poisson
+from tfkit.src.losses.probabilistic import kl_divergence, poisson
 from tfkit.src.metrics.reduction import FunctionMetric
 
 

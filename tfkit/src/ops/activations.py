@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.errors.frames import warn
-from tfkit.src.ops.arguments import as_axes, positive_axes
+from tfkit.src.ops.checks import as_axes, positive_axes
 from tfkit.src.ops.promotion import as_tensor, to_dtype
 from tfkit.src.ops.shaping import moveaxis, static_or_dynamic_shape
 from tfkit.src.ops.sparse import made_dense, zeros_stay

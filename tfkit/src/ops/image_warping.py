@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.ops.arguments import positive_axes
+from tfkit.src.ops.checks import positive_axes
 from tfkit.src.ops.image_geometry import as_batch, check_choice, check_images
 from tfkit.src.ops.image_sampling import index_inside, project
 from tfkit.src.ops.promotion import as_tensor, promote_tensors, to_float32

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.ops.arguments import as_indices, positive_axes
+from tfkit.src.ops.checks import as_indices, positive_axes
 from tfkit.src.ops.promotion import as_tensor, promote, promote_tensors
 from tfkit.src.ops.shaping import static_or_dynamic_shape, swapaxes
 from tfkit.src.ops.sparse import is_sparse, to_dense, zeros_stay

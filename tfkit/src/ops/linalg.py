@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.ops.arguments import as_axes, require_rank, require_square
+from tfkit.src.ops.checks import as_axes, require_rank, require_square
 from tfkit.src.ops.promotion import as_tensor, to_dtype, to_float
 from tfkit.src.ops.shaping import moveaxis
 from tfkit.src.runtime.tensorflow_faults import widened

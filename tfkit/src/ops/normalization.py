@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.errors.frames import warn
-from tfkit.src.ops.arguments import as_axes, positive_axes
+from tfkit.src.ops.checks import as_axes, positive_axes
 from tfkit.src.ops.linalg import norm
 from tfkit.src.ops.promotion import as_tensor, promote, to_dtype, to_float32
 from tfkit.src.symbolic.tensors import symbolic_op

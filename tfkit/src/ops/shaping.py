@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfkit.src.base import budget
 from tfkit.src.ops import sparse
-from tfkit.src.ops.arguments import as_axes, one_axis, positive_axes
+from tfkit.src.ops.checks import as_axes, one_axis, positive_axes
 from tfkit.src.ops.promotion import as_tensor, promote_tensors
 from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.symbolic.tensors import symbolic_op

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.ops.arguments import as_axes
+from tfkit.src.ops.checks import as_axes
 from tfkit.src.ops.promotion import as_tensor, promote
 
 Function = TypeVar("Function", bound=Callable[..., Any])

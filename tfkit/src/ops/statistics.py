@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.ops.arguments import as_axes, positive_axes
+from tfkit.src.ops.checks import as_axes, positive_axes
 from tfkit.src.ops.promotion import to_dtype, to_float
 from tfkit.src.ops.reductions import Axis
 from tfkit.src.ops.shaping import moveaxis, static_or_dynamic_shape

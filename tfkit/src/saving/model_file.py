@@ -12,7 +12,7 @@ from tfkit.src.core import tracking
 from tfkit.src.errors.frames import warn
 from tfkit.src.registry import serialization
 from tfkit.src.registry import tables as registry
-from tfkit.src.saving import hdf5, matching, state, weights
+from tfkit.src.saving import contents, hdf5, matching, weights
 from tfkit.src.saving.atomic import atomic_write
 from tfkit.src.saving.errors import ConfigurationError, LoadError
 from tfkit.src.saving.json_nest import from_json, to_json
@@ -42,12 +42,15 @@ def save_model(
     _check_no_assets(model)
     texts = {
         CONFIG: to_json(serialization.serialize_keras_object(model)),
-        state.NAMES: state.layer_names(model),
+        contents.NAMES: contents.layer_names(model),
     }
-    groups = {state.WEIGHTS: state.model_state(model), state.METRICS: state.metrics_state(model)}
+    groups = {
+        contents.WEIGHTS: contents.model_state(model),
+        contents.METRICS: contents.metrics_state(model),
+    }
     if model.compiled and include_optimizer:
         texts[COMPILE] = to_json(serialization.serialize_keras_object(model.get_compile_config()))
-        groups[state.OPTIMIZER] = state.optimizer_state(model)
+        groups[contents.OPTIMIZER] = contents.optimizer_state(model)
     with atomic_write(path) as temporary:
         hdf5.write(temporary, texts, groups)
 
@@ -96,7 +99,7 @@ def load_model(
             )
         try:
             deferred: list[budget.Deferred] = []
-            with budget.limited(reader.stored_bytes(state.WEIGHTS), config, deferred):
+            with budget.limited(reader.stored_bytes(contents.WEIGHTS), config, deferred):
                 model: ModelLike = serialization.deserialize_keras_object(from_json(config))
         except Exception as error:  # Whatever the constructors of layers make of wrong arguments.
             raise ConfigurationError(
@@ -108,7 +111,7 @@ def load_model(
         compiled = reader.text(COMPILE)
         if compile and compiled is not None:
             try:
-                with budget.limited(reader.stored_bytes(state.WEIGHTS), compiled):
+                with budget.limited(reader.stored_bytes(contents.WEIGHTS), compiled):
                     model.compile_from_config(from_json(compiled))
             except Exception as error:
                 raise ConfigurationError(
@@ -123,24 +126,24 @@ def load_model(
 
 
 def _add_optimizer(loaded: weights.Loaded, model: ModelLike) -> None:
-    stored = loaded.reader.shapes(state.OPTIMIZER)
+    stored = loaded.reader.shapes(contents.OPTIMIZER)
     if getattr(model, "optimizer", None) is not None and stored:
         model.optimizer.build(model.trainable_weights)
-        variables = state.optimizer_state(model)
-        found = loaded.match(state.OPTIMIZER, variables, {path: path for path in stored})
-        matching.check(found, loaded.reader.path, state.OPTIMIZER)
-        loaded.add(state.OPTIMIZER, variables, found)
+        variables = contents.optimizer_state(model)
+        found = loaded.match(contents.OPTIMIZER, variables, {path: path for path in stored})
+        matching.check(found, loaded.reader.path, contents.OPTIMIZER)
+        loaded.add(contents.OPTIMIZER, variables, found)
 
 
 def _add_metrics(loaded: weights.Loaded, model: ModelLike) -> None:
     """What fits: some metrics make their variables in their first update, and all begin anew in time."""
-    stored = loaded.reader.shapes(state.METRICS)
-    variables = state.metrics_state(model)
-    found = loaded.match(state.METRICS, variables, {path: path for path in stored})
+    stored = loaded.reader.shapes(contents.METRICS)
+    variables = contents.metrics_state(model)
+    found = loaded.match(contents.METRICS, variables, {path: path for path in stored})
     left = {**found.missing, **found.different, **found.unexpected}
     if left:
         warn(
             f"File {loaded.reader.path}: the state of these metrics is not loaded, for their variables are "
             f"not those of the model: {', '.join(left)}. They begin anew."
         )
-    loaded.add(state.METRICS, variables, found)
+    loaded.add(contents.METRICS, variables, found)

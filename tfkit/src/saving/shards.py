@@ -20,7 +20,7 @@ import numpy as np
 
 from tfkit.src.base import limits
 from tfkit.src.base.quoting import quoted
-from tfkit.src.saving import hdf5, json_nest, state
+from tfkit.src.saving import contents, hdf5, json_nest
 from tfkit.src.saving.atomic import alone, atomic_write
 from tfkit.src.saving.errors import DamagedFileError, LoadError, check_exists
 
@@ -57,7 +57,7 @@ def _write(
         for name, shard in zip(files, shards, strict=True):
             written.append(path.with_name(name))
             with atomic_write(written[-1]) as temporary:
-                hdf5.write(temporary, {}, {state.WEIGHTS: shard})
+                hdf5.write(temporary, {}, {contents.WEIGHTS: shard})
     except BaseException:
         for file in written:
             file.unlink(missing_ok=True)
@@ -239,7 +239,7 @@ class ShardReader:
         found = [
             (path, reader)
             for reader in self._readers.values()
-            for path in reader.shapes(state.WEIGHTS)
+            for path in reader.shapes(contents.WEIGHTS)
         ]
         if len(found) != len(self._places) or dict(found) != self._places:
             raise LoadError(
@@ -259,7 +259,7 @@ class ShardReader:
 
     def text(self, name: str) -> Any:
         """The names of layers; an index has no other text."""
-        return self._names if name == state.NAMES else None
+        return self._names if name == contents.NAMES else None
 
     def shapes(self, group_name: str) -> dict[str, tuple[tuple[int, ...], str]]:
         """Shape and dtype of each dataset of a group, by path; nothing is read yet."""

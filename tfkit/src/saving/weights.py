@@ -17,7 +17,7 @@ from tfkit.src.base.quoting import quoted
 from tfkit.src.core.layer import Layer
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.runtime.arrays import tensor_in
-from tfkit.src.saving import float_widths, hdf5, matching, shards, state
+from tfkit.src.saving import contents, float_widths, hdf5, matching, shards
 from tfkit.src.saving.atomic import atomic_write
 from tfkit.src.saving.errors import LoadError
 from tfkit.src.saving.matching import LoadReport, Match, Rename
@@ -72,13 +72,13 @@ def save_weights(
         )
     check_writable(path, overwrite)
     check_built(model, "saving")
-    weights = state.model_state(model, state.Skipped(model, objects_to_skip))
-    names = state.layer_names(model)
+    weights = contents.model_state(model, contents.Skipped(model, objects_to_skip))
+    names = contents.layer_names(model)
     if max_shard_size is not None:
         shards.write(path, names, weights, max_shard_size)
         return
     with atomic_write(path) as temporary:
-        hdf5.write(temporary, {state.NAMES: names}, {state.WEIGHTS: weights})
+        hdf5.write(temporary, {contents.NAMES: names}, {contents.WEIGHTS: weights})
 
 
 def check_writable(path: Path, overwrite: bool) -> None:
@@ -150,7 +150,7 @@ def load_weights(
             "`by_name=True` and `rename` cannot both be used: each says what goes where."
         )
     with open_file(Path(filepath)) as reader:
-        skipped = state.Skipped(model, objects_to_skip)
+        skipped = contents.Skipped(model, objects_to_skip)
         loaded = read_model(reader, model, skip_mismatch, by_name, rename, skipped)
         return loaded.assign(skip_mismatch)
 
@@ -227,11 +227,11 @@ class Loaded:
 
 def _names(reader: Reader) -> dict[str, str]:
     """The names of layers that a file has, by path."""
-    names = reader.text(state.NAMES)
+    names = reader.text(contents.NAMES)
     if names is not None and not (
         isinstance(names, dict) and all(isinstance(name, str) for name in names.values())
     ):
-        raise LoadError(f"File {reader.path}: `{state.NAMES}` is no dict of names by path.")
+        raise LoadError(f"File {reader.path}: `{contents.NAMES}` is no dict of names by path.")
     return names or {}
 
 
@@ -252,43 +252,43 @@ def read_model(
     skip_mismatch: bool = False,
     by_name: bool = False,
     rename: Rename | None = None,
-    skipped: state.Skipped | None = None,
+    skipped: contents.Skipped | None = None,
 ) -> Loaded:
     """What a file has for a model, all checked; arguments as in `load_weights`."""
-    skipped = skipped or state.Skipped(model, None)
-    stored = reader.shapes(state.WEIGHTS)
+    skipped = skipped or contents.Skipped(model, None)
+    stored = reader.shapes(contents.WEIGHTS)
     places = {path: path for path in stored}
     if by_name:
         places = matching.by_layer_name(
-            stored, _names(reader), state.layer_names(model), reader.path
+            stored, _names(reader), contents.layer_names(model), reader.path
         )
     elif rename:
         places = matching.renamed(stored, rename, reader.path)
-    everything = state.plain_state(model)
-    variables, own = state.plain_state(model, skipped), state.own_stores(model, skipped)
+    everything = contents.plain_state(model)
+    variables, own = contents.plain_state(model, skipped), contents.own_stores(model, skipped)
     left = dict.fromkeys(path for path in everything if path not in variables)
     left |= dict.fromkeys(path for path in places if skipped.is_below(path))
     asked = {path: place for path, place in places.items() if path not in left}
     beginnings = tuple(prefix for prefix, _ in own)
     plain = {path: place for path, place in asked.items() if not path.startswith(beginnings)}
     loaded = Loaded(reader, LoadReport(str(reader.path)))
-    found = loaded.match(state.WEIGHTS, variables, plain)
+    found = loaded.match(contents.WEIGHTS, variables, plain)
     if not skip_mismatch:
-        matching.check(found, reader.path, state.WEIGHTS, partly=by_name)
+        matching.check(found, reader.path, contents.WEIGHTS, partly=by_name)
     report = loaded.report = found.report(reader.path)
     placed = set(places.values())
     reason = "in `objects_to_skip`"
     report.skipped |= {path: reason for path in left if path in everything}
     report.unused |= {places[path]: reason for path in left if path in places}
     report.unused |= {path: "below no layer of that name" for path in stored if path not in placed}
-    loaded.add(state.WEIGHTS, variables, found)
+    loaded.add(contents.WEIGHTS, variables, found)
     for prefix, layer in own:
         paths = {path: place for path, place in asked.items() if path.startswith(prefix)}
         if not paths and (by_name or skip_mismatch):
             report.skipped[prefix.rstrip("/")] = "missing in the file"
             continue
         store = {
-            unescaped(path.removeprefix(prefix)): reader.value(state.WEIGHTS, place)
+            unescaped(path.removeprefix(prefix)): reader.value(contents.WEIGHTS, place)
             for path, place in paths.items()
         }
         loaded.stores.append((prefix, layer, store))

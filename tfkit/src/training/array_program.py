@@ -29,7 +29,7 @@ class ArrayProgram(LoopProgram):
 
     @staticmethod
     def eagerly(step: Step) -> EagerArrayProgram:
-        """What runs a step as plain Python in the place of such a program."""
+        """What runs a step eagerly in the place of such a program."""
         return EagerArrayProgram(step)
 
     def run(self, rows: Pass, first_step: int, num_steps: int) -> Logs:
@@ -130,7 +130,7 @@ class ArrayProgram(LoopProgram):
 
 
 class EagerArrayProgram(EagerProgram):
-    """Runs steps over the rows of arrays as plain Python."""
+    """Runs steps over the rows of arrays eagerly."""
 
     def run(self, rows: Pass, first_step: int, num_steps: int) -> Logs:
         """Steps `first_step` to `first_step + num_steps`; the logs of the last one."""

@@ -78,7 +78,7 @@ class Programs:
 
     @property
     def runs_eagerly(self) -> bool:
-        """Whether steps run as plain Python."""
+        """Whether steps run eagerly."""
         return self._settings.run_eagerly or functions_run_eagerly()
 
     def trace(

@@ -17,9 +17,9 @@ from tfkit.src import random
 from tfkit.src.core import tracking
 from tfkit.src.metrics.named_variables import named_variables
 from tfkit.src.optimizers.base import Optimizer
-from tfkit.src.saving import checkpoint
+from tfkit.src.saving import checkpoint_file
+from tfkit.src.saving.contents import named_slots
 from tfkit.src.saving.errors import LoadError
-from tfkit.src.saving.state import named_slots
 from tfkit.src.training import random_states
 
 
@@ -54,7 +54,7 @@ def save(path: Path, training: Training) -> None:
         "seeds": random.get_global_seeds(),
         "stores": {path: layer._stored() for path, layer in _beside_variables(training.model)},
     }
-    checkpoint.write(path, document, _variables(training.model))
+    checkpoint_file.write(path, document, _variables(training.model))
 
 
 class SavedTraining:
@@ -71,13 +71,13 @@ class SavedTraining:
     def __init__(self, path: Path, training: Training) -> None:
         self._path = path
         self._training = training
-        self._document, values = checkpoint.read(path)
+        self._document, values = checkpoint_file.read(path)
         with self._errors():
             self.epoch: int = self._document["training"]["epoch"]
             self.is_inside_epoch: bool = self._document["training"]["steps"]["done"] > 0
             self._check_description()
         training.build()
-        self._values = checkpoint.match(path, _variables(training.model), values)
+        self._values = checkpoint_file.match(path, _variables(training.model), values)
 
     def _check_description(self) -> None:
         found = {**self._document["description"], "callbacks": sorted(self._document["callbacks"])}

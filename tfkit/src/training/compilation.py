@@ -68,7 +68,7 @@ class Compiled(Layer):
                 weights; with several outputs, a list or dict of lists. `"accuracy"` is the accuracy
                 that fits the shapes. `None` for none.
             weighted_metrics: the same, for metrics that take sample weights into account.
-            run_eagerly: whether steps and direct calls run as plain Python, to debug them. Default:
+            run_eagerly: whether steps and direct calls run eagerly, to debug them. Default:
                 `False`.
             steps_per_execution: number of steps that one program runs, and after which callbacks
                 for batches are called; fewer where an epoch ends, or where a callback such as
@@ -142,7 +142,7 @@ class Compiled(Layer):
 
     @property
     def run_eagerly(self) -> bool:
-        """Whether steps and direct calls of the model run as plain Python."""
+        """Whether steps and direct calls of the model run eagerly."""
         return self._tfkit_settings.run_eagerly
 
     @run_eagerly.setter

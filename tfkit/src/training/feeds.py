@@ -13,7 +13,7 @@ from tfkit.src.training import random_states
 from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.data import ArrayData, DatasetData, Pass
 from tfkit.src.training.iterator_program import IteratorProgram
-from tfkit.src.training.slices import SlicesData, is_shuffled
+from tfkit.src.training.tensor_slices import SlicesData, is_shuffled
 
 
 class ArrayFeed:

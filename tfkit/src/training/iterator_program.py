@@ -39,7 +39,7 @@ class IteratorProgram(LoopProgram):
 
     @staticmethod
     def eagerly(step: Step) -> EagerIteratorProgram:
-        """What runs a step as plain Python in the place of such a program."""
+        """What runs a step eagerly in the place of such a program."""
         return EagerIteratorProgram(step)
 
     def run(self, iterator: Any, num_steps: int) -> tuple[int, Logs]:
@@ -219,7 +219,7 @@ class IteratorProgram(LoopProgram):
 
 
 class EagerIteratorProgram(EagerProgram):
-    """Runs steps over the batches of an iterator as plain Python."""
+    """Runs steps over the batches of an iterator eagerly."""
 
     size = -1
 

@@ -26,7 +26,7 @@ from tfkit.src.guards.table import is_listed
 from tfkit.src.runtime import xla
 from tfkit.src.training.step import StepTrace
 
-EAGER = "plain Python"
+EAGER = "eager"
 GRAPH_LOOP = "graph loop"
 XLA_STEP = "XLA step in a graph loop"
 XLA_LOOP = "XLA loop"

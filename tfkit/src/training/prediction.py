@@ -39,7 +39,7 @@ class PredictProgram:
 
     @staticmethod
     def eagerly(step: Step) -> EagerPrediction:
-        """What runs a step as plain Python in the place of such a program."""
+        """What runs a step eagerly in the place of such a program."""
         return EagerPrediction(step)
 
     def run_batch(self, batch: Any) -> Any:
@@ -100,7 +100,7 @@ class PredictProgram:
 
 
 class EagerPrediction:
-    """`predict_step` as plain Python; the same interface as `PredictProgram`.
+    """`predict_step` eagerly; the same interface as `PredictProgram`.
 
     Args:
         step: the step.

@@ -27,11 +27,11 @@ _COMPILE_ERRORS = (tf.errors.InvalidArgumentError, tf.errors.UnimplementedError)
 
 
 class Program(Protocol):
-    """What all programs have, those of predictions and those that are plain Python among them."""
+    """What all programs have, those of predictions and those that run eagerly among them."""
 
     @property
     def trace(self) -> StepTrace | None:
-        """The step that the program runs, `None` where that is plain Python."""
+        """The step that the program runs, `None` where it runs eagerly."""
 
     @property
     def plan(self) -> Plan:
@@ -45,7 +45,7 @@ class TracedProgram(Program, Protocol):
 
     @staticmethod
     def eagerly(step: Step) -> Program:
-        """What runs a step as plain Python in the place of such a program."""
+        """What runs a step eagerly in the place of such a program."""
 
 
 class LoopProgram:
@@ -146,7 +146,7 @@ class LoopProgram:
 
 
 class EagerProgram:
-    """Runs steps as plain Python: what is the same for arrays and for datasets.
+    """Runs steps eagerly: what is the same for arrays and for datasets.
 
     Args:
         step: the step.

@@ -45,7 +45,7 @@ def step_for(model: ModelSteps, mode: str) -> Step:
 
 
 def runs_eagerly(model: ModelSteps) -> bool:
-    """Whether the steps of a model run as plain Python."""
+    """Whether the steps of a model run eagerly."""
     return model.run_eagerly or settings.functions_run_eagerly()
 
 

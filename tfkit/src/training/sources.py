@@ -29,8 +29,8 @@ from tfkit.src.training.data import (
     with_class_weight,
 )
 from tfkit.src.training.py_dataset import PyDataset, PyDatasetPasses
-from tfkit.src.training.slices import as_slices
 from tfkit.src.training.step import free_batch
+from tfkit.src.training.tensor_slices import as_slices
 
 
 def make_data(

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tfkit.src.apps.serving.bodies import frames
+from tfkit.src.apps.serving.bodies import wire
 from tfkit.src.apps.serving.bodies.jobs import JOBS, body_of
 from tfkit.src.apps.serving.errors import Code, RequestError
 
@@ -97,7 +97,7 @@ class Worker:
             return JOBS[name](value, outputs)[1]["body"]
         return (await self._in_process(name, value, outputs))[1]["body"]
 
-    async def _in_process(self, name: str, value: Any, arrays: frames.Sent) -> tuple[Any, Arrays]:
+    async def _in_process(self, name: str, value: Any, arrays: wire.Sent) -> tuple[Any, Arrays]:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._reader.run, name, value, arrays)
 
@@ -137,12 +137,12 @@ class _Reader:
             )
         self._connection.settimeout(_TIMEOUT)
 
-    def run(self, name: str, value: Any, arrays: frames.Sent) -> tuple[Any, Arrays]:
+    def run(self, name: str, value: Any, arrays: wire.Sent) -> tuple[Any, Arrays]:
         """What a job gives."""
         self.start()
         try:
-            frames.send(self._connection, (name, value), arrays)
-            (failed, answer), results = frames.receive(self._connection)
+            wire.send(self._connection, (name, value), arrays)
+            (failed, answer), results = wire.receive(self._connection)
         except TimeoutError:
             self._end()
             message = f"The request is too large: reading it took longer than {_TIMEOUT:g} seconds."

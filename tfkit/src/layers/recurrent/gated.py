@@ -169,7 +169,7 @@ class GatedCell(Cell):
     def entered(self, training: Any) -> CallFrame:
         """Returns the context of a call, for loops that use the parts of the cell."""
         frame = CallFrame(self, training, self.compute_dtype)
-        self._tfkit.begin_record(frame.record)
+        self._tfkit.begin_call(frame.number)
         return frame
 
     def step(

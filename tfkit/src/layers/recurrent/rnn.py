@@ -216,7 +216,7 @@ class RNN(Layer):
         rows = tf.nest.flatten(states)[0].shape[0]
         watch, batch_size = current_watch(), sequences.shape[0]
         # Only `fit` and the like may run a trace for any batch. A direct call that got another size than
-        # the first runs as plain Python where its trace is refused, and that knows the size.
+        # the first runs eagerly where its trace is refused, and that knows the size.
         any_batch = batch_size is None and (watch is None or not watch.frozen)
         if self.stateful and batch_size != rows and not any_batch:
             raise ValueError(

@@ -9,8 +9,8 @@ import socket
 import sys
 
 from .errors import Code, RequestError
-from .frames import receive, send
 from .jobs import JOBS
+from .wire import receive, send
 
 
 def main(descriptor: int, max_memory: int) -> None:
