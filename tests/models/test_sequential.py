@@ -156,3 +156,21 @@ def test_each_layer_takes_as_many_calls_as_the_one_before(make):
         _num_calls(make, [tfkit.layers.Dense(2) for _ in range(number)]) for number in (4, 8, 12)
     )
     assert many - some == pytest.approx(some - few, abs=8)
+
+
+def test_a_clone_loads_the_weights_of_its_original_by_path(tmp_path):
+    """Names that were drawn, of models that are not the first ones."""
+    tfkit.layers.Dense(1)
+    inputs = tfkit.Input((4,))
+    for model in (
+        tfkit.Sequential(
+            [tfkit.Input((4,)), tfkit.layers.Dense(3), tfkit.layers.Dense(2, name="last")]
+        ),
+        tfkit.Model(inputs, tfkit.layers.Dense(2)(tfkit.layers.Dense(3)(inputs))),
+    ):
+        clone = tfkit.models.clone_model(model)
+        assert [it.name for it in clone.layers] == [it.name for it in model.layers]
+        model.save_weights(tmp_path / "m.weights.h5")
+        clone.load_weights(tmp_path / "m.weights.h5")
+        for ours, theirs in zip(clone.get_weights(), model.get_weights(), strict=True):
+            np.testing.assert_array_equal(ours, theirs)

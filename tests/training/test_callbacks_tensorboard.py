@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfkit
 from tfkit.callbacks import CallbackList, LambdaCallback, TensorBoard
 
 
@@ -240,3 +241,19 @@ def test_tensors_are_fetched_where_another_callback_reads_them(reads, tmp_path, 
     callbacks.on_train_end()
     assert (fetched, seen) == (([1], [2.0]) if reads else ([], []))
     assert scalars(tmp_path / "train")["epoch_loss", 0] == 2.0
+
+
+def test_a_training_that_fails_leaves_no_writer_behind(tmp_path):
+    """Summaries of the program's own would go to the folder of the failed training."""
+
+    def fail(step, logs):
+        raise ArithmeticError("stopped")
+
+    model = tfkit.Sequential([tfkit.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    rows = np.ones((4, 2), "float32")
+    callbacks = [TensorBoard(tmp_path, update_freq=2), LambdaCallback(on_train_batch_end=fail)]
+    with pytest.raises(ArithmeticError, match="stopped"):
+        model.fit(rows, rows[:, :1], verbose=0, callbacks=callbacks)
+    assert not tf.summary.should_record_summaries()
+    assert not tf.summary.write("own", 1.0, step=1)

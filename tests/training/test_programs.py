@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
+from tfkit.src.training.iterator_program import IteratorProgram
 from tfkit.src.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP
 
 layers = keras.layers
@@ -390,3 +391,22 @@ def test_scaled_losses_are_the_same_in_every_kind():
         keras.config.set_dtype_policy("float32")
     np.testing.assert_allclose(losses[0], losses[1], rtol=2e-2)
     assert losses[0][1] < losses[0][0]
+
+
+def test_each_fit_compiles_for_the_size_of_its_own_batches(monkeypatch):
+    """A program of an earlier `fit` would run other sizes outside of XLA, and be slow in silence."""
+    sizes = []
+    run = IteratorProgram.run
+
+    def noting(program, *args):
+        result = run(program, *args)
+        sizes.append(program.size)
+        return result
+
+    monkeypatch.setattr(IteratorProgram, "run", noting)
+    model = keras.Sequential([layers.Dense(1)])
+    model.compile("sgd", "mse", jit_compile=True)
+    rows = tf.data.Dataset.from_tensor_slices((tf.ones((12, 2)), tf.ones((12, 1))))
+    for size in (4, 6):
+        model.fit(rows.map(lambda x, y: (x, y)).batch(size), verbose=0)
+    assert list(dict.fromkeys(sizes)) == [4, 6]

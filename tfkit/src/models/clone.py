@@ -68,7 +68,10 @@ def clone_model(
             )
         if clone_function is not None and not isinstance(layer, InputLayer):
             return clone_function(layer)
-        return serialization.made_again(layer)
+        copy = serialization.made_again(layer)
+        # A name that was drawn stays one: paths in files count such names within the model.
+        copy._auto_named = layer._auto_named
+        return copy
 
     if isinstance(model, Sequential):
         if input_tensors is not None and len(tf.nest.flatten(input_tensors)) == 1:

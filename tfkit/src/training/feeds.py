@@ -177,8 +177,9 @@ class DatasetFeed:
         programs, before = model._programs, self._program
         with self.data.errors_of_user():
             self._program = program = programs.find(model, mode, IteratorProgram, self.data, before)
-            if program is not before and self._size >= 0:
-                program.size = self._size
+            if program is not before:
+                # Those of another feed may have had other sizes.
+                program.size = self._size if before is None else before.size
             done, logs = program.run(self._iterator, num_steps)
         self._taken += done
         self._ran_out = done < num_steps or self.left == 0

@@ -167,10 +167,12 @@ class Trainer(OlderNames):
             training = Fit(self, steps, validation, callbacks, range(initial_epoch, epochs))
             try:
                 return training.run()
-            except KeyboardInterrupt as error:
-                if verbose:
-                    print_message("")  # Ends the line of the bar.
-                error.add_note(training.how_far())
+            except BaseException as error:
+                callbacks.abandon()
+                if isinstance(error, KeyboardInterrupt):
+                    if verbose:
+                        print_message("")  # Ends the line of the bar.
+                    error.add_note(training.how_far())
                 raise
 
     @overload

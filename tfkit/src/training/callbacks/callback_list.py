@@ -85,6 +85,12 @@ class CallbackList(Callback):
         self.set_model(model)
         self.set_params(params)
 
+    def abandon(self) -> None:
+        """Lets callbacks that changed something for the time of the training take it back, after an error."""
+        for callback in self.callbacks:
+            if hasattr(callback, "_abandon"):
+                callback._abandon()
+
     def _has(self, kind: type) -> bool:
         return any(isinstance(callback, kind) for callback in self.callbacks)
 

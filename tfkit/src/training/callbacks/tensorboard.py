@@ -200,6 +200,10 @@ class TensorBoard(SparseCallback):
             self._end_profile(self._steps)
         self._flush()
 
+    def _abandon(self) -> None:
+        """Ends what belongs to a training that an error has ended."""
+        self.on_train_end()
+
     def on_test_begin(self, logs: Logs | None = None) -> None:
         """From here on the model's own summaries belong to the validation."""
         self._record_summaries("validation")
