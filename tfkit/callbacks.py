@@ -15,5 +15,6 @@ from tfkit.src.training.callbacks.model_checkpoint import ModelCheckpoint as Mod
 from tfkit.src.training.callbacks.progbar_logger import ProgbarLogger as ProgbarLogger
 from tfkit.src.training.callbacks.remote_monitor import RemoteMonitor as RemoteMonitor
 from tfkit.src.training.callbacks.sparse_callback import SparseCallback as SparseCallback
+from tfkit.src.training.callbacks.swap_ema_weights import SwapEMAWeights as SwapEMAWeights
 from tfkit.src.training.callbacks.tensorboard import TensorBoard as TensorBoard
 from tfkit.src.training.callbacks.terminate_on_nan import TerminateOnNaN as TerminateOnNaN

@@ -29,7 +29,6 @@ ABSENT: dict[str, dict[str, str]] = {
     },
     "callbacks": {
         "OrbaxCheckpoint": "Use `callbacks.ModelCheckpoint` or `callbacks.BackupAndRestore`.",
-        "SwapEMAWeights": "Use `use_ema=True` of an optimizer: the averages are the weights after `fit()`.",
     },
     "config": {
         "set_backend": _OTHER_ENGINE,

@@ -461,6 +461,13 @@ class Optimizer(SlotOwner):
         """The weight decay of one variable; `None` where it has none."""
         return None if self._untracked.exclusions.has(variable) else self.weight_decay
 
+    def _averaged(self) -> list[tuple[tf.Variable, tf.Variable]]:
+        """The variables with their averages; none before `build`, or without `use_ema`."""
+        if not (self.built and self.use_ema):
+            return []
+        variables = self._untracked.variables
+        return list(zip(variables, self._model_variables_moving_average, strict=True))
+
     def _update_averages(self) -> None:
         """Moves the averages, the first step without memory, and overwrites variables if due."""
         iterations = tf.convert_to_tensor(self.iterations)
