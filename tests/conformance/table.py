@@ -431,7 +431,7 @@ CASES = [
     Case("RandomPosterization", {"factor": 4, "seed": 3, **RANGE}, COLOURS),
     Case(
         "Solarization",
-        {"addition_factor": 0.3, "threshold_factor": 0.6, "seed": 3, **RANGE},
+        {"addition_factor": 0.3, "threshold_factor": 0.64, "seed": 3, **RANGE},
         COLOURS,
         1e-4,
     ),

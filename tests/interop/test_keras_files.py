@@ -50,6 +50,8 @@ def table(tmp_path_factory):
     keras.utils.clear_session()
     inputs, outputs, data = [], [], []
     for case in CASES:
+        if case.layer == "Equalization":
+            continue  # Keras makes no model with it: its symbolic output is its input.
         values = case.data()
         given = tf.nest.map_structure(
             lambda x: keras.Input(x.shape[1:], dtype=str(x.dtype)), values

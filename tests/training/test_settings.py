@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
+from tfkit.src.guards.xla_call import XlaCall
 from tfkit.src.optimizers import compiling
 from tfkit.src.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP
 
@@ -49,7 +50,7 @@ def in_xla(model, x):
         if trace.watch.unchanged()
     ]
     (trace,) = traces
-    return trace._in_xla is not None
+    return isinstance(trace._call, XlaCall)
 
 
 def test_jit_compile_reaches_direct_calls():

@@ -59,25 +59,22 @@ class SharedProgram:
 
     def run_flat(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """The flat results for flat arguments."""
-        inputs = tensors + self._captures
         if self._to_compile:
-            return self._run_first(inputs)
-        return self._run(inputs)
-
-    def _run_first(self, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
-        """The first run, in which XLA compiles what no earlier process has."""
-        program_cache.provide(self._to_compile)
-        self._to_compile = []
-        try:
-            return self._run(inputs)
-        finally:
-            program_cache.keep()
-
-    def _run(self, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
+            return self._run_first(tensors)
+        inputs = tensors + self._captures
         try:
             return context.context().call_function(self._name, inputs, self._num_outputs) or []
         except tf.errors.OpError as error:
             raise kernel_errors.named(error, self._operation_of) from None
+
+    def _run_first(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        """The first run, in which XLA compiles what no earlier process has."""
+        program_cache.provide(self._to_compile)
+        self._to_compile = []
+        try:
+            return self.run_flat(tensors)
+        finally:
+            program_cache.keep()
 
     def _renaming(self) -> tuple[str, _Renaming]:
         """The name of the program, and what its operations were."""
