@@ -6,22 +6,16 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base.names import auto_name, did_you_mean
+from tfkit.src.base.names import did_you_mean
 from tfkit.src.core.layer import Layer
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.interop.formats import save_model
-from tfkit.src.layers.identity import Identity
-from tfkit.src.layers.image.rescaling import Rescaling
 from tfkit.src.layers.input_layer import Input
 from tfkit.src.layers.merging import Concatenate
 from tfkit.src.layers.preprocessing.category_encoding import CategoryEncoding
-from tfkit.src.layers.preprocessing.discretization import Discretization
 from tfkit.src.layers.preprocessing.hashed_crossing import HashedCrossing
-from tfkit.src.layers.preprocessing.hashing import Hashing
-from tfkit.src.layers.preprocessing.integer_lookup import IntegerLookup
-from tfkit.src.layers.preprocessing.normalization import Normalization
-from tfkit.src.layers.preprocessing.string_lookup import StringLookup
 from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
+from tfkit.src.utils.feature_kinds import KINDS, FeatureKinds
 from tfkit.src.utils.features import (
     Cross,
     Feature,
@@ -33,29 +27,18 @@ from tfkit.src.utils.features import (
     without_batch,
 )
 
-_KINDS = (
-    "float",
-    "float_rescaled",
-    "float_normalized",
-    "float_discretized",
-    "integer_categorical",
-    "string_categorical",
-    "integer_hashed",
-    "string_hashed",
-)
 _INPUT_SHAPE = (None, 1)
-_Number = float  # In the class below, `float` is a kind of feature.
 
 
-class FeatureSpace(Layer):
+class FeatureSpace(FeatureKinds, Layer):
     """The columns of a table as numbers and vectors: one layer for each, and crosses of them.
 
     It is used on dicts, in `dataset.map(feature_space)`, or in a functional model by `get_inputs()` and
     `get_encoded_features()`.
 
     Args:
-        features: dict from names of columns to what they are: a name such as `"float_normalized"`, or what the
-            class method of this name returns, such as `FeatureSpace.float_normalized()`. The kinds are
+        features: dict from names of columns to what they are: a name such as `"float_normalized"`, or what
+            the class method of this name returns, `FeatureSpace.float_normalized()`. The kinds are
             `float`, `float_rescaled`, `float_normalized`, `float_discretized`, `integer_categorical`,
             `string_categorical`, `integer_hashed` and `string_hashed`; `FeatureSpace.feature(...)` takes a
             preprocessing layer of yours.
@@ -132,146 +115,17 @@ class FeatureSpace(Layer):
         self._is_adapted = not self._adaptable()
         self._has_encoders = False
 
-    # --- Kinds of features ----------------------------------------------------------------------------
-
-    @classmethod
-    def cross(cls, feature_names: Any, crossing_dim: int, output_mode: str = "one_hot") -> Cross:
-        """Returns a cross of features, for the argument `crosses`.
-
-        Args:
-            feature_names: names of at least two features of integers or strings, or with indices.
-            crossing_dim: number of indices that the combinations are hashed to.
-            output_mode: `"one_hot"` for a vector, `"int"` for the index. Default: `"one_hot"`.
-        """
-        return Cross(feature_names, crossing_dim, output_mode)
-
-    @classmethod
-    def feature(cls, dtype: str, preprocessor: Any, output_mode: str) -> Feature:
-        """Returns a feature that a layer of yours prepares.
-
-        Args:
-            dtype: dtype of the column.
-            preprocessor: a layer for inputs of shape `(batch, 1)`.
-            output_mode: `"float"` or `"int"` for what the layer returns; `"one_hot"` where this is indices
-                that are to become vectors.
-        """
-        return Feature(dtype, preprocessor, output_mode)
-
-    @classmethod
-    def float(cls, name: str | None = None) -> Feature:
-        """Returns a feature of floats that stay as they are; `name` begins that of its layer."""
-        return Feature("float32", Identity(dtype="float32", name=_named("float", name)), "float")
-
-    @classmethod
-    def float_rescaled(
-        cls, scale: _Number = 1.0, offset: _Number = 0.0, name: str | None = None
-    ) -> Feature:
-        """Returns a feature of floats that become `x * scale + offset`; `name` begins that of its layer."""
-        layer = Rescaling(scale, offset, name=_named("float_rescaled", name))
-        return Feature("float32", layer, "float")
-
-    @classmethod
-    def float_normalized(cls, name: str | None = None) -> Feature:
-        """Returns a feature of floats that get mean 0 and variance 1; `name` begins that of its layer."""
-        layer = Normalization(axis=-1, name=_named("float_normalized", name))
-        return Feature("float32", layer, "float")
-
-    @classmethod
-    def float_discretized(
-        cls,
-        num_bins: int | None,
-        bin_boundaries: Any = None,
-        output_mode: str = "one_hot",
-        name: str | None = None,
-    ) -> Feature:
-        """Returns a feature of floats that become the index of a bin.
-
-        Args:
-            num_bins: number of bins, whose boundaries `adapt` finds; `None` with `bin_boundaries`.
-            bin_boundaries: boundaries in increasing order; `None` with `num_bins`.
-            output_mode: `"one_hot"` for a vector, `"int"` for the index. Default: `"one_hot"`.
-            name: beginning of the name of the layer.
-        """
-        layer = Discretization(
-            num_bins=num_bins, bin_boundaries=bin_boundaries, name=_named("float_discretized", name)
-        )
-        return Feature("float32", layer, output_mode)
-
-    @classmethod
-    def integer_categorical(
-        cls,
-        max_tokens: int | None = None,
-        num_oov_indices: int = 1,
-        output_mode: str = "one_hot",
-        name: str | None = None,
-    ) -> Feature:
-        """Returns a feature of integers that become their index among those that `adapt` has seen.
-
-        Args:
-            max_tokens: greatest number of indices; `None` for any.
-            num_oov_indices: how many indices integers share that `adapt` has not seen. Default: `1`.
-            output_mode: `"one_hot"` for a vector, `"int"` for the index. Default: `"one_hot"`.
-            name: beginning of the name of the layer.
-        """
-        name = _named("integer_categorical", name)
-        layer = IntegerLookup(max_tokens=max_tokens, num_oov_indices=num_oov_indices, name=name)
-        return Feature("int32", layer, output_mode)
-
-    @classmethod
-    def string_categorical(
-        cls,
-        max_tokens: int | None = None,
-        num_oov_indices: int = 1,
-        output_mode: str = "one_hot",
-        name: str | None = None,
-    ) -> Feature:
-        """Returns a feature of texts that become their index among those that `adapt` has seen.
-
-        Args:
-            max_tokens: greatest number of indices; `None` for any.
-            num_oov_indices: how many indices texts share that `adapt` has not seen. Default: `1`.
-            output_mode: `"one_hot"` for a vector, `"int"` for the index. Default: `"one_hot"`.
-            name: beginning of the name of the layer.
-        """
-        name = _named("string_categorical", name)
-        layer = StringLookup(max_tokens=max_tokens, num_oov_indices=num_oov_indices, name=name)
-        return Feature("string", layer, output_mode)
-
-    @classmethod
-    def integer_hashed(
-        cls, num_bins: int, output_mode: str = "one_hot", name: str | None = None
-    ) -> Feature:
-        """Returns a feature of integers that become an index by a hash.
-
-        Args:
-            num_bins: number of indices.
-            output_mode: `"one_hot"` for a vector, `"int"` for the index. Default: `"one_hot"`.
-            name: beginning of the name of the layer.
-        """
-        return Feature("int32", Hashing(num_bins, name=_named("integer_hashed", name)), output_mode)
-
-    @classmethod
-    def string_hashed(
-        cls, num_bins: int, output_mode: str = "one_hot", name: str | None = None
-    ) -> Feature:
-        """Returns a feature of texts that become an index by a hash.
-
-        Args:
-            num_bins: number of indices.
-            output_mode: `"one_hot"` for a vector, `"int"` for the index. Default: `"one_hot"`.
-            name: beginning of the name of the layer.
-        """
-        return Feature("string", Hashing(num_bins, name=_named("string_hashed", name)), output_mode)
+    # --- Features and crosses ---------------------------------------------------------------------------
 
     def _as_feature(self, name: str, kind: Any) -> Feature:
         if isinstance(kind, dict):
             kind = deserialize_keras_object(kind)
         if isinstance(kind, Feature):
             return kind
-        if not isinstance(kind, str) or kind not in _KINDS:
-            hint = did_you_mean(kind, _KINDS) if isinstance(kind, str) else ""
+        if not isinstance(kind, str) or kind not in KINDS:
+            hint = did_you_mean(kind, KINDS) if isinstance(kind, str) else ""
             raise ValueError(
-                f"Invalid feature type of feature '{name}': {kind!r}.{hint} Expected one of {_KINDS}, or "
+                f"Invalid feature type of feature '{name}': {kind!r}.{hint} Expected one of {KINDS}, or "
                 "what the class method of such a name returns."
             )
         options: dict[str, Any] = {"name": name}
@@ -279,7 +133,7 @@ class FeatureSpace(Layer):
             options["num_bins"] = self.num_discretization_bins
         elif kind.endswith("_hashed"):
             options["num_bins"] = self.hashing_dim
-        made: Feature = getattr(FeatureSpace, kind)(**options)
+        made: Feature = getattr(self, kind)(**options)
         return made
 
     def _as_cross(self, cross: Any) -> Cross:
@@ -487,10 +341,6 @@ class FeatureSpace(Layer):
             overwrite: whether an existing file is replaced. Default: `True`.
         """
         save_model(self, filepath, overwrite)  # type: ignore[arg-type]
-
-
-def _named(kind: str, name: str | None) -> str:
-    return f"{name or auto_name(kind)}_preprocessor"
 
 
 def _columns(dataset: tf.data.Dataset, name: str, rank: int) -> tf.data.Dataset:
