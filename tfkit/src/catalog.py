@@ -20,12 +20,15 @@ from tfkit import (
     optimizers,
     random,
     regularizers,
+    utils,
 )
 from tfkit.src import (
     operators as operators,  # Imported for its effect: tensors get their operators.
 )
 from tfkit.src.errors import absent_names
+from tfkit.src.layers.identity import Identity
 from tfkit.src.registry.tables import register_builtins
+from tfkit.src.utils.features import Cross, Feature
 
 
 def _in_both_cases(names: dict[str, str]) -> dict[str, str]:
@@ -114,4 +117,9 @@ _register("regularizers", regularizers, inspect.isclass)
 _register("layers", layers, inspect.isclass, _LAYERS)
 for _kind in ("models", ""):
     register_builtins(_kind, [models.Functional, models.Sequential])
+register_builtins("utils", [utils.FeatureSpace])
+# Parts of it that have no public name: files say in which module of Keras they stand.
+register_builtins(
+    "src.layers.preprocessing.feature_space", [Feature, Cross], {"TFDIdentity": Identity}
+)
 absent_names.explain_in(sys.modules["tfkit"])

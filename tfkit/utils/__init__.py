@@ -31,6 +31,7 @@ from tfkit.src.training.data import unpack_x_y_sample_weight as unpack_x_y_sampl
 from tfkit.src.training.progress import Progbar as Progbar
 from tfkit.src.training.py_dataset import PyDataset as PyDataset
 from tfkit.src.utils.config import Config as Config
+from tfkit.src.utils.feature_space import FeatureSpace as FeatureSpace
 from tfkit.src.utils.images import array_to_img as array_to_img
 from tfkit.src.utils.images import img_to_array as img_to_array
 from tfkit.src.utils.images import load_img as load_img

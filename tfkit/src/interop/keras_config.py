@@ -37,7 +37,7 @@ def from_keras(config: Any) -> Any:
             "decorate it with `@tfkit.saving.register_keras_serializable()`, and save the model again."
         )
     result = {key: from_keras(value) for key, value in config.items() if key != "compile_config"}
-    if str(config.get("module")).partition(".")[0] == "keras":
+    if _is_built_by_calls(config):
         result.pop("build_config", None)  # tfkit's own layers are built by the calls around them.
     if _is_graph(result.get("config")):
         result["config"] = _graph_from_keras(result["config"])
@@ -49,6 +49,15 @@ def is_of_keras(config: Any) -> bool:
     inner = config.get("config") if isinstance(config, dict) else None
     layers = inner.get("layers") if isinstance(inner, dict) else None
     return isinstance(layers, list) and not any("auto_named" in layer for layer in layers)
+
+
+def _is_built_by_calls(config: dict[str, Any]) -> bool:
+    """Whether an object is one of Keras's own, which no configuration needs to build.
+
+    A feature space does: in Keras, that it has been built says that it was adapted.
+    """
+    is_own = str(config.get("module")).partition(".")[0] == "keras"
+    return is_own and config.get("class_name") != "FeatureSpace"
 
 
 def _without_code(config: dict[str, Any]) -> dict[str, Any]:
@@ -162,7 +171,7 @@ def to_keras(config: Any) -> Any:
 
 def _build_config_to_keras(config: dict[str, Any]) -> Any:
     """How a class of the user's is built from shapes; Keras's own layers are by the calls around them."""
-    if str(config.get("module")).partition(".")[0] == "keras":
+    if _is_built_by_calls(config):
         return None
     build_config = config["build_config"]
     if "call" not in build_config:
