@@ -70,7 +70,7 @@ def by_place(
 
 
 def loader(
-    archive: Archive, layer: Any, names: list[str], path: str, folder: str
+    archive: Archive, layer: Layer, names: list[str], path: str, folder: str
 ) -> Callable[[], None]:
     """What lets a layer read its assets.
 
@@ -78,14 +78,15 @@ def loader(
     files below `folder`.
     """
     place = f"{ASSETS}/{path}".rstrip("/")
+    reading: Any = layer  # It has the methods: only some layers have.
 
     def hand_over() -> None:
         for name in names:
-            layer._load_asset(name.removeprefix(f"{place}/"), archive.data(name))
+            reading._load_asset(name.removeprefix(f"{place}/"), archive.data(name))
 
     def write_and_load() -> None:
         for name in names:
             archive.write_to(name, Path(folder, *name.split("/")))
-        layer.load_assets(str(Path(folder, *place.split("/"))))
+        reading.load_assets(str(Path(folder, *place.split("/"))))
 
     return hand_over if layer._assets_are_variables else write_and_load
