@@ -8,6 +8,8 @@ import tensorflow as tf
 import tfkit
 from tfkit.utils import FeatureSpace
 
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
 TABLE = {
     "price": [0.5, -1.0, 2.0, 7.5, 3.0, 3.0],
     "age": [20.0, 31.0, 44.0, 18.0, 67.0, 31.0],
@@ -145,6 +147,16 @@ def test_a_second_adapt_forgets_the_first():
     space.adapt({"job": ["driver", "cook", "nurse"]})
     assert space({"job": "cook"}).numpy().tolist() == [0, 0, 0, 1]
     assert space.get_encoded_features().shape == (None, 4)
+
+
+def test_weights_with_a_larger_vocabulary(tmp_path):
+    spaces = [FeatureSpace({"job": "string_categorical"}) for _ in range(2)]
+    for space, jobs in zip(spaces, (["nurse"], ["cook", "driver", "nurse"]), strict=True):
+        space.adapt({"job": jobs})
+    spaces[0]({"job": ["nurse"]})
+    tfkit.saving.save_weights(spaces[1], tmp_path / "s.weights.h5")
+    tfkit.saving.load_weights(spaces[0], tmp_path / "s.weights.h5")
+    assert_same(*[space({"job": ["cook"]}) for space in spaces])
 
 
 @pytest.mark.parametrize("ending", ["h5", "keras"])

@@ -112,7 +112,9 @@ def may_adapt(layer: Layer) -> bool:
 def num_indices(layer: Layer) -> int | None:
     """How many indices a preprocessing layer can return; `None` for layers of which this is not known."""
     if isinstance(layer, IndexLookup):
-        return layer.vocabulary_size()
+        return (
+            layer._known_size or layer.vocabulary_size()
+        )  # Before a file is read, its size is known.
     if isinstance(layer, CategoryEncoding):
         return layer.num_tokens
     if isinstance(layer, Discretization):
