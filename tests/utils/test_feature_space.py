@@ -306,3 +306,8 @@ def test_output_modes_are_checked():
     ):
         with pytest.raises(ValueError, match="for argument `output_mode`"):
             make()
+
+
+def test_a_preprocessor_is_a_layer():
+    with pytest.raises(ValueError, match="Expected a layer"):
+        FeatureSpace.feature("float32", abs, "float")

@@ -29,12 +29,20 @@ class Feature:
         preprocessor: the layer that is called on it, or a configuration of one.
         output_mode: `"float"` and `"int"` for what the layer returns; `"one_hot"` where this is indices that
             are to become vectors.
+
+    Raises:
+        ValueError: for another output mode, and for a preprocessor that is no layer.
     """
 
     def __init__(self, dtype: str, preprocessor: Any, output_mode: str) -> None:
         check_mode(output_mode, ("int", "one_hot", "float"))
         if isinstance(preprocessor, dict):
             preprocessor = deserialize_keras_object(preprocessor)
+        if not isinstance(preprocessor, Layer):
+            raise ValueError(
+                "Invalid value for argument `preprocessor`. Expected a layer. "
+                f"Received: preprocessor={preprocessor!r} (of type {type(preprocessor).__name__})"
+            )
         self.dtype = dtype
         self.preprocessor = preprocessor
         self.output_mode = output_mode
