@@ -1,5 +1,8 @@
 """Tables as inputs of models: numbers beside Keras's, uses, files."""
 
+import copy
+import pickle
+
 import keras
 import numpy as np
 import pytest
@@ -124,6 +127,15 @@ def test_names_and_shapes_are_those_of_keras(pairs, name):
     assert tfkit.saving.serialize_keras_object(ours)["module"] == "keras.utils"
 
 
+def test_an_export_takes_raw_columns(tmp_path, pairs):
+    space = pairs["names"][0]
+    model = tfkit.Model(space.get_inputs(), space.get_encoded_features())
+    model.export(tmp_path / "m", verbose=False)
+    columns = {name: value[:, None] for name, value in FORMS["tensors"].items()}
+    served = tf.saved_model.load(tmp_path / "m").serve(columns)
+    np.testing.assert_array_equal(served, space(TABLE))
+
+
 @pytest.mark.parametrize("first", ["map", "batch"])
 def test_in_a_data_pipeline(pairs, first):
     space = pairs["names"][0]
@@ -147,6 +159,13 @@ def test_a_second_adapt_forgets_the_first():
     space.adapt({"job": ["driver", "cook", "nurse"]})
     assert space({"job": "cook"}).numpy().tolist() == [0, 0, 0, 1]
     assert space.get_encoded_features().shape == (None, 4)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_copies_and_pickles(pairs, name):
+    space = pairs[name][0]
+    for again in (copy.deepcopy(space), pickle.loads(pickle.dumps(space))):
+        assert_same(again(TABLE), space(TABLE))
 
 
 def test_weights_with_a_larger_vocabulary(tmp_path):

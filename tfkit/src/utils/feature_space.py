@@ -113,7 +113,6 @@ class FeatureSpace(FeatureKinds, Layer):
         self.concat = Concatenate(axis=-1)
         self.encoded_features: Any = None
         self._is_adapted = not self._adaptable()
-        self._sizes: dict[str, int | None] | None = None  # Of `one_hot_encoders`.
 
     # --- Features and crosses ---------------------------------------------------------------------------
 
@@ -196,18 +195,18 @@ class FeatureSpace(FeatureKinds, Layer):
             raise ValueError(
                 "You need to call `.adapt(dataset)` on the FeatureSpace before you can start using it."
             )
-        sizes = {
+        found = {
             name: num_indices(self._layer_of(name))
             for name, output_mode in self._output_modes().items()
             if output_mode == "one_hot"
         }
-        if sizes != self._sizes:
+        sizes = {name: size for name, size in found.items() if size}
+        made = {name: encoder.num_tokens for name, encoder in self.one_hot_encoders.items()}
+        if sizes != made:  # They change with the vocabularies, which a file may bring, too.
             self.one_hot_encoders = {
                 name: CategoryEncoding(size, output_mode="multi_hot")
                 for name, size in sizes.items()
-                if size
             }
-            self._sizes = sizes
             self.encoded_features = None
 
     def _output_modes(self) -> dict[str, str]:
