@@ -132,8 +132,8 @@ def test_an_export_takes_raw_columns(tmp_path, pairs):
     model = tfkit.Model(space.get_inputs(), space.get_encoded_features())
     model.export(tmp_path / "m", verbose=False)
     columns = {name: value[:, None] for name, value in FORMS["tensors"].items()}
-    served = tf.saved_model.load(tmp_path / "m").serve(columns)
-    np.testing.assert_array_equal(served, space(TABLE))
+    loaded = tf.saved_model.load(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.serve(columns), space(TABLE))
 
 
 @pytest.mark.parametrize("first", ["map", "batch"])

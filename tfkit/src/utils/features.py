@@ -44,7 +44,7 @@ class Feature:
                 f"Received: preprocessor={preprocessor!r} (of type {type(preprocessor).__name__})"
             )
         self.dtype = dtype
-        self.preprocessor = preprocessor
+        self.preprocessor: Any = preprocessor
         self.output_mode = output_mode
 
     def get_config(self) -> dict[str, Any]:
