@@ -2,7 +2,8 @@
 
     python structured_data.py --epochs 10
 
-Each column is prepared by a layer that learns from the data what it needs: means, vocabularies, borders.
+A `FeatureSpace` prepares each column by a layer that learns from the data what it needs: means, vocabularies,
+borders.
 """
 
 import argparse
@@ -38,29 +39,20 @@ def make_table(count, seed=0):
 
 def build_model(table):
     """A model of the raw columns."""
-    inputs = {
-        name: keras.Input((1,), name=name, dtype="string" if name == "job" else values.dtype.name)
-        for name, values in table.items()
-    }
-    prepared = []
-    for name in ("income", "shoe_size"):
-        normalize = layers.Normalization(axis=None)
-        normalize.adapt(table[name])
-        prepared.append(normalize(inputs[name]))
-    borders = layers.Discretization(num_bins=12, output_mode="one_hot")
-    borders.adapt(table["age"])
-    prepared.append(borders(inputs["age"]))
-    jobs = layers.StringLookup(output_mode="one_hot")
-    jobs.adapt(table["job"])
-    prepared.append(jobs(inputs["job"]))
-    regions = layers.IntegerLookup(output_mode="one_hot")
-    regions.adapt(table["region"])
-    prepared.append(regions(inputs["region"]))
-
-    x = layers.Concatenate()(prepared)
+    space = keras.utils.FeatureSpace(
+        {
+            "income": "float_normalized",
+            "shoe_size": "float_normalized",
+            "age": keras.utils.FeatureSpace.float_discretized(num_bins=12),
+            "job": "string_categorical",
+            "region": "integer_categorical",
+        }
+    )
+    space.adapt(table)
+    x = space.get_encoded_features()
     x = layers.Dense(32, activation="relu")(x)
     x = layers.Dropout(0.2)(x)
-    return keras.Model(inputs, layers.Dense(1, activation="sigmoid")(x))
+    return keras.Model(space.get_inputs(), layers.Dense(1, activation="sigmoid")(x))
 
 
 def main(argv=None):

@@ -1,5 +1,8 @@
 """Tables as inputs of models: numbers beside Keras's, uses, files."""
 
+import copy
+import pickle
+
 import keras
 import numpy as np
 import pytest
@@ -7,6 +10,8 @@ import tensorflow as tf
 
 import tfkit
 from tfkit.utils import FeatureSpace
+
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 TABLE = {
     "price": [0.5, -1.0, 2.0, 7.5, 3.0, 3.0],
@@ -122,6 +127,15 @@ def test_names_and_shapes_are_those_of_keras(pairs, name):
     assert tfkit.saving.serialize_keras_object(ours)["module"] == "keras.utils"
 
 
+def test_an_export_takes_raw_columns(tmp_path, pairs):
+    space = pairs["names"][0]
+    model = tfkit.Model(space.get_inputs(), space.get_encoded_features())
+    model.export(tmp_path / "m", verbose=False)
+    columns = {name: value[:, None] for name, value in FORMS["tensors"].items()}
+    loaded = tf.saved_model.load(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.serve(columns), space(TABLE))
+
+
 @pytest.mark.parametrize("first", ["map", "batch"])
 def test_in_a_data_pipeline(pairs, first):
     space = pairs["names"][0]
@@ -145,6 +159,23 @@ def test_a_second_adapt_forgets_the_first():
     space.adapt({"job": ["driver", "cook", "nurse"]})
     assert space({"job": "cook"}).numpy().tolist() == [0, 0, 0, 1]
     assert space.get_encoded_features().shape == (None, 4)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_copies_and_pickles(pairs, name):
+    space = pairs[name][0]
+    for again in (copy.deepcopy(space), pickle.loads(pickle.dumps(space))):
+        assert_same(again(TABLE), space(TABLE))
+
+
+def test_weights_with_a_larger_vocabulary(tmp_path):
+    spaces = [FeatureSpace({"job": "string_categorical"}) for _ in range(2)]
+    for space, jobs in zip(spaces, (["nurse"], ["cook", "driver", "nurse"]), strict=True):
+        space.adapt({"job": jobs})
+    spaces[0]({"job": ["nurse"]})
+    tfkit.saving.save_weights(spaces[1], tmp_path / "s.weights.h5")
+    tfkit.saving.load_weights(spaces[0], tmp_path / "s.weights.h5")
+    assert_same(*[space({"job": ["cook"]}) for space in spaces])
 
 
 @pytest.mark.parametrize("ending", ["h5", "keras"])
@@ -294,3 +325,8 @@ def test_output_modes_are_checked():
     ):
         with pytest.raises(ValueError, match="for argument `output_mode`"):
             make()
+
+
+def test_a_preprocessor_is_a_layer():
+    with pytest.raises(ValueError, match="Expected a layer"):
+        FeatureSpace.feature("float32", abs, "float")

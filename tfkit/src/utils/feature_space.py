@@ -67,8 +67,8 @@ class FeatureSpace(FeatureKinds, Layer):
         >>> table = {"age": [20.0, 30.0, 40.0], "job": ["nurse", "driver", "nurse"]}
         >>> space = FeatureSpace({"age": "float_normalized", "job": "string_categorical"})
         >>> space.adapt(table)
-        >>> space(table).numpy().round(2).tolist()
-        [[-1.22, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0], [1.22, 0.0, 1.0, 0.0]]
+        >>> space(table).numpy().astype(int).tolist()
+        [[-1, 0, 1, 0], [0, 0, 0, 1], [1, 0, 1, 0]]
         >>> inputs, encoded = space.get_inputs(), space.get_encoded_features()
         >>> tfkit.Model(inputs, tfkit.layers.Dense(1)(encoded)).output_shape
         (None, 1)
@@ -113,7 +113,6 @@ class FeatureSpace(FeatureKinds, Layer):
         self.concat = Concatenate(axis=-1)
         self.encoded_features: Any = None
         self._is_adapted = not self._adaptable()
-        self._has_encoders = False
 
     # --- Features and crosses ---------------------------------------------------------------------------
 
@@ -187,7 +186,6 @@ class FeatureSpace(FeatureKinds, Layer):
         for name in names:
             self.preprocessors[name].adapt(_columns(dataset, name, spec[name].shape.rank))
         self._is_adapted = True
-        self._has_encoders = False
         self.encoded_features = None
         self.get_encoded_features()
 
@@ -197,22 +195,25 @@ class FeatureSpace(FeatureKinds, Layer):
             raise ValueError(
                 "You need to call `.adapt(dataset)` on the FeatureSpace before you can start using it."
             )
-        if not self._has_encoders:
-            specs: dict[str, Any] = {
-                **self.features,
-                **{cross.name: cross for cross in self.crosses},
-            }
-            sizes = {
-                name: num_indices(self._layer_of(name))
-                for name, spec in specs.items()
-                if spec.output_mode == "one_hot"
-            }
+        found = {
+            name: num_indices(self._layer_of(name))
+            for name, output_mode in self._output_modes().items()
+            if output_mode == "one_hot"
+        }
+        sizes = {name: size for name, size in found.items() if size}
+        made = {name: encoder.num_tokens for name, encoder in self.one_hot_encoders.items()}
+        if sizes != made:  # They change with the vocabularies, which a file may bring, too.
             self.one_hot_encoders = {
                 name: CategoryEncoding(size, output_mode="multi_hot")
                 for name, size in sizes.items()
-                if size
             }
-            self._has_encoders = True
+            self.encoded_features = None
+
+    def _output_modes(self) -> dict[str, str]:
+        """The output mode of each feature and cross, in the order of the outputs."""
+        crosses = {cross.name: cross.output_mode for cross in self.crosses}
+        features = {name: feature.output_mode for name, feature in self.features.items()}
+        return dict(sorted(features.items())) | dict(sorted(crosses.items()))
 
     def _layer_of(self, name: str) -> Layer:
         layer: Layer = self.preprocessors.get(name) or self.crossers[name]
@@ -266,13 +267,12 @@ class FeatureSpace(FeatureKinds, Layer):
 
     def call(self, data: dict[str, Any]) -> Any:
         """Returns the encoded features of columns of shape `(batch, 1)`."""
-        encoded = {name: self.preprocessors[name](data[name]) for name in sorted(self.features)}
-        for cross in sorted(self.crosses, key=lambda cross: cross.name):
+        encoded = {name: layer(data[name]) for name, layer in self.preprocessors.items()}
+        for cross in self.crosses:
             columns = [encoded[name] for name in cross.feature_names]
             encoded[cross.name] = self.crossers[cross.name](columns)
-        modes = {name: feature.output_mode for name, feature in self.features.items()}
-        modes |= {cross.name: cross.output_mode for cross in self.crosses}
-        outputs = {name: self._vectors(name, modes[name], x) for name, x in encoded.items()}
+        modes = self._output_modes()
+        outputs = {name: self._vectors(name, modes[name], encoded[name]) for name in modes}
         if self.output_mode == "dict":
             return outputs
         for name, x in outputs.items():

@@ -29,14 +29,22 @@ class Feature:
         preprocessor: the layer that is called on it, or a configuration of one.
         output_mode: `"float"` and `"int"` for what the layer returns; `"one_hot"` where this is indices that
             are to become vectors.
+
+    Raises:
+        ValueError: for another output mode, and for a preprocessor that is no layer.
     """
 
     def __init__(self, dtype: str, preprocessor: Any, output_mode: str) -> None:
         check_mode(output_mode, ("int", "one_hot", "float"))
         if isinstance(preprocessor, dict):
             preprocessor = deserialize_keras_object(preprocessor)
+        if not isinstance(preprocessor, Layer):
+            raise ValueError(
+                "Invalid value for argument `preprocessor`. Expected a layer. "
+                f"Received: preprocessor={preprocessor!r} (of type {type(preprocessor).__name__})"
+            )
         self.dtype = dtype
-        self.preprocessor = preprocessor
+        self.preprocessor: Any = preprocessor
         self.output_mode = output_mode
 
     def get_config(self) -> dict[str, Any]:
@@ -112,7 +120,9 @@ def may_adapt(layer: Layer) -> bool:
 def num_indices(layer: Layer) -> int | None:
     """How many indices a preprocessing layer can return; `None` for layers of which this is not known."""
     if isinstance(layer, IndexLookup):
-        return layer.vocabulary_size()
+        return (
+            layer._known_size or layer.vocabulary_size()
+        )  # Before a file is read, its size is known.
     if isinstance(layer, CategoryEncoding):
         return layer.num_tokens
     if isinstance(layer, Discretization):
