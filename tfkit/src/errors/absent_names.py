@@ -54,7 +54,7 @@ ABSENT: dict[str, dict[str, str]] = {
         "legacy": "Use the optimizer of the same name.",
     },
     "saving": {"KerasFileEditor": "Use `tfkit inspect` and `tfkit diff` on the command line."},
-    "utils": {"legacy": ""},
+    "utils": {"legacy": "Use the functions of the same names in `tfkit.saving`."},
 }
 _FROM_IMPORT = dis.opmap["IMPORT_FROM"]
 
