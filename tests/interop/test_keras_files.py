@@ -383,3 +383,38 @@ def test_assets_of_a_users_layer_come_back(tmp_path):
     assert loaded.layers[0].text == "hello"
     with pytest.raises(ValueError, match="no further files"):
         model.save(tmp_path / "m.h5")
+
+
+# --- Optimizers beside that of the outermost model ------------------------------------------------------
+
+
+def test_a_compiled_and_trained_model_inside_of_another(tmp_path):
+    inner = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+    inner.compile("adam", "mse")
+    train(inner)
+    inputs = keras.Input((4,))
+    outer = keras.Model(inputs, inner(keras.layers.Rescaling(2.0)(inputs)))
+    here, there = there_and_back(outer, tmp_path)
+    assert_close([here(X), there(X)], [outer(X)] * 2)
+
+
+def test_optimizers_in_attributes(tmp_path):
+    def adversary(k):
+        class Adversary(k.Model):
+            def __init__(self):
+                super().__init__()
+                self.dense = k.layers.Dense(2)
+
+            def call(self, x):
+                return self.dense(x)
+
+        model = Adversary()
+        model(X)
+        model.its_optimizer = k.optimizers.Adam()
+        model.its_optimizer.build(model.dense.trainable_variables)
+        return model
+
+    theirs, ours = adversary(keras), adversary(tfkit)
+    theirs.save_weights(tmp_path / "model.weights.h5")
+    ours.load_weights(tmp_path / "model.weights.h5")
+    assert_close(ours(X), theirs(X))

@@ -338,3 +338,30 @@ def test_elastic_transforms_are_those_of_keras():
             for module in (tfkit, keras)
         )
         np.testing.assert_allclose(ours, theirs, atol=0.05)
+
+
+@pytest.mark.parametrize("layer", [tfkit.layers.CutMix, tfkit.layers.MixUp])
+@pytest.mark.parametrize("dtype", ["float64", "int32", "float16"])
+def test_mixed_labels_have_the_dtype_of_the_layer(layer, dtype):
+    # `to_categorical` gives float64, beside images in float32.
+    data = {"images": np.ones((2, 4, 4, 1), "uint8"), "labels": np.eye(2, dtype=dtype)}
+    assert layer()(data)["labels"].dtype.name == "float32"
+    if dtype != "int32":  # Keras has no mean of these.
+        theirs = getattr(keras.layers, layer.__name__)()(data)
+        assert theirs["labels"].dtype.name == "float32"
+
+
+@pytest.mark.parametrize(("training", "changes"), [(None, True), (True, True), (False, False)])
+def test_models_of_random_layers_change_images_unless_told_otherwise(training, changes):
+    x = np.random.default_rng(0).random((8, 4, 4, 1)).astype("float32")
+    for k in (keras, tfkit):
+        augmentation = k.Sequential([k.Input((4, 4, 1)), k.layers.RandomFlip(seed=1)])
+        inputs = k.Input((4, 4, 1))
+        model = k.Model(inputs, augmentation(inputs))
+        for called in (augmentation, model):
+            assert bool(np.any(np.asarray(called(x, training=training)) != x)) is changes
+            mapped = tf.data.Dataset.from_tensors(x).map(
+                lambda a, c=called: c(a, training=training)
+            )
+            assert bool(np.any(next(iter(mapped)).numpy() != x)) is changes
+        np.testing.assert_array_equal(model.predict(x, verbose=0), x)

@@ -106,18 +106,24 @@ class CallArguments:
         }
 
     def mode(self, inherited: Any) -> Any:
-        """The training mode of the call: what was asked for, else the caller's, else the default."""
+        """The training mode of the call: what was asked for, else the caller's, else the default.
+
+        `None` where nobody has said: then each layer inside takes its own default, so that a model of
+        random image layers changes images when it is called like one of them.
+        """
         default = self.signature.training_default
         for mode in (self.training, inherited, default):
             if mode is not None and mode is not inspect.Parameter.empty:
                 return mode
-        return False
+        return None
 
     def filled(self, training: Any) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
         """Arguments for `call` with `training` and masks filled in, and the mask of the input."""
         by_name = dict(self.by_name)
         if self.signature.has_training and by_name.get("training") is None:
-            by_name["training"] = training
+            # A parameter without a default is given a mode even where nobody has said one.
+            required = self.signature.training_default is inspect.Parameter.empty
+            by_name["training"] = False if training is None and required else training
         tensors = self.tensors() if self.signature.mask_names else {}
         for name, value in tensors.items():
             mask_name = "mask" if len(tensors) == 1 else f"{name}_mask"

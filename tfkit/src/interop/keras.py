@@ -297,7 +297,9 @@ def _matched(
         return keras_matching.check(reader, plan, group, **options)
     matcher = Matcher(reader, model._tfkit.layer, rename, same_order)
     places = matcher.places()
-    checked = keras_matching.check(reader, matcher.plan(places), "", _APART, **options)
+    plan = matcher.plan(places)
+    apart = _APART + keras_contents.optimizers_inside(places, plan.variables)
+    checked = keras_matching.check(reader, plan, "", apart, **options)
     matcher.check_casts(checked.casts)
     if reader.below(SEEDS):
         seeds = keras_matching.Plan(keras_contents.seeds(places))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from tfkit.src.base.protocols import ModelLike
@@ -32,6 +33,21 @@ def seeds(places: list[tuple[str, Layer]]) -> dict[str, Any]:
         for name, member in layer._members()
         if isinstance(member, SeedGenerator)
     }
+
+
+def optimizers_inside(places: list[tuple[str, Layer]], variables: Iterable[str]) -> tuple[str, ...]:
+    """Beginnings of the paths where Keras keeps optimizers beside that of the outermost model.
+
+    Those of compiled models inside of a model, and those in attributes, as those of two adversaries. They
+    are not read: Keras's file does not hold their configuration.
+    """
+    groups = []
+    for path, layer in places:
+        held = [name for name, value in vars(layer).items() if isinstance(value, Optimizer)]
+        compiled = [OPTIMIZER] if path and hasattr(layer, "compile_from_config") else []
+        groups += [keras_layout.join(path, name) + "/" for name in [*held, *compiled]]
+    taken = tuple(variables)
+    return tuple(group for group in groups if not any(name.startswith(group) for name in taken))
 
 
 def contents(

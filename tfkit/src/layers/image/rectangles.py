@@ -124,9 +124,7 @@ class _Mixing(RandomImageLayer):
 
     def change_labels(self, labels: tf.Tensor, drawn: Any) -> tf.Tensor:
         """Returns the means of labels, weighted as the images are."""
-        labels = tf.convert_to_tensor(labels)
-        if not labels.dtype.is_floating:
-            labels = tf.cast(labels, self.compute_dtype)
+        labels = tf.cast(labels, self.compute_dtype)
         others = tf.gather(labels, drawn["permutation_order"])
         weight = tf.cast(drawn["mix_weight"], labels.dtype)
         weight = tf.reshape(weight, [-1, *[1] * (labels.shape.rank - 1)])
