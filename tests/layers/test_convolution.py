@@ -7,6 +7,7 @@ import tensorflow as tf
 
 import tfkit
 from tfkit import layers
+from tfkit.src.runtime.tensorflow_faults import onednn_is_on
 from tfkit.src.symbolic.tensors import KerasTensor
 
 DRAWS = np.random.default_rng(0)
@@ -193,10 +194,24 @@ def conv_lstms(**options):
     ids=str,
 )
 def test_conv_lstm_does_what_keras_does(options, call):
+    if options.get("data_format") == "channels_first" and not onednn_is_on():
+        pytest.skip("Keras has no such kernel on a CPU without oneDNN")
     layer, oracle = conv_lstms(**options)
     expected = tf.nest.flatten(oracle(SEQUENCES, **call))
     for output, other in zip(tf.nest.flatten(layer(SEQUENCES, **call)), expected, strict=True):
         np.testing.assert_allclose(output, other, rtol=1e-5, atol=1e-6)
+
+
+def test_conv_lstm_with_channels_first_is_the_same_with_other_axes():
+    last, first = (
+        layers.ConvLSTM2D(2, 2, return_sequences=True, data_format=f"channels_{where}")
+        for where in ("last", "first")
+    )
+    expected = last(SEQUENCES)
+    turned = np.moveaxis(SEQUENCES, -1, 2)
+    first.build(turned.shape)
+    first.set_weights(last.get_weights())
+    np.testing.assert_allclose(np.moveaxis(first(turned), 2, -1), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_conv_lstm_keeps_its_state():
