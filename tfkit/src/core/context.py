@@ -23,9 +23,7 @@ class CallFrame:
 
     layer: Layer
     training: Any = None  # The mode of the call, or `None` for what the caller's is.
-    autocast_dtype: str | None = (
-        None  # As which weights are read in the call; `None` for their own.
-    )
+    autocast_dtype: str | None = None  # Weights are read as this dtype; `None` for their own.
     gives_mask: bool = True  # `call` sets it to False where its outputs have no mask this time.
     # The members of the layer with the paths to them, by id, once somebody has asked.
     steps: dict[int, tuple[Any, str]] = field(default_factory=dict)
