@@ -50,7 +50,7 @@ def undone_on_error(layers: list[Layer]) -> Iterator[None]:
 
 
 def around_call(layer: Layer) -> contextlib.AbstractContextManager[None]:
-    """Returns a context for a call: other threads wait while a layer is built, and an error undoes the build."""
+    """Returns a context for a call: other threads wait during a build, which an error undoes."""
     return _first_call(layer) if claims.is_needed(layer) else contextlib.nullcontext()
 
 

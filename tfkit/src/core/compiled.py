@@ -91,7 +91,7 @@ class _Kind:
         self._sizes = {tuple(tuple(shape)[1:] for shape in shapes)}
 
     def first_time(self, tensors: list[tf.Tensor]) -> bool:
-        """Whether sizes other than the batch size are new: the call then runs once eagerly, and is checked."""
+        """Whether sizes other than the batch size are new: the call then runs eagerly, and is checked."""
         sizes = tuple(tuple(tensor.shape)[1:] for tensor in tensors)
         if sizes in self._sizes:
             return False

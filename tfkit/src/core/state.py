@@ -122,7 +122,7 @@ class LayerState(watching.Called):
         return "/".join([layers[-1].name, *reversed(steps)])
 
     def settings(self) -> list[Any]:
-        """Returns the settings passed to `compile` for the layer and its callers, as far as they are models."""
+        """Returns the settings passed to `compile` for the layer and its callers, where they are models."""
         found = (layer._tfkit_settings for layer in self.callers())
         return [settings for settings in found if settings is not None]
 

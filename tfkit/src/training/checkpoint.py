@@ -62,7 +62,7 @@ class SavedTraining:
 
     Args:
         path: the file.
-        training: the training that is to go on from it; it gets its variables, and no values yet.
+        training: the training to continue; its variables are made, but no values are set yet.
 
     Raises:
         LoadError: for a damaged file, and one that another training wrote.

@@ -198,7 +198,7 @@ class IteratorProgram(LoopProgram):
     def _steps(
         self, stacks: list[tf.Tensor], first: tf.Tensor, count: tf.Tensor
     ) -> tuple[tf.Tensor, Logs]:
-        """Runs the batches of a block from `first` to `count`, or to the first that the guards do not accept."""
+        """Runs the batches of a block from `first` to `count`, or to the first that is not accepted."""
         step = self._step_of(XLA_LOOP)
 
         def body(index: tf.Tensor, accepted: tf.Tensor, logs: Any) -> Any:

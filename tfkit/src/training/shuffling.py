@@ -75,7 +75,7 @@ def shuffled(rows: np.ndarray, window: int, choices: np.ndarray) -> np.ndarray:
 
 
 def _swapped(places: np.ndarray, size: int) -> np.ndarray:
-    """Returns `0...size - 1` after swapping the elements at 0 and `places[0]`, then at 1 and `places[1]`, etc."""
+    """Returns `0...size - 1` after swaps of elements 0 and `places[0]`, then 1 and `places[1]`, and so on."""
     steps = np.arange(len(places))
     # Steps by position: the latest that chose a position, and, for each step, the earlier one that chose the
     # same.

@@ -15,7 +15,7 @@ class SwapEMAWeights(Callback):
     warns.
 
     Args:
-        swap_on_epoch: whether the averages also replace the weights at the end of each epoch, until the next begins,
+        swap_on_epoch: whether the averages also replace the weights between epochs, from the end of each,
             so that a callback after this one, such as `ModelCheckpoint`, saves them. Default: `False`.
 
     Example:
