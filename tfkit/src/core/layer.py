@@ -340,7 +340,7 @@ class Layer(Copied, Stateful):
 
     @property
     def losses(self) -> list[tf.Tensor]:
-        """The values passed to `add_loss` in the latest call, also of sublayers, and the weights' penalties."""
+        """The values passed to `add_loss` in the latest call, sublayers included, and weights' penalties."""
         return self._tfkit.all_losses()
 
     @shortened

@@ -100,7 +100,7 @@ class ExportArchive:
         Args:
             name: its name, a signature's and a method's.
             fn: function or method of tensors; or the result of `classify` or `regress`. It may use any
-            variables and tables.
+                variables and tables.
             input_signature: list with a spec for each argument (`tf.TensorSpec`, `InputSpec`, symbolic
                 tensor, or nests of them). A `tf.function` that was called needs none.
             jit_compile: whether the runtime compiles it with XLA.

@@ -33,8 +33,8 @@ def write_provenance(
     Args:
         folder: the SavedModel.
         samples: inputs by name, for signatures that answer predict requests. The first row of each becomes a
-        complete request: `{"signature_name": ..., "inputs": ...}`. Dtypes that JSON has no values for, and
-        rows of more than 64 KiB, are left out.
+            complete request: `{"signature_name": ..., "inputs": ...}`. Dtypes that JSON has no values
+            for, and rows of more than 64 KiB, are left out.
     """
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     content = {

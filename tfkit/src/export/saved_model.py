@@ -20,7 +20,7 @@ def archive_of(
     freeze: bool = False,
     batch_size: int | None = None,
 ) -> ExportArchive:
-    """Returns an archive with the endpoint `serve`, that is `layer(inputs, training=False)`, and marked methods.
+    """Returns an archive with the endpoint `serve`, `layer(inputs, training=False)`, and marked methods.
 
     Args:
         layer: a layer or model whose inputs are known: functional, called or fitted.
