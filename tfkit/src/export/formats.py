@@ -1,4 +1,4 @@
-"""Formats beside the SavedModel: StableHLO, LiteRT, ONNX. Each is one file, written whole or not at all."""
+"""Exports to StableHLO, LiteRT and ONNX. Each is one file, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def export_stablehlo(
     ]
 
     def in_order(*tensors: tf.Tensor) -> list[tf.Tensor]:
-        # Not by name, which would sort them: a module's arguments and results have no names.
+        # Not by name, which would sort them: arguments and results of a module have no names.
         named = endpoint.signature(**dict(zip(endpoint.inputs, tensors, strict=True)))
         return [named[name] for name in endpoint.outputs if name in named]
 
@@ -86,7 +86,7 @@ def export_stablehlo(
 
 
 def _register_functions(function: Any) -> None:
-    """Makes the functions that a trace calls known to TensorFlow, as its first run would: a loop's body."""
+    """Registers the functions that a trace calls, such as a loop's body, as its first run would."""
     for definition in function.graph.as_graph_def().library.function:
         make_known(definition)
 
@@ -140,14 +140,14 @@ def export_litert(
 
 
 def _rows_of_states(layer: Layer) -> int | None:
-    """The batch size of the states that a layer's parts keep; `None` where there are none, or several."""
+    """Returns the batch size of the states that a layer's parts keep; `None` without a unique one."""
     parts = [each for each in tracking.all_layers(layer) if isinstance(each, RNN)]
     sizes = {state.shape[0] for each in parts for state in tf.nest.flatten(each.states or [])}
     return sizes.pop() if len(sizes) == 1 else None
 
 
 def _converted(converter: Any, name: str, select: bool) -> bytes:
-    """What the converter makes; `select` is whether TensorFlow's operations may be used.
+    """Returns the converter's result; `select` is whether TensorFlow's operations may be used.
 
     Raises:
         RuntimeError: that names the operations that LiteRT lacks, and what to pass.
@@ -165,7 +165,7 @@ def _converted(converter: Any, name: str, select: bool) -> bytes:
 
 
 def _why_not(name: str, message: str, arrays: bool, select: bool) -> str:
-    """What to tell of a message of the converter."""
+    """Returns an explanation of a message of the converter."""
     lacking = re.findall(r"(?:TF Select|Custom) ops: ([^\n]*)", message)
     half = lacking and re.search(r"tensor<[^>]*x(bf16|f16)>", message)
     if arrays:
@@ -194,7 +194,7 @@ def export_onnx(
     input_signature: Any = None,
     opset_version: int | None = None,
 ) -> None:
-    """Writes the call of a layer as an ONNX model, with the package `tf2onnx` in a process of its own.
+    """Writes the call of a layer as an ONNX model, with the package `tf2onnx` in a separate process.
 
     Args:
         layer: a layer or model.

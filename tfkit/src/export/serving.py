@@ -1,4 +1,4 @@
-"""`to_serving`: a new version in the folder that TF Serving watches, proven before it is seen.
+"""`to_serving`: writes a verified new version into the folder that TF Serving watches.
 
 TF Serving takes every folder whose name is a number for a version, at any moment. So a version is
 written and run under another name, and gets its number in one step; a version that is taken away loses
@@ -60,7 +60,7 @@ def to_serving(
         warmup: sample of what the model is called with: it becomes TF Serving's warm-up requests, and is
             what the check compares with; or a dict of samples by endpoint. Without one the check makes
             inputs up, and there are no warm-up requests.
-        keep: how many versions stay, the newest; all of them unless given.
+        keep: the number of newest versions to keep; all of them unless given.
         input_signature: specs of the model's call to use instead of what was seen.
         jit_compile: whether the runtime compiles the model's call with XLA. Default: `False`.
         freeze: whether constants take the place of the variables, see `ExportArchive.add_endpoint`.
@@ -134,7 +134,7 @@ def _check_numbers(folder: Path, version: int | None, keep: int | None) -> None:
 def _cases(
     archive: ExportArchive, warmup: Any
 ) -> tuple[list[Case], list[tuple[str, str, dict[str, Any]]]]:
-    """What to run in the check, and the warm-up requests: signature, method name and inputs of each."""
+    """Returns the cases of the check, and the warm-up requests: signature, method name and inputs of each."""
     samples = {} if warmup is None else samples_by_endpoint(archive.endpoints, warmup)
     cases = []
     for name, endpoint in archive.endpoints.items():
@@ -169,11 +169,11 @@ def _next(folder: Path) -> int:
 
 
 def _publish(written: Path, folder: Path, version: int | None) -> Path:
-    """Gives a finished folder its number. A number that another exporter took meanwhile is refused."""
+    """Moves a finished folder to its version number; a given number that is taken is refused."""
     while True:
         target = folder / str(version or _next(folder))
         try:
-            os.rename(written, target)  # Fails where there is a folder with something in it.
+            os.rename(written, target)  # Fails if there is a folder that is not empty.
         except OSError as error:
             if error.errno not in _TAKEN:
                 raise
@@ -185,7 +185,7 @@ def _publish(written: Path, folder: Path, version: int | None) -> Path:
 
 
 def _prune(folder: Path, keep: int, published: Path) -> None:
-    """Takes all but the newest versions away, never the one that was just published."""
+    """Removes all but the newest versions, never the one that was just published."""
     versions = versions_in(folder)
     for number in sorted(versions)[:-keep]:
         if versions[number] != published:

@@ -1,4 +1,4 @@
-"""Attention of queries to values: dot products, additive scores, several heads."""
+"""Attention from queries to values: dot products, additive scores, multiple heads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tfkit.src.layers.regularization import Dropout
 
 
 def _causal_mask(queries: Any, keys: Any) -> tf.Tensor:
-    """Which of `keys` steps each of `queries` steps may see: those up to its own; `(1, T, S)`."""
+    """Returns which of `keys` steps each of `queries` steps may see: those up to its own; `(1, T, S)`."""
     return tf.range(queries)[tf.newaxis, :, tf.newaxis] >= tf.range(keys)
 
 
@@ -93,7 +93,7 @@ class Attention(Layer):
         self.supports_masking = True
 
     def build(self, input_shape: Any) -> None:
-        """Makes the trained factors, scalars."""
+        """Makes the trained factors, which are scalars."""
         self._check(input_shape, None)
         self.scale = self.concat_score_weight = None
         if self.use_scale:
@@ -133,7 +133,7 @@ class Attention(Layer):
         return (outputs, weights) if return_attention_scores else outputs
 
     def _scores(self, query: tf.Tensor, key: tf.Tensor) -> tf.Tensor:
-        """How much each query has to do with each key, `(batch, T, S)`."""
+        """Returns the similarity of each query and each key, `(batch, T, S)`."""
         if self.score_mode == "dot":
             scores = tf.matmul(query, key, transpose_b=True)
             return scores if self.scale is None else scores * self.scale
@@ -155,7 +155,7 @@ class Attention(Layer):
             )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The mask of the query."""
+        """Returns the mask of the query."""
         return None if mask is None else mask[0]
 
 
@@ -216,7 +216,7 @@ class AdditiveAttention(Attention):
             )
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {**super().get_config(), "seed": self.seed}
 
     def _scores(self, query: tf.Tensor, key: tf.Tensor) -> tf.Tensor:
@@ -392,7 +392,7 @@ class MultiHeadAttention(Layer):
         features: tuple[int, ...],
         activation: Any = None,
     ) -> EinsumDense:
-        """A dense layer from the last `num_summed` axes to `features`."""
+        """Returns a dense layer from the last `num_summed` axes to `features`."""
         num_kept = len(input_shape) - num_summed
         letters = iter(string.ascii_lowercase)
         kept, summed, made = (
@@ -434,7 +434,7 @@ class MultiHeadAttention(Layer):
             for _ in range(scores.shape.rank - mask.shape.rank):
                 mask = tf.expand_dims(mask, -2 * len(self._axes) - 1)
             if not (self.dropout or return_attention_scores or scores.shape.rank != 4):
-                # Keras's numbers: a query that sees nothing gets the mean of all values here, else 0.
+                # Keras's numbers: a query that sees no step gets the mean of all values here, else 0.
                 lowest = tf.cast(-3e4 if scores.dtype == tf.float16 else -1e9, scores.dtype)
                 scores, mask = tf.where(mask, scores, lowest), None
         weights = self._softmax(scores, mask=mask)
@@ -489,7 +489,7 @@ def visible_steps(
 
 
 def _equations(rank: int, axes: tuple[int, ...]) -> tuple[str, str]:
-    """The sums for the scores and for the weighted means, of tensors `(batch, ..., heads, dim)`.
+    """Returns the einsum equations for scores and weighted means, for tensors `(batch, ..., heads, dim)`.
 
     Args:
         rank: number of axes of the projected queries.

@@ -60,7 +60,7 @@ def projection(
         name=name,
         dtype=attention.dtype_policy,
     )
-    layer.supports_masking = True  # A mask of the query or the value does no harm in here.
+    layer.supports_masking = True  # A mask of the query or the value has no effect here.
     layer.build(input_shape)
     return layer
 

@@ -153,14 +153,14 @@ class _Convolution(Layer):
         inputs = as_floats(self, inputs)
         if type(self).convolution_op is _Convolution.convolution_op:
             outputs = self._convolved(inputs, self.kernel, self.bias)
-        else:  # A user's own, which knows of no bias.
+        else:  # A method of a user's subclass, which does not add the bias.
             outputs = self.convolution_op(inputs, self.kernel)
             if self.bias is not None:
                 outputs = channels_last(outputs, self.data_format, lambda x: x + self.bias)
         return self.activation(outputs)
 
     def convolution_op(self, inputs: Any, kernel: Any) -> tf.Tensor:
-        """Returns the convolution alone, without bias and activation: for subclasses, to call or to override.
+        """Returns the convolution without bias and activation; subclasses may call or override it.
 
         Args:
             inputs: as those of `call`.

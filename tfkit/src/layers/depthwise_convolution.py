@@ -1,4 +1,4 @@
-"""Convolutions of each channel on its own."""
+"""Convolutions of each channel separately."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class _DepthwiseConvolution(BiasedConvolution):
 
 
 class DepthwiseConv1D(_DepthwiseConvolution):
-    """A convolution of each channel of sequences on its own: `activation(conv(inputs, kernel) + bias)`.
+    """A convolution of each channel of sequences separately: `activation(conv(inputs, kernel) + bias)`.
 
     Each channel has `depth_multiplier` filters; the outputs of the first channel come first.
     `kernel` has shape `(kernel_size, channels, depth_multiplier)` and `bias` shape
@@ -144,7 +144,7 @@ class DepthwiseConv1D(_DepthwiseConvolution):
 
 
 class DepthwiseConv2D(_DepthwiseConvolution):
-    """A convolution of each channel of images on its own: `activation(conv(inputs, kernel) + bias)`.
+    """A convolution of each channel of images separately: `activation(conv(inputs, kernel) + bias)`.
 
     Each channel has `depth_multiplier` filters; the outputs of the first channel come first.
     `kernel` has shape `(*kernel_size, channels, depth_multiplier)` and `bias` shape

@@ -113,11 +113,11 @@ class EinsumDense(Layer):
         self.bias_constraint = constraints.get(bias_constraint)
 
     def build(self, input_shape: Any) -> None:
-        """Makes `kernel` and `bias`, with the sizes that the equation gives them."""
+        """Makes `kernel` and `bias`, with the sizes that follow from the equation."""
         sizes, kernel, outputs, num_after = self._sizes(tuple(input_shape))
         initializer = self.kernel_initializer
         if isinstance(initializer, VarianceScaling) and initializer.input_axes is None:
-            # What the kernel connects follows from the equation, not from the order of its axes.
+            # The inputs and outputs of the kernel follow from the equation, not from the order of its axes.
             initializer = type(initializer).from_config(
                 {
                     **initializer.get_config(),
@@ -147,13 +147,13 @@ class EinsumDense(Layer):
         self.input_spec = InputSpec(ndim=len(input_shape))
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         config = {**super().get_config(), "output_shape": self.partial_output_shape}
         config["activity_regularizer"] = regularizers.serialize(self.activity_regularizer)
         return config
 
     def _sizes(self, input_shape: tuple[Any, ...]) -> tuple[dict[str, Any], str, str, int]:
-        """Sizes of the letters; letters of kernel and outputs; number of axes that a last `...` stands for.
+        """Returns sizes of the letters, letters of kernel and outputs, and number of axes of a last `...`.
 
         Raises:
             ValueError: where equation, input shape and output shape do not fit together.

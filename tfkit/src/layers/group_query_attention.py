@@ -170,7 +170,7 @@ class GroupQueryAttention(Layer):
         )
 
     def _projection(self, name: str, shape: Any, heads: int, activation: Any = None) -> EinsumDense:
-        """A dense layer from features to heads: `(batch, steps, heads, head_dim)`."""
+        """Returns a dense layer from features to heads: `(batch, steps, heads, head_dim)`."""
         sizes = (None, heads, self.head_dim)
         return projection(self, name, shape, "abc,cde->abde", sizes, activation)
 
@@ -207,7 +207,7 @@ class GroupQueryAttention(Layer):
             self.sliding_window,
             attention_mask,
         )
-        # The query's heads by group: keys and values are not repeated.
+        # The query's heads are grouped, so that keys and values are not repeated.
         groups, heads = (self.num_key_value_heads, self.num_repeats), (self.num_query_heads,)
         queries = self._query_dense(query) * (1.0 / math.sqrt(self.head_dim))
         queries = _with_axes(queries, 2, 1, groups)
@@ -216,7 +216,7 @@ class GroupQueryAttention(Layer):
             visible = _with_axes(visible, 0, 0, (1,) * (3 - visible.shape.rank))
             visible = visible[:, tf.newaxis, tf.newaxis]
             if not (self.dropout or return_attention_scores):
-                # Keras's numbers: a query that sees nothing gets the mean of all values here, else 0.
+                # Keras's numbers: a query that sees no step gets the mean of all values here, else 0.
                 lowest = tf.cast(-3e4 if scores.dtype == tf.float16 else -1e9, scores.dtype)
                 scores, visible = tf.where(visible, scores, lowest), None
         weights = _with_axes(self._softmax(scores, mask=visible), 1, 2, heads)
@@ -230,6 +230,6 @@ class GroupQueryAttention(Layer):
 
 
 def _with_axes(x: tf.Tensor, axis: int, count: int, sizes: tuple[int, ...]) -> tf.Tensor:
-    """`x` with axes of these sizes in place of `count` axes from `axis` on."""
+    """Returns `x` with axes of these sizes in place of `count` axes, beginning with `axis`."""
     shape = static_or_dynamic_shape(x)
     return tf.reshape(x, [*shape[:axis], *sizes, *shape[axis + count :]])

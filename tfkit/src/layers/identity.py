@@ -1,4 +1,4 @@
-"""Layers that hand on: nothing done, or another layer called."""
+"""Layers that return their inputs, or call another layer."""
 
 from __future__ import annotations
 
@@ -73,6 +73,6 @@ class Wrapper(Layer):
         self.layer = layer
 
     def build(self, input_shape: Any = None) -> None:
-        """Builds the layer inside."""
+        """Builds the wrapped layer."""
         if not self.layer.built:
             self.layer.build(input_shape)

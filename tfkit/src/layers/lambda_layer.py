@@ -69,7 +69,7 @@ class Lambda(Layer):
         self._takes = inspect.getfullargspec(function).args
 
     def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
-        """Returns what the function returns."""
+        """Returns the result of the function."""
         given = {"mask": mask, "training": training}
         wanted = {name: value for name, value in given.items() if name in self._takes}
         outputs = convert(self.function)(inputs, **{**self.arguments, **wanted})
@@ -85,7 +85,7 @@ class Lambda(Layer):
         )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Returns the mask that was given, or what the mask function returns."""
+        """Returns the given mask, or the result of the mask function."""
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     @classmethod

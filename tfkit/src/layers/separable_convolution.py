@@ -1,4 +1,4 @@
-"""Convolutions of each channel on its own, and then across channels."""
+"""Convolutions of each channel separately, and then across channels."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class _SeparableConvolution(BiasedConvolution):
 
 
 class SeparableConv1D(_SeparableConvolution):
-    """A convolution of each channel of sequences on its own, then one across channels at each step.
+    """A convolution of each channel of sequences separately, then one across channels at each step.
 
     It computes
     `activation(conv(depthwise_conv(inputs, depthwise_kernel), pointwise_kernel) + bias)`, with
@@ -168,7 +168,7 @@ class SeparableConv1D(_SeparableConvolution):
 
 
 class SeparableConv2D(_SeparableConvolution):
-    """A convolution of each channel of images on its own, then one across channels at each pixel.
+    """A convolution of each channel of images separately, then one across channels at each pixel.
 
     It computes
     `activation(conv(depthwise_conv(inputs, depthwise_kernel), pointwise_kernel) + bias)`, with

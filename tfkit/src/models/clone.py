@@ -1,4 +1,4 @@
-"""A model of the same structure with weights of its own."""
+"""Clones a model: the same structure with new weights."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def clone_model(
 ) -> Any:
     """Returns a model of the same structure, with new layers and newly drawn weights.
 
-    It is compiled as the model is. A functional model whose class has a constructor of its own becomes
-    a plain `Functional` model.
+    It is compiled with the settings of the model. A functional model whose class has a constructor of its own
+    becomes a plain `Functional` model.
 
     Args:
         model: a functional or Sequential model; any other, or a layer, is made again from its
@@ -54,7 +54,7 @@ def clone_model(
         >>> clone.count_params() == model.count_params()
         True
     """
-    graph = getattr(model, "_graph", None)  # A layer has none.
+    graph = getattr(model, "_graph", None)  # A layer has no settings of `compile`.
     if call_function is not None and (isinstance(model, Sequential) or graph is None):
         raise ValueError(
             f"`call_function` needs a functional model, whose calls it makes. Received: {model!r}"
@@ -69,7 +69,7 @@ def clone_model(
         if clone_function is not None and not isinstance(layer, InputLayer):
             return clone_function(layer)
         copy = serialization.made_again(layer)
-        # A name that was drawn stays one: paths in files count such names within the model.
+        # A drawn name is counted: paths in files number such names within the model.
         copy._auto_named = layer._auto_named
         return copy
 
@@ -106,7 +106,7 @@ def clone_model(
 
 
 def _replaced(model: Any, input_tensors: Any) -> dict[int, Any]:
-    """The symbolic tensors to begin with instead of the inputs, by id of the input."""
+    """Returns the symbolic tensors that replace the inputs, by id of the input."""
     expected = model.input
     given = tf.nest.flatten(input_tensors)
     alike = len(given) == len(model._graph.flat_inputs)
@@ -123,7 +123,7 @@ def _replaced(model: Any, input_tensors: Any) -> dict[int, Any]:
 
 
 def _takes_graph(cls: type[Any]) -> bool:
-    """Whether a class is made from symbolic inputs and outputs, and not from arguments of its own."""
+    """Whether a class is constructed from symbolic inputs and outputs, and not from other arguments."""
     parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
     names = [parameter.name for parameter in parameters]
     return names[:2] == ["inputs", "outputs"] or (
@@ -132,14 +132,14 @@ def _takes_graph(cls: type[Any]) -> bool:
 
 
 def _compiled_like(model: Any, copy: Any) -> Any:
-    """A copy that is compiled as the model is, with an optimizer, losses and metrics of its own."""
+    """Returns a copy compiled like the model, with its own optimizer, losses and metrics."""
 
     def anew(value: Any) -> Any:
         if hasattr(value, "get_config") and hasattr(type(value), "from_config"):
             return type(value).from_config(value.get_config())
         return value
 
-    if getattr(model, "compiled", False) and not copy.compiled:  # A layer never is.
+    if getattr(model, "compiled", False) and not copy.compiled:  # A layer is never compiled.
         arguments = model._tfkit_settings.arguments()
         copy._compile_as(
             {name: tf.nest.map_structure(anew, value) for name, value in arguments.items()}

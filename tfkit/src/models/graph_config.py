@@ -1,4 +1,4 @@
-"""A functional model as data, and back: layers, and the calls that connect them."""
+"""Converts a functional model to data, and back: layers, and the calls that connect them."""
 
 from __future__ import annotations
 
@@ -145,9 +145,9 @@ Call = tuple[str, int, dict[str, Any]]
 
 
 def _in_turn(calls: list[Call]) -> Iterator[Call]:
-    """Calls in an order in which the inputs of each are there: that of the list, where it is one.
+    """Yields the calls in an order in which the inputs of each exist: that of the list, if it is one.
 
-    Each is looked at once, so that the time is linear in the configuration, whatever its order is.
+    Each call is visited once, so the time is linear in the size of the configuration, in any order.
     """
     waiting: dict[int, int] = {}
     dependent: dict[tuple[str, int], list[int]] = {}
@@ -182,7 +182,7 @@ def _in_turn(calls: list[Call]) -> Iterator[Call]:
 
 
 def _references(value: Any) -> Iterator[tuple[str, int]]:
-    """The calls whose outputs stand in the arguments of a call."""
+    """Yields the calls whose outputs are arguments of a call."""
     pending = [value]
     while pending:
         item = pending.pop()
@@ -197,7 +197,7 @@ def _references(value: Any) -> Iterator[tuple[str, int]]:
 
 
 def _result(operation: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Returns the results of a call: symbolic tensors, for nothing is computed while a graph is read."""
+    """Returns the results of a call: symbolic tensors, since nothing is computed while a graph is read."""
     if any_symbolic(args, kwargs):
         return operation(*args, **kwargs)
     if args or kwargs or not isinstance(operation, Layer):

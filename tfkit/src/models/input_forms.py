@@ -1,4 +1,4 @@
-"""What a functional model is called with, in the order of its inputs."""
+"""Matches the arguments of a functional model's call to its inputs, in order."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tfkit.src.symbolic.tensors import KerasTensor
 
 
 def match_form(given: Any, expected: Any, name: str) -> list[Any]:
-    """The values for the inputs of a graph, in its order.
+    """Returns the values for the inputs of a graph, in its order.
 
-    Lists and tuples stand for each other, and a dict by the names of the inputs for a list. Any other
+    Lists and tuples are interchangeable, and a dict by the names of the inputs may replace a list. Any other
     form is taken in its own order, with a warning where there are several inputs. Keys that no input has
     are left out, with a warning where the inputs are a dict, or one.
 
@@ -66,7 +66,7 @@ def _by_key(given: Mapping[Any, Any], expected: Any, name: str) -> list[Any]:
 
 
 def _is_alike(given: Any, expected: Any) -> bool:
-    """Whether two nests have one form; lists and tuples are the same."""
+    """Whether two nests have the same structure; lists and tuples are interchangeable."""
     if isinstance(expected, KerasTensor) or not nests.is_nested(expected):
         return not nests.is_nested(given)
     if not nests.is_nested(given) or isinstance(given, Mapping) != isinstance(expected, Mapping):
@@ -87,7 +87,7 @@ def _warn(given: Any, expected: Any, name: str, consequence: str) -> None:
 
 
 def _described(structure: Any) -> Any:
-    """A nest with names or shapes in the place of tensors."""
+    """Returns a nest with names or shapes in place of tensors."""
     if isinstance(structure, KerasTensor):
         return structure.name
     if nests.is_nested(structure):
@@ -97,7 +97,7 @@ def _described(structure: Any) -> Any:
 
 
 def path_of(tensor: KerasTensor, inputs: Any) -> str:
-    """Where an input is in a nest: `0.image`; empty for one alone."""
+    """Returns the path of an input in a nest, such as `0.image`; empty for a single input."""
     if inputs is tensor or not nests.is_nested(inputs):
         return ""
     for key, item in nests.items(inputs):

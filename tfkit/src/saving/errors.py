@@ -1,4 +1,4 @@
-"""What goes wrong with a model file."""
+"""The errors about model files."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ class LoadError(ValueError):
 
 
 class DamagedFileError(LoadError, OSError):
-    """A model file is truncated, or no HDF5 file at all. Also an `OSError`, which it is in Keras.
+    """A model file is truncated, or not an HDF5 file. Also an `OSError`, as in Keras.
 
     Example:
         >>> issubclass(DamagedFileError, LoadError) and issubclass(DamagedFileError, OSError)
@@ -41,7 +41,7 @@ class MissingFileError(LoadError, FileNotFoundError):
 
 
 def check_exists(path: Path) -> None:
-    """Refuses a path at which there is no file.
+    """Raises an error unless there is a file at the path.
 
     Raises:
         MissingFileError: that says so.
@@ -61,7 +61,7 @@ def check_exists(path: Path) -> None:
 
 
 def check_whole(path: Path, file: int) -> None:
-    """Refuses a file that consists of holes, which is of any size for nothing.
+    """Raises an error for a file that consists of holes, which can have any size without using disk space.
 
     Args:
         path: its path, for the message.
@@ -75,4 +75,4 @@ def check_whole(path: Path, file: int) -> None:
 
 
 class ConfigurationError(LoadError, TypeError):
-    """A model file's configuration cannot be used. Also a `TypeError`, which it is in Keras."""
+    """A model file's configuration cannot be used. Also a `TypeError`, as in Keras."""

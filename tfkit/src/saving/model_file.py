@@ -1,4 +1,4 @@
-"""Whole models into one HDF5 file, and back: configuration, weights, and what `compile` was given."""
+"""Saves whole models in one HDF5 file, and loads them: configuration, weights, and settings of `compile`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def save_model(
 
     Raises:
         ValueError: for a model that is not built although layers in it are.
-        TypeError: for a model whose configuration cannot be made. The old file stays as it was.
+        TypeError: for a model whose configuration cannot be made. The old file is unchanged.
     """
     path = Path(filepath)
     weights.check_writable(path, overwrite)
@@ -73,7 +73,7 @@ def load_model(
     compile: bool = True,
     safe_mode: bool = True,
 ) -> Any:
-    """Reads a whole model; only tfkit's own, registered and given classes can be named in the file.
+    """Reads a whole model; the file may name only tfkit's own, registered and passed classes.
 
     Args:
         filepath: a file of `model.save()`.
@@ -101,7 +101,9 @@ def load_model(
             deferred: list[budget.Deferred] = []
             with budget.limited(reader.stored_bytes(contents.WEIGHTS), config, deferred):
                 model: ModelLike = serialization.deserialize_keras_object(from_json(config))
-        except Exception as error:  # Whatever the constructors of layers make of wrong arguments.
+        except (
+            Exception
+        ) as error:  # The constructors of layers may raise any error for wrong arguments.
             raise ConfigurationError(
                 f"File {filepath}: its configuration gives no model. {type(error).__name__}: {error}"
             ) from error
@@ -136,7 +138,7 @@ def _add_optimizer(loaded: weights.Loaded, model: ModelLike) -> None:
 
 
 def _add_metrics(loaded: weights.Loaded, model: ModelLike) -> None:
-    """What fits: some metrics make their variables in their first update, and all begin anew in time."""
+    """Adds the metrics' state as far as it matches; metrics are reset often anyway."""
     stored = loaded.reader.shapes(contents.METRICS)
     variables = contents.metrics_state(model)
     found = loaded.match(contents.METRICS, variables, {path: path for path in stored})

@@ -1,4 +1,4 @@
-"""Weights into a file and out of it: all of them or none."""
+"""Saves weights to files and loads them: all or none."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def save_weights(
 
 
 def check_writable(path: Path, overwrite: bool) -> None:
-    """Refuses a folder that does not exist, and a file that must not be replaced."""
+    """Raises an error for a missing folder, or a file that must not be replaced."""
     if path.exists() and not overwrite:
         raise FileExistsError(f"File {path} exists. Pass `overwrite=True` to replace it.")
     if not path.parent.is_dir():
@@ -92,7 +92,7 @@ def check_writable(path: Path, overwrite: bool) -> None:
 
 
 def check_built(model: ModelLike, doing: str) -> None:
-    """Refuses a model that has no weights yet."""
+    """Raises an error for a model that has no weights yet."""
     if not model.built:
         raise ValueError(
             f"You are {doing} a model that has not yet been built. Model '{model.name}' has no weights yet. "
@@ -101,7 +101,7 @@ def check_built(model: ModelLike, doing: str) -> None:
 
 
 def check_whole(model: ModelLike) -> None:
-    """Refuses a model that is not built, although layers in it are: loading would not make their weights."""
+    """Raises an error for an unbuilt model with built layers: loading would not make their weights."""
     if not model.built and model.weights:
         raise ValueError(
             f"Model '{model.name}' is not built, but layers in it have weights, which a model that is made "
@@ -158,13 +158,13 @@ def load_weights(
 
 
 def open_file(path: Path) -> Reader:
-    """A file of weights for reading: one, or one that names several."""
+    """Returns an open file of weights: a single file, or an index of several."""
     return shards.ShardReader(path) if path.name.endswith(shards.SUFFIX) else hdf5.Reader(path)
 
 
 @dataclasses.dataclass
 class Loaded:
-    """What was checked in an open file, to be read and assigned.
+    """Checked contents of an open file, to be read and assigned.
 
     Args:
         reader: the file.
@@ -189,14 +189,14 @@ class Loaded:
         return matching.match(variables, self.reader.shapes(group), places, read)
 
     def add(self, group: str, variables: dict[str, tf.Variable], found: Match) -> None:
-        """What fits is to be assigned, once its checksum is compared."""
-        with ThreadPoolExecutor(_THREADS) as pool:  # Reading and checksums leave Python's lock.
+        """Adds the matching variables to those to be assigned, after comparing their checksums."""
+        with ThreadPoolExecutor(_THREADS) as pool:  # Reading and checksums release Python's lock.
             list(pool.map(lambda place: self.reader.check(group, place), found.fits.values()))
         self.values += [(variables[path], group, place) for path, place in found.fits.items()]
         self.casts |= found.casts
 
     def assign(self, skip_mismatch: bool = False) -> LoadReport:
-        """Assigns everything; first what can still fail, and if it does, no weight has changed.
+        """Assigns everything, beginning with what can still fail; after an error, no weight has changed.
 
         Values are read one by one: no second copy of all of them is ever in memory.
         """
@@ -223,7 +223,7 @@ class Loaded:
 
 
 def _names(reader: Reader) -> dict[str, str]:
-    """The names of layers that a file has, by path."""
+    """Returns the names of the layers in a file, by path."""
     names = reader.text(contents.NAMES)
     if names is not None and not (
         isinstance(names, dict) and all(isinstance(name, str) for name in names.values())
@@ -242,7 +242,7 @@ def shapes_of(store: Mapping[str, np.ndarray]) -> str:
 
 
 def tensor_of(value: np.ndarray) -> Any:
-    """A value of a file as a tensor in the same memory, where TensorFlow can share it."""
+    """Returns a value of a file as a tensor in the same memory, if TensorFlow can share it."""
     if value.dtype == tf.bfloat16.as_numpy_dtype:
         return tf.bitcast(tensor_in(value.view(np.uint16)), tf.bfloat16)
     return tensor_in(value) if value.dtype.kind in "fiu" and value.size else value
@@ -256,7 +256,7 @@ def read_model(
     rename: Rename | None = None,
     skipped: contents.Skipped | None = None,
 ) -> Loaded:
-    """What a file has for a model, all checked; arguments as in `load_weights`."""
+    """Returns a file's checked values for a model; arguments as in `load_weights`."""
     skipped = skipped or contents.Skipped(model, None)
     stored = reader.shapes(contents.WEIGHTS)
     places = {path: path for path in stored}

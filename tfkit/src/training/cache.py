@@ -1,4 +1,4 @@
-"""What a model keeps from one `fit` to the next: traced steps, and the programs that run them."""
+"""Keeps a model's traced steps, and the programs that run them, from one `fit` to the next."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Programs:
         self._settings = settings
         self._traces: dict[Any, StepTrace] = {}
         self._latest: dict[str, Program] = {}
-        self._lock = Lock()  # Threads that want the same program do not make it twice.
+        self._lock = Lock()  # Threads that need the same program do not make it twice.
 
     def find(
         self,
@@ -52,7 +52,7 @@ class Programs:
         data: _Data,
         before: Program | None = None,
     ) -> Any:
-        """The program of a kind that runs the steps of a mode on data.
+        """Returns the program of a kind that runs the steps of a mode on data.
 
         Args:
             model: the model.
@@ -84,7 +84,7 @@ class Programs:
     def trace(
         self, mode: str, structure: Any, step: Step, known_size: int | None = None
     ) -> StepTrace:
-        """A trace of a mode's step; a new one if an attribute of what took part was set since.
+        """Returns the trace of a mode's step; a new one if an attribute that it has read was set since.
 
         Args:
             mode: `"train"`, `"test"` or `"predict"`.
@@ -98,12 +98,12 @@ class Programs:
             if trace is None or not self._is_fresh(mode, trace):
                 self._log_retrace(key, trace)
                 trace = self._traces[key] = StepTrace(step, structure, known_size)
-                # After the trace: an optimizer sets attributes when it is built.
+                # After the trace, because an optimizer sets attributes when it is built.
                 trace.version = self._settings.version
         return trace
 
     def _is_fresh(self, mode: str, trace: StepTrace) -> bool:
-        """Whether nothing was set since that a trace has read. Only training reads the optimizer."""
+        """Whether nothing that a trace has read was set since. Only training reads the optimizer."""
         version = trace.version if mode == "train" else self._settings.version
         return version == self._settings.version and trace.watch.unchanged()
 
@@ -113,7 +113,7 @@ class Programs:
         return Plans({mode: program.plan for mode, program in self._latest.items()})
 
     def _log_retrace(self, key: Any, stale: StepTrace | None) -> None:
-        """Says why a step is traced again."""
+        """Logs why a step is traced again."""
         mode, structure = key
         others = [known for known in self._traces if known[0] == mode]
         if stale is not None:
@@ -130,13 +130,13 @@ class Programs:
 
 
 def structure_key(value: Any) -> Any:
-    """A hashable form of a nest of tensors or specs: structure, dtypes, sizes beside the batch."""
+    """Returns a hashable form of a nest of tensors or specs: structure, dtypes, sizes except the batch's."""
     if isinstance(value, (tf.Tensor, tf.TensorSpec)):
         shape = value.shape
         return (value.dtype, shape[1:] if shape.rank else shape)
     if nests.is_nested(value):
         items = nests.items(value)
-        # The order of a dict's keys is no other form: `tf.nest` sorts them.
+        # The order of a dict's keys does not matter: `tf.nest` sorts them.
         if isinstance(value, Mapping):
             items = [(key, value[key]) for key in sorted(value)]
         return (type(value), *((key, structure_key(item)) for key, item in items))

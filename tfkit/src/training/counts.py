@@ -1,4 +1,4 @@
-"""Arguments that count epochs, steps and rows."""
+"""Checks arguments that count epochs, steps and rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def check_counts(**counts: Any) -> None:
-    """Refuses what is no whole number: `epochs=2.5` is no number of epochs, nor is `epochs="2"`.
+    """Raises an error for counts that are not whole numbers, such as `epochs=2.5` or `epochs="2"`.
 
     Args:
         **counts: arguments by name; `None` for one that is not given.
@@ -31,7 +31,7 @@ def check_counts(**counts: Any) -> None:
 
 
 def check_positive(**counts: int | None) -> None:
-    """Refuses a number of steps below 1.
+    """Raises an error for a number of steps below 1.
 
     Args:
         **counts: arguments by name; `None` for one that is not given.
@@ -45,7 +45,7 @@ def check_positive(**counts: int | None) -> None:
 
 
 def check_validation(split: Any, freq: Any) -> None:
-    """Refuses a share that is no number, and a frequency that is neither a number nor a collection of epochs.
+    """Raises an error for a share that is not a number, or an invalid frequency of validation.
 
     Raises:
         TypeError: for `validation_split`, as Keras.

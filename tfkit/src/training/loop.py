@@ -1,4 +1,4 @@
-"""The loop over programs: what happens between one compiled call and the next."""
+"""The loop over programs, and everything between one compiled call and the next."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Steps:
 
     Attributes:
         num_steps: steps of one run, `None` where that is not known yet.
-        epoch: index of the epoch that is under way, in a training.
+        epoch: index of the epoch in progress, in a training.
         done: steps of the present run.
         logs: their results.
     """
@@ -49,7 +49,7 @@ class Steps:
         self._stopped_by = "stop_training" if mode == "train" else "stop_evaluating"
 
     def run(self, callbacks: CallbackList) -> Logs:
-        """Runs all steps that are left, or until a callback says to stop; the results."""
+        """Runs all remaining steps, or until a callback stops them; returns the results."""
         if not self.done:
             self.feed.begin()
         training = self.mode == "train"
@@ -65,7 +65,7 @@ class Steps:
         """Runs a program and calls the callbacks; returns whether there were batches for all its steps.
 
         Args:
-            callbacks: what is told.
+            callbacks: the callbacks to notify.
             dense: whether that is before and after each batch, or each `steps_per_execution` batches.
         """
         first, size = self.done, self._size
@@ -94,7 +94,7 @@ class Steps:
         return steps == wanted
 
     def _located(self, error: tf.errors.OpError) -> tf.errors.OpError:
-        """The error with the place in the epoch that the program's step has."""
+        """Returns the error with the step's place in the epoch added to it."""
         step = kernel_errors.step_of(error)
         return kernel_errors.located(
             error,
@@ -104,11 +104,11 @@ class Steps:
         )
 
     def reset(self) -> None:
-        """The next run begins with its first step."""
+        """Resets the run, so that it begins with its first step."""
         self.done, self.logs = 0, {}
 
     def get_state(self) -> dict[str, Any]:
-        """How far the run has come, as data."""
+        """Returns the progress of the run, as data."""
         return {
             "done": self.done,
             "num_steps": self.num_steps,
@@ -117,7 +117,7 @@ class Steps:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes to where another run stood."""
+        """Restores the progress of another run."""
         self.done, self.num_steps, self.logs = state["done"], state["num_steps"], state["logs"]
         self.feed.set_state(state["feed"])
 
@@ -125,7 +125,7 @@ class Steps:
 def evaluate(
     model: Any, data: ArrayData | DatasetData, verbose: int, num_steps: int | None, callbacks: Any
 ) -> dict[str, Any]:
-    """What `Model.evaluate` does, with a dict of logs as its result."""
+    """Runs `Model.evaluate` on data, and returns a dict of logs."""
     steps = Steps(model, "test", data, num_steps)
     callbacks = make_callback_list(
         model, callbacks, verbose, add_history=False, epochs=1, steps=steps.num_steps
@@ -135,7 +135,7 @@ def evaluate(
 
 
 def run_test(steps: Steps, callbacks: CallbackList) -> Logs:
-    """An evaluation, by itself or in a `fit`."""
+    """Returns the results of an evaluation, whether in a `fit` or alone."""
     steps.model.stop_evaluating = False
     callbacks.on_test_begin()
     steps.reset()
@@ -145,13 +145,13 @@ def run_test(steps: Steps, callbacks: CallbackList) -> Logs:
 
 
 def to_floats(logs: Logs) -> Logs:
-    """Logs as Python numbers by sorted name, as in Keras, dicts among them opened; arrays stay arrays."""
+    """Returns logs as Python numbers sorted by name, nested dicts flattened, as in Keras; arrays are kept."""
     floats: Logs = {}
     for name, value in sorted(logs.items()):
         if isinstance(value, dict):
             floats.update(to_floats(value))
             continue
-        # NumPy by itself does not make an array of a bfloat16 tensor.
+        # NumPy alone does not convert a bfloat16 tensor to an array.
         array = value.numpy() if isinstance(value, tf.Tensor) else np.asarray(value)
         floats[name] = float(array) if array.ndim == 0 else array
     return floats

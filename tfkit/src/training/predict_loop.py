@@ -1,4 +1,4 @@
-"""The loop of `predict`: all batches, with the callbacks in between."""
+"""The loop of `predict` over all batches, with the callbacks between them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tfkit.src.training.prediction import Gathered, PredictProgram, to_numpy
 
 
 def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: Any) -> Any:
-    """What `Model.predict` does."""
+    """Runs `Model.predict` on data, and returns the outputs."""
     program = predict_program(model, data)
     in_order = isinstance(data, ArrayData) and not data.shuffle
     if data.num_batches == 1 and not verbose and callbacks is None:
@@ -38,7 +38,7 @@ def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: A
 
 
 def stream(model: Any, data: Any, steps: int | None) -> Iterator[Any]:
-    """What `Model.predict(stream=True)` does: the outputs batch by batch."""
+    """Yields the outputs batch by batch, for `Model.predict(stream=True)`."""
     program = predict_program(model, data)
     for batch in itertools.islice(data.batches(), steps):
         yield tf.nest.map_structure(to_numpy, program.run_batch(batch))
@@ -47,7 +47,7 @@ def stream(model: Any, data: Any, steps: int | None) -> Iterator[Any]:
 def _predict_arrays(
     model: Any, program: Any, data: ArrayData, num_steps: int, callbacks: CallbackList
 ) -> Any:
-    """Predicts for rows of arrays, a program at a time."""
+    """Returns the predictions for rows of arrays, a program at a time."""
     num_steps = min(num_steps, -(-data.num_rows // data.batch_size))
     num_rows = min(num_steps * data.batch_size, data.num_rows)
     gathered, pace, done = Gathered(num_rows), Pace(model.steps_per_execution), 0
@@ -78,7 +78,7 @@ def _predict_batches(
     num_steps: int | None,
     callbacks: CallbackList,
 ) -> Any:
-    """Predicts for batches one by one."""
+    """Returns the predictions for batches, one at a time."""
     gathered = Gathered(None)
     dense, size = callbacks.needs_predict_batches, model.steps_per_execution or 1
     batches, done = itertools.islice(data.batches(), num_steps), 0
@@ -105,5 +105,5 @@ def _predict_batches(
 
 
 def predict_program(model: Any, data: ArrayData | DatasetData) -> Any:
-    """The program that predicts for data of this form."""
+    """Returns the program that predicts for data of this form."""
     return model._programs.find(model, "predict", PredictProgram, data)

@@ -1,4 +1,4 @@
-"""`fit`, `evaluate`, `predict`: what a model adds to a layer."""
+"""The methods `fit`, `evaluate` and `predict`, which a model adds to a layer."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from tfkit.src.training.validation import Validation, make_validation_data
 
 
 class Trainer(OlderNames):
-    """A layer that can be trained and evaluated, and that predicts."""
+    """A layer that can be trained, evaluated and used for predictions."""
 
     if TYPE_CHECKING:
-        # For type checkers subclasses may name and annotate the arguments of these as they like.
+        # For type checkers: subclasses may give these methods other parameters.
         train_step: Callable[..., dict[str, Any]]
         test_step: Callable[..., dict[str, Any]]
         predict_step: Callable[..., Any]
@@ -50,10 +50,10 @@ class Trainer(OlderNames):
         ("stop_training", "stop_evaluating", "stop_predicting", "history")
         + ("train_function", "test_function", "predict_function")
     )
-    _in_turn: Lock  # What uses the metrics: threads that train or evaluate one model take turns.
+    _in_turn: Lock  # Held while the metrics are in use: threads that train or evaluate one model take turns.
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy or a pickle of a model: configuration, values of variables, and what it is trained with."""
+        """Returns what `pickle` and `copy` need: configuration, variables, and training settings."""
         return copies.from_state, (copies.state_of(self),)
 
     @property
@@ -152,7 +152,7 @@ class Trainer(OlderNames):
                     needs_targets=y is not None and self._needs_targets,
                 )
                 evaluation = loop.Steps(self, "test", data, validation_steps)
-                # Batches that were read ahead of a generator would be lost with the iterator.
+                # Batches prefetched from a generator would be lost with the iterator.
                 evaluation.feed.goes_on = (
                     validation_steps is not None
                     and isinstance(data, DatasetData)
@@ -371,7 +371,7 @@ class Trainer(OlderNames):
         return values[0] if len(values) == 1 else values
 
     def _step_for(self, mode: str) -> Step:
-        """The step of a mode, as programs run it."""
+        """Returns the step of a mode, as programs run it."""
         return step_for(self, mode)
 
     @shortened
@@ -386,7 +386,9 @@ class Trainer(OlderNames):
         """
         forks.check("`predict_on_batch()`")
         data = make_arrays(x, None, None, 2**31 - 1)
-        data.tensors = pack_x_y_sample_weight(*data.tensors)  # As in `predict`, for one trace.
+        data.tensors = pack_x_y_sample_weight(
+            *data.tensors
+        )  # As in `predict`, so that both use one trace.
         outputs = predict_loop.predict_program(self, data).run_batch(data.tensors)
         return tf.nest.map_structure(to_numpy, outputs)
 

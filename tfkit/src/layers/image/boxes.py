@@ -1,4 +1,4 @@
-"""Bounding boxes in a fixed number."""
+"""A layer that makes the number of bounding boxes constant."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfkit.src.layers.image.base import ImageLayer, ImageOptions
 
 
 class MaxNumBoundingBoxes(ImageLayer):
-    """Makes the number of bounding boxes of each image the same: drops the last, or fills up.
+    """Makes the number of bounding boxes of each image the same: drops the last ones, or pads.
 
     Args:
         max_number: the number of boxes.
@@ -53,18 +53,18 @@ class MaxNumBoundingBoxes(ImageLayer):
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
         config = super().get_config()
-        if self.fill_value == -1:  # Which Keras's configuration has not.
+        if self.fill_value == -1:  # Keras's configuration does not contain it.
             del config["fill_value"]
         return config
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
-        """Returns the images as they are."""
+        """Returns the images unchanged."""
         return images
 
     def transform_bounding_boxes(
         self, bounding_boxes: Any, transformation: Any, training: Any = True
     ) -> Any:
-        """Returns the boxes and labels in that number, in the format that they have."""
+        """Returns that number of boxes and labels, in their original format."""
         boxes, labels = (tf.convert_to_tensor(bounding_boxes[name]) for name in ("boxes", "labels"))
 
         def fitted(values: tf.Tensor, axis: int) -> tf.Tensor:

@@ -1,4 +1,4 @@
-"""Layers in a row, for `tf.data`."""
+"""Layers called one after the other, for `tf.data`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tfkit.src.registry.serialization import deserialize_keras_object, serialize
 class Pipeline(Layer):
     """Calls layers one after the other, with the outputs of each as the inputs of the next.
 
-    It is no model: it has no training of its own, and takes whatever its layers take, dictionaries too.
+    It is not a model: it cannot be trained, and accepts the inputs of its layers, dictionaries too.
 
     Args:
         layers: the layers, a list.

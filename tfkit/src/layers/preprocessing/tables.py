@@ -11,7 +11,7 @@ from tfkit.src.borrowed.private import in_save_context
 
 
 class Table(tf.saved_model.experimental.TrackableResource):
-    """A table that never changes: another vocabulary makes another one.
+    """A table that never changes: for another vocabulary, another table is made.
 
     So threads need no lock, a trace keeps what it was made with, and a copy of a layer shares nothing that
     could change. TensorFlow's `StaticHashTable` keeps its entries for as long as the process lives, under

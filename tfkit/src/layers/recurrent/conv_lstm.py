@@ -19,7 +19,7 @@ from tfkit.src.symbolic.input_spec import InputSpec
 
 
 class ConvLSTMCell(LSTMCell):
-    """One step of `ConvLSTM2D` and its kin, on inputs with `rank` spatial axes.
+    """One step of a layer like `ConvLSTM2D`, on inputs with `rank` spatial axes.
 
     Args:
         rank: number of spatial axes, 1 to 3.
@@ -58,7 +58,7 @@ class ConvLSTMCell(LSTMCell):
         check(self, not both, "strides", "1 where `dilation_rate` is above 1", strides)
 
     def build(self, input_shape: Any) -> None:
-        """Makes `kernel`, `recurrent_kernel` and `bias`, with the gates side by side."""
+        """Makes `kernel`, `recurrent_kernel` and `bias`, with the gates concatenated."""
         _, channels = known_channels(self, input_shape)
         is_last = self.data_format == "channels_last"
         spatial = tuple(input_shape[1:-1] if is_last else input_shape[2:])
@@ -139,7 +139,7 @@ class ConvLSTMCell(LSTMCell):
         return self._with_bias(_by_gate(convolved, inputs, self.kernel, masks), self.bias)
 
     def project_state(self, state: tf.Tensor, masks: Any = None) -> tf.Tensor:
-        """Returns the convolution of the output before."""
+        """Returns the convolution of the previous output."""
 
         def convolved(state: tf.Tensor, kernel: Any) -> tf.Tensor:
             return convolve(state, kernel, 1, "same", 1)
@@ -148,7 +148,7 @@ class ConvLSTMCell(LSTMCell):
 
     @property
     def fused(self) -> bool:
-        """That loop is for products."""
+        """Whether the fused loop can be used: it is for products only."""
         return False
 
     def draw_masks(self, batch_size: Any, training: Any) -> tuple[Any, Any]:
@@ -171,7 +171,7 @@ class ConvLSTMCell(LSTMCell):
 
 
 def _by_gate(function: Callable[..., tf.Tensor], images: tf.Tensor, kernel: Any, masks: Any) -> Any:
-    """`function(images, kernel)`; with masks, each gate's part of `kernel` gets images of its own."""
+    """Returns `function(images, kernel)`; with masks, each gate's part of `kernel` gets its own images."""
     if masks is None:
         return function(images, kernel)
     parts = tf.split(tf.convert_to_tensor(kernel), len(masks), axis=-1)
@@ -267,14 +267,14 @@ class _ConvLSTM(GatedRNN):
     def inner_loop(
         self, inputs: tf.Tensor, states: list[Any], mask: Any, training: Any
     ) -> tuple[tf.Tensor, list[Any]]:
-        """The loop, with channels last: all inputs are convolved before it, at once."""
+        """Returns the results of the loop, with channels last: all inputs are convolved before it."""
         cell = self.cell
         inputs, states = tf.nest.map_structure(cell.channels_last, (inputs, states))
         results = super().inner_loop(inputs, states, mask, training)
         return tf.nest.map_structure(cell.from_channels_last, results)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {**super().get_config(), "unroll": self.unroll}
 
 
@@ -310,7 +310,7 @@ class ConvLSTM1D(_ConvLSTM):
             `Initializer`. Default: `"glorot_uniform"`.
         recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
         bias_initializer: initial value of `bias`. Default: `"zeros"`.
-        unit_forget_bias: whether the forget gate's part of `bias` starts as ones, whatever
+        unit_forget_bias: whether the forget gate's part of `bias` is initialized to ones, whatever
             `bias_initializer` says. Default: `True`.
         kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
             `Regularizer`; `None` for no penalty.
@@ -347,7 +347,7 @@ class ConvLSTM1D(_ConvLSTM):
         sequences: the inputs.
         initial_state: list of the first output and memory, each of the shape of an output; `None`
             for zeros.
-        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
+        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output remain as
             they are. `None` for no mask.
         training: whether to drop entries.
 
@@ -355,7 +355,7 @@ class ConvLSTM1D(_ConvLSTM):
     `data_format="channels_first"`.
 
     Output shape: `(batch, new_length, filters)`; with `return_sequences`,
-    `(batch, steps, new_length, filters)`; channels stand where `data_format` says. With
+    `(batch, steps, new_length, filters)`; the channels' axis is that of `data_format`. With
     `return_state`, a tuple of this, the last output and the last memory.
 
     Raises:
@@ -410,7 +410,7 @@ class ConvLSTM2D(_ConvLSTM):
             `Initializer`. Default: `"glorot_uniform"`.
         recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
         bias_initializer: initial value of `bias`. Default: `"zeros"`.
-        unit_forget_bias: whether the forget gate's part of `bias` starts as ones, whatever
+        unit_forget_bias: whether the forget gate's part of `bias` is initialized to ones, whatever
             `bias_initializer` says. Default: `True`.
         kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
             `Regularizer`; `None` for no penalty.
@@ -447,7 +447,7 @@ class ConvLSTM2D(_ConvLSTM):
         sequences: the inputs.
         initial_state: list of the first output and memory, each of the shape of an output; `None`
             for zeros.
-        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
+        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output remain as
             they are. `None` for no mask.
         training: whether to drop entries.
 
@@ -455,7 +455,7 @@ class ConvLSTM2D(_ConvLSTM):
     `(batch, steps, channels, height, width)` with `data_format="channels_first"`.
 
     Output shape: `(batch, new_height, new_width, filters)`; with `return_sequences`,
-    `(batch, steps, new_height, new_width, filters)`; channels stand where `data_format` says. With
+    `(batch, steps, new_height, new_width, filters)`; the channels' axis is that of `data_format`. With
     `return_state`, a tuple of this, the last output and the last memory.
 
     Raises:
@@ -510,7 +510,7 @@ class ConvLSTM3D(_ConvLSTM):
             `Initializer`. Default: `"glorot_uniform"`.
         recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
         bias_initializer: initial value of `bias`. Default: `"zeros"`.
-        unit_forget_bias: whether the forget gate's part of `bias` starts as ones, whatever
+        unit_forget_bias: whether the forget gate's part of `bias` is initialized to ones, whatever
             `bias_initializer` says. Default: `True`.
         kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
             `Regularizer`; `None` for no penalty.
@@ -547,7 +547,7 @@ class ConvLSTM3D(_ConvLSTM):
         sequences: the inputs.
         initial_state: list of the first output and memory, each of the shape of an output; `None`
             for zeros.
-        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
+        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output remain as
             they are. `None` for no mask.
         training: whether to drop entries.
 

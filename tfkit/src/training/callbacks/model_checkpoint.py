@@ -18,7 +18,7 @@ _WEIGHTS_SUFFIX = ".weights.h5"
 
 
 class ModelCheckpoint(MonitorCallback, SparseCallback):
-    """Saves the model, or its weights, after every epoch or every so many batches.
+    """Saves the model, or its weights, after every epoch or after a number of batches.
 
     Args:
         filepath: path of the file. It may contain `{epoch}` and `{batch}`, which count from 1, and
@@ -93,13 +93,13 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         return limit is not None and num_steps >= limit
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        """Notes the epoch."""
+        """Stores the number of the epoch."""
         self._epoch = epoch
 
     def on_train_steps_end(
         self, last_batch_index: int, num_steps: int, logs: Logs | None = None
     ) -> None:
-        """Saves where that many batches have passed."""
+        """Saves if enough batches have passed."""
         if isinstance(self.save_freq, int):
             self._steps_since_save += num_steps
             if self._steps_since_save >= self.save_freq:
@@ -116,7 +116,7 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         return {"best": self.best, "steps_since_save": self._steps_since_save}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Takes over what `get_state()` gave."""
+        """Restores a state that `get_state()` returned."""
         self.best, self._steps_since_save = state["best"], state["steps_since_save"]
 
     def _save(self, epoch: int, batch: int | None, logs: Logs) -> None:

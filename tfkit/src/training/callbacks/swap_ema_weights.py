@@ -1,4 +1,4 @@
-"""`SwapEMAWeights`: evaluates and saves the moving averages of weights, and trains on with the weights."""
+"""`SwapEMAWeights`: evaluates and saves the moving averages of weights, and trains the weights themselves."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tfkit.src.training.callbacks.callback import Callback, Logs
 
 
 class SwapEMAWeights(Callback):
-    """Puts moving averages in the place of a model's weights, for evaluations and predictions.
+    """Replaces a model's weights by their moving averages for evaluations and predictions.
 
     The averages are those of an optimizer with `use_ema=True`. Without them the callback does nothing, and
     warns.
 
     Args:
-        swap_on_epoch: whether the averages stand there at the end of each epoch, too, until the next begins,
+        swap_on_epoch: whether the averages also replace the weights between epochs, from the end of each,
             so that a callback after this one, such as `ModelCheckpoint`, saves them. Default: `False`.
 
     Example:
@@ -30,11 +30,13 @@ class SwapEMAWeights(Callback):
         self.swap_on_epoch = swap_on_epoch
         self._weights: list[
             tuple[tf.Variable, tf.Tensor]
-        ] = []  # With the values that were trained.
+        ] = []  # Weights with their trained values.
 
     def _put_averages(self) -> None:
         optimizer = getattr(self.model, "optimizer", None)
-        optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # Of a `LossScaleOptimizer`.
+        optimizer = getattr(
+            optimizer, "inner_optimizer", optimizer
+        )  # The optimizer inside a `LossScaleOptimizer`.
         if optimizer is None or not optimizer.use_ema:
             warn(
                 "`SwapEMAWeights` needs an optimizer with averages of the weights: pass `use_ema=True` to "
@@ -56,30 +58,30 @@ class SwapEMAWeights(Callback):
         self._put_back()
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        """Puts the weights back."""
+        """Restores the weights."""
         self._put_back()
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Puts the averages in their place, for `swap_on_epoch=True`."""
+        """Replaces the weights by the averages if `swap_on_epoch=True`."""
         if self.swap_on_epoch:
             self._put_averages()
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """Forgets the weights: those of a trained model are the averages."""
+        """Keeps the averages as the weights of the trained model."""
         self._weights = []
 
     def on_test_begin(self, logs: Logs | None = None) -> None:
-        """Puts the averages in the place of the weights."""
+        """Replaces the weights by the averages."""
         self._put_averages()
 
     def on_test_end(self, logs: Logs | None = None) -> None:
-        """Puts the weights back."""
+        """Restores the weights."""
         self._put_back()
 
     def on_predict_begin(self, logs: Logs | None = None) -> None:
-        """Puts the averages in the place of the weights."""
+        """Replaces the weights by the averages."""
         self._put_averages()
 
     def on_predict_end(self, logs: Logs | None = None) -> None:
-        """Puts the weights back."""
+        """Restores the weights."""
         self._put_back()
