@@ -1,4 +1,4 @@
-"""Metrics by name and by configuration."""
+"""Finds metrics by name or configuration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tfkit.src.registry import serialization
 
 
 def get(identifier: Any) -> Any:
-    """Returns the metric, or the metric function, that an identifier stands for.
+    """Returns the metric, or the metric function, for an identifier.
 
     Args:
         identifier: a name such as `"mse"` or `"AUC"`, a configuration, a class, a function, a
