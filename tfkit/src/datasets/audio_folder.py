@@ -1,4 +1,4 @@
-"""The sounds of a folder as a `tf.data.Dataset`."""
+"""Audio files of a folder as a `tf.data.Dataset`."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def audio_dataset_from_directory(
 
 
 def _resampled(samples: tf.Tensor, rate: tf.Tensor, new_rate: int) -> tf.Tensor:
-    """Sounds of shape `(samples, channels)` at another rate: their spectrum, cut off or filled up."""
+    """Returns sounds of shape `(samples, channels)` at another rate: their spectrum is cut off or padded."""
 
     def resample() -> tf.Tensor:
         size = tf.shape(samples)[0]

@@ -1,4 +1,4 @@
-"""The images of a folder as a `tf.data.Dataset`."""
+"""Images of a folder as a `tf.data.Dataset`."""
 
 from __future__ import annotations
 

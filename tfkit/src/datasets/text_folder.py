@@ -1,4 +1,4 @@
-"""The texts of a folder as a `tf.data.Dataset`."""
+"""Texts of a folder as a `tf.data.Dataset`."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 from tfkit.src.base.generators import generators_in_force
 from tfkit.src.errors.tracebacks import shortened
 
-_SHUFFLED = 1024  # windows drawn from, where there are no batches
+_SHUFFLED = 1024  # windows in the shuffle buffer, if there are no batches
 _SEEDS = 10**6
 
 
@@ -77,7 +77,7 @@ def timeseries_dataset_from_array(
             f"Received: start_index={start_index}, end_index={end_index}"
         )
 
-    # Rows of a window reach from its first one to `reach - 1` rows behind.
+    # The last row of a window is `reach - 1` rows after its first one.
     reach = (sequence_length - 1) * sampling_rate + 1
     num_windows = max(end - start - reach + 1, 0)
     if targets is not None:

@@ -1,4 +1,4 @@
-"""Texts as lists of word numbers, as the published data sets have them: by frequency, 1 for the first."""
+"""Texts as lists of word numbers, as in the published data sets: by frequency, 1 for the first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def numbered(
     oov_char: int | None,
     index_from: int | None,
 ) -> Pair:
-    """The sequences with the numbers that a user asks for, and their labels.
+    """Returns the sequences with the numbers that a user requests, and their labels.
 
     Args:
         sequences: of word numbers.
@@ -30,7 +30,7 @@ def numbered(
         skip_top: words below this number are, too.
         maxlen: sequences of this length or longer are left out; `None` for none.
         start_char: put before each sequence; `None` for nothing.
-        oov_char: stands for words out of the vocabulary; `None` leaves them out.
+        oov_char: replaces words out of the vocabulary; `None` leaves them out.
         index_from: is added to each number; `None` for 0.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Which format a file has: tfkit's own, or one of Keras's. Files are told apart by what is in them."""
+"""Finds the format of a file from its contents: tfkit's own, or one of Keras's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @shortened
 def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
-    """Writes a whole model to one file: configuration, weights, and what `compile` was given.
+    """Writes a whole model to one file: configuration, weights, and settings of `compile`.
 
     The file is written whole or not at all.
 
@@ -42,7 +42,7 @@ def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs
     Raises:
         ValueError: if the path has another ending, if an argument is not known, or if the model is
             not built although layers in it are.
-        TypeError: if the model's configuration cannot be made. The old file stays as it was.
+        TypeError: if the model's configuration cannot be made. The old file is unchanged.
 
     Example:
         >>> import os, tempfile
@@ -60,7 +60,7 @@ def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs
 
 
 def _check_arguments(filepath: Any, suffix: str, kwargs: dict[str, Any]) -> None:
-    """Refuses endings and arguments that `save_model` does not have; some of Keras's say nothing new."""
+    """Raises an error for unknown endings and arguments; redundant arguments of Keras are accepted."""
     known = suffix in (".h5", ".hdf5", ".keras")
     if "save_format" in kwargs:
         why = (
@@ -94,7 +94,7 @@ def load_model(
     compile: bool = True,
     safe_mode: bool = True,
 ) -> Model:
-    """Reads a whole model. A file can name tfkit's own classes, registered ones and those given here.
+    """Reads a whole model. A file can name tfkit's own classes, registered ones and those passed here.
 
     Args:
         filepath: path of a file of `model.save()`, of tfkit or of Keras.
