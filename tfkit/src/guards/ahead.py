@@ -2,8 +2,8 @@
 
 If all predicates of a step depend on its batch by few and cheap operations, as those of indices and labels
 do, a program computes them first and runs the step unchanged. Else they are a result of the step, and a
-variable takes its new value only if they hold. For a large table that XLA updates in place this is a second pass over
-it: with 50,000 x 32 numbers and two moments, a step of 1,370 us took 2,750.
+variable takes its new value only if they hold. For a large table that XLA updates in place this is a second
+pass over it: with 50,000 x 32 numbers and two moments, a step of 1,370 us took 2,750.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 XLA compiles an operation to arithmetic that has a result for every value: a gather out of range reads the
 last row, an integer division by zero is -1, an `Assert` is nothing. TensorFlow's own kernels refuse such
-values. Here each operation whose kernel can refuse gets a predicate next to it, and all predicates go, through
+values. Here each operation whose kernel can refuse gets a predicate, and all predicates go, through
 calls, branches and loops, into one more result of the function:
 
     function f(x, i) -> y           function f'(x, i) -> y, accepted
