@@ -1,7 +1,7 @@
 """Makes all variables, and replaces their values temporarily.
 
-A variable that tfkit makes is TensorFlow's, of the class that the current distribution strategy requires, with
-the interface of Keras's on top: its class is a subclass of that one and of `Variable`.
+A variable that tfkit makes is TensorFlow's, of the class that the current distribution strategy requires,
+with the interface of Keras's on top: its class is a subclass of that one and of `Variable`.
 """
 
 from __future__ import annotations
