@@ -353,7 +353,7 @@ def fmin(x1: Any, x2: Any) -> tf.Tensor:
 def arctan2(x1: Any, x2: Any) -> tf.Tensor:
     """Returns the angle of the point `(x2, x1)` from the positive `x2` axis, in radians.
 
-    Unlike `arctan(x1 / x2)` it tells the quadrants apart and allows `x2 = 0`.
+    Unlike `arctan(x1 / x2)` it distinguishes the quadrants and allows `x2 = 0`.
 
     Args:
         x1: ordinates, a real tensor of any shape, or a number.
@@ -371,7 +371,7 @@ def arctan2(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def _to_wide_float(x: Any) -> Any:
-    """Where Keras's precedent asks for it, int64 becomes float64 and not the default float."""
+    """Returns `x` as floats; int64 becomes float64 and not the default float, as in Keras."""
     return tf.cast(x, tf.float64) if x.dtype == tf.int64 else to_float(x)
 
 

@@ -1,4 +1,4 @@
-"""What tensors are made of: shapes, dtypes, conversion, writing parts."""
+"""Basic operations on tensors: shapes, dtypes, conversion, writing parts."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def saturate_cast(x: Any, dtype: Any) -> tf.Tensor:
         [0, 100, 255]
     """
     x, dtype = as_tensor(x), standardize_dtype(dtype)
-    if dtype == "bool":  # The range is that of 0 and 1.
+    if dtype == "bool":  # The range of 0 and 1.
         return tf.cast(x if x.dtype.is_unsigned or x.dtype == tf.bool else tf.maximum(x, 0), dtype)
     return tf.cast(x, dtype) if x.dtype == tf.bool else tf.saturate_cast(x, dtype)
 
@@ -174,8 +174,8 @@ def convert_to_tensor(
         x: what to convert.
         dtype: dtype of the result; `None` for that of `x`: int32 for Python integers, float32 for
             Python floats.
-        sparse: `False` makes a sparse tensor dense; `None` and `True` leave it as it is.
-        ragged: `False` makes a ragged tensor dense; `None` and `True` leave it as it is.
+        sparse: `False` makes a sparse tensor dense; `None` and `True` do not change it.
+        ragged: `False` makes a ragged tensor dense; `None` and `True` do not change it.
 
     Returns:
         A tensor of the shape of `x`.
@@ -358,7 +358,7 @@ def scatter_update(
     inputs, indices = as_tensor(inputs), as_indices(indices)
     updates = tf.cast(updates, inputs.dtype)
     if reduction == "mul":
-        # TensorFlow has no scatter that multiplies: what falls on one place is multiplied first.
+        # TensorFlow has no scatter that multiplies: values for the same place are multiplied first.
         places = tf.shape(inputs)[: static_or_dynamic_shape(indices)[-1]]
         count = tf.reduce_prod(places)
         numbers = tf.gather_nd(tf.reshape(tf.range(count), places), indices)

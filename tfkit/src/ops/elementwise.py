@@ -648,7 +648,7 @@ def abs(x: Any) -> tf.Tensor:
 
     Returns:
         A tensor of the shape and dtype of `x`, of the real dtype where `x` is complex. The least
-        number of a signed integer dtype has no absolute value there and stays what it is.
+        number of a signed integer dtype has no absolute value there and is not changed.
 
     Example:
         >>> ops.abs([-2, 3]).numpy().tolist()

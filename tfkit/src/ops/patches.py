@@ -172,7 +172,7 @@ def depth_to_space(x: Any, block_size: int, data_format: str | None = "channels_
 
 
 def _groups(pattern: str) -> list[list[str]]:
-    """`"b (h w) c"` -> `[["b"], ["h", "w"], ["c"]]`."""
+    """Returns the groups of a pattern: `"b (h w) c"` -> `[["b"], ["h", "w"], ["c"]]`."""
     return [re.findall(r"\w+", group) for group in re.findall(r"\w+|\([^)]*\)", pattern)]
 
 

@@ -1,4 +1,4 @@
-"""Fourier transforms. Complex numbers go in and out as pairs of real tensors."""
+"""Fourier transforms. Complex numbers are passed and returned as pairs of real tensors."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def irfft(x: Any, fft_length: int | None = None) -> tf.Tensor:
 
 
 def _window(window: Any, length: int, fft_length: int, dtype: Any) -> Callable[..., Any] | None:
-    """A function for `tf.signal` that gives the window in the middle of a frame of `fft_length`."""
+    """Returns a function for `tf.signal` that returns the window in the middle of a frame of `fft_length`."""
     if window is None:
         return None
     if isinstance(window, str):
@@ -310,7 +310,7 @@ def istft(
     signal = tf.signal.inverse_stft(x, fft_length, sequence_stride, fft_length, values)
     frames = x.shape[-2]
     reach = None if frames is None else (frames - 1) * sequence_stride + fft_length
-    signal.set_shape([*x.shape[:-2], reach])  # TensorFlow forgets it where frequencies are unknown.
+    signal.set_shape([*x.shape[:-2], reach])  # TensorFlow loses it if frequencies are unknown.
     start = fft_length // 2 if center else 0
     if length is None:
         return signal[..., start : -start or None]
