@@ -1,4 +1,4 @@
-"""Sequences of different lengths as one array."""
+"""Combines sequences of different lengths into one array."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def model_to_dot(
         expand_nested: whether to draw the layers of models that the model calls, in a frame. Default:
             `False`.
         dpi: dots of an inch, for formats of pixels. Default: `200`.
-        subgraph: whether the text is to be a part of a larger graph. Default: `False`.
+        subgraph: whether the text is for a part of a larger graph. Default: `False`.
         show_layer_activations: whether to write the layers' activations. Default: `False`.
         show_trainable: whether layers are green where they are trained, and red where not. Default: `False`.
         splines: form of the arrows, as Graphviz has them, such as `"ortho"` or `"curved"`.
