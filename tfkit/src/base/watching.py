@@ -64,9 +64,8 @@ class Changes:
         """Records that an attribute was set, which makes traces that depend on the object stale."""
         global _latest_change
         with _change_lock:
-            self.version = (
-                _latest_change + 1
-            )  # First, so that a thread that sees the number finds the change.
+            # First, so that a thread that sees the number finds the change.
+            self.version = _latest_change + 1
             _latest_change = self.version
         self.latest_change = attribute
         for watch in thread.watches:

@@ -79,9 +79,8 @@ def get_file(
     if md5_hash is not None and file_hash is None:
         file_hash, hash_algorithm = md5_hash, "md5"
     if file_hash is not None:
-        algorithm_of(
-            file_hash, hash_algorithm
-        )  # Raises an error for other algorithms before anything is downloaded.
+        # Raises an error for other algorithms before anything is downloaded.
+        algorithm_of(file_hash, hash_algorithm)
     name = _name(fname, str(origin))
     folders = _folders(cache_dir, cache_subdir)
     located = functools.partial(

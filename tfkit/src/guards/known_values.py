@@ -100,9 +100,8 @@ class KnownValues:
         if operation.type in SHAPES or operation.type == "Const":
             return True
         if operation.name not in self._of_shapes:
-            self._of_shapes[operation.name] = (
-                False  # Set until the value is known; there is no cycle.
-            )
+            # Set until the value is known; there is no cycle.
+            self._of_shapes[operation.name] = False
             self._of_shapes[operation.name] = (
                 bool(operation.inputs)
                 and kind_of(operation.type) != "unguarded"

@@ -59,9 +59,8 @@ class Loss(watching.Watched):
         self._has_own_dtype = dtype is not None
         dtype = getattr(dtype, "compute_dtype", dtype)
         if isinstance(dtype, str):
-            dtype = dtype.removeprefix(
-                "mixed_"
-            )  # For a dtype policy's name, the loss is computed in the 16-bit type.
+            # For a dtype policy's name, the loss is computed in the 16-bit type.
+            dtype = dtype.removeprefix("mixed_")
         self._dtype = standardize_dtype(dtype)
 
     @property

@@ -62,13 +62,9 @@ class IoU(Metric):
         axis: int = -1,
     ) -> None:
         super().__init__(name=name, dtype=dtype or "int64")
-        self.total_cm = (
-            self.add_variable(  # First, because it raises an error for an absurd number of classes.
-                (num_classes, num_classes),
-                tf.zeros,
-                dtype=self.dtype,
-                name="total_confusion_matrix",
-            )
+        # First, because it raises an error for an absurd number of classes.
+        self.total_cm = self.add_variable(
+            (num_classes, num_classes), tf.zeros, dtype=self.dtype, name="total_confusion_matrix"
         )
         if max(target_class_ids) >= num_classes:
             raise ValueError(

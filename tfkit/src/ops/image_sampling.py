@@ -28,13 +28,8 @@ def project(
         fill_value: the constant.
     """
     given, shape = images.dtype, images.shape
-    if given not in (
-        tf.float32,
-        tf.float64,
-        tf.uint8,
-        tf.int32,
-        tf.int64,
-    ):  # The dtypes of the kernel.
+    # The dtypes of the kernel.
+    if given not in (tf.float32, tf.float64, tf.uint8, tf.int32, tf.int64):
         images = tf.cast(images, tf.float32)
     function = _projection(images.dtype, interpolation, fill_mode)
     fill_value = tf.cast(fill_value, tf.float32)

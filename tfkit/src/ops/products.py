@@ -56,9 +56,8 @@ def matmul(x1: Any, x2: Any) -> tf.Tensor:
     elif rank1 == 1:
         result = tf.tensordot(x1, x2, [[0], [-2]])
     elif rank2 == 2 and rank1 is not None and rank1 > 2:
-        result = tf.tensordot(
-            x1, x2, [[-1], [0]]
-        )  # One large product is faster than many small ones.
+        # One large product is faster than many small ones.
+        result = tf.tensordot(x1, x2, [[-1], [0]])
     else:
         result = tf.matmul(x1, x2)
     return tf.cast(result, dtype)

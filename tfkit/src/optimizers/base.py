@@ -242,9 +242,8 @@ class Optimizer(SlotOwner):
             if tf.distribute.has_strategy():
                 distribution.merge(self._run_phases, gradients, variables)
                 return
-            for phase in (
-                self._phases()
-            ):  # The body of `_run_phases`, without another frame around the formula.
+            # The body of `_run_phases`, without another frame around the formula.
+            for phase in self._phases():
                 phase(gradients, variables)
         except BaseException as error:
             shorten(error)
@@ -345,7 +344,7 @@ class Optimizer(SlotOwner):
         return gradients
 
     def _phases(self) -> tuple[Callable[[list[Any], list[tf.Variable]], None], ...]:
-        """Returns the phases of a call after the gradients are ready, which change all copies."""
+        """Returns the phases of a call after its gradients are ready, in order; they can change all copies."""
         update = self._accumulate if self.gradient_accumulation_steps else self._update_variables
         return update, self._finish
 

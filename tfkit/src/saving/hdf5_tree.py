@@ -409,9 +409,8 @@ class _Heap:
         )
         self._offset_size = -(-bits // 8)
         self._length_size = max(1, -(-min(largest, largest_block).bit_length() // 8))
-        self._blocks: list[
-            tuple[int, bytes]
-        ] = []  # the position of each in the heap, and its bytes
+        # the position of each in the heap, and its bytes
+        self._blocks: list[tuple[int, bytes]] = []
         if root != _UNDEFINED and rows == 0:
             self._read_direct(root, first)
         elif root != _UNDEFINED:

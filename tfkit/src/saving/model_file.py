@@ -101,9 +101,8 @@ def load_model(
             deferred: list[budget.Deferred] = []
             with budget.limited(reader.stored_bytes(contents.WEIGHTS), config, deferred):
                 model: ModelLike = serialization.deserialize_keras_object(from_json(config))
-        except (
-            Exception
-        ) as error:  # The constructors of layers may raise any error for wrong arguments.
+        except Exception as error:
+            # The constructors of layers may raise any error for wrong arguments.
             raise ConfigurationError(
                 f"File {filepath}: its configuration gives no model. {type(error).__name__}: {error}"
             ) from error

@@ -68,9 +68,8 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
         return Plan(GRAPH_LOOP, "`jit_compile=False`")
     operations = trace.operations
     convolution = _first(operations, _CONVOLUTIONS) if xla.device() == "CPU" else None
-    if (
-        jit_compile == "auto" and convolution is not None
-    ):  # Before XLA is loaded, which takes 30 MB.
+    # Before XLA is loaded, which takes 30 MB.
+    if jit_compile == "auto" and convolution is not None:
         return Plan(GRAPH_LOOP, f"XLA is slow with {convolution} on CPUs")
     # XLA's replacement for a kernel that it lacks is slower, so it is used only on explicit request.
     in_xla = operations if jit_compile == "auto" else trace.operations_in_xla

@@ -96,9 +96,8 @@ def make_data(
         return _rows_dataset(pack_x_y_sample_weight(*packed), batch_size, shuffle)
     arrays = make_arrays(x, y, sample_weight, batch_size, shuffle, class_weight)
     arrays.tensors = pack_x_y_sample_weight(*arrays.tensors)
-    arrays.batch_size = min(
-        arrays.batch_size, arrays.num_rows
-    )  # A single batch counts as a full one.
+    # A single batch counts as a full one.
+    arrays.batch_size = min(arrays.batch_size, arrays.num_rows)
     return arrays
 
 

@@ -202,9 +202,8 @@ class FeatureSpace(FeatureKinds, Layer):
         }
         sizes = {name: size for name, size in found.items() if size}
         made = {name: encoder.num_tokens for name, encoder in self.one_hot_encoders.items()}
-        if (
-            sizes != made
-        ):  # They change with the vocabularies, which may also be loaded from a file.
+        # They change with the vocabularies, which may also be loaded from a file.
+        if sizes != made:
             self.one_hot_encoders = {
                 name: CategoryEncoding(size, output_mode="multi_hot")
                 for name, size in sizes.items()

@@ -33,9 +33,8 @@ class _Batch:
     answers: list[asyncio.Future[Arrays]] = dataclasses.field(default_factory=list)
     rows: list[int] = dataclasses.field(default_factory=list)
     num_rows: int = 0
-    held: asyncio.TimerHandle | None = (
-        None  # while it waits for others, whether or not a thread is free
-    )
+    # while it waits for others, whether or not a thread is free
+    held: asyncio.TimerHandle | None = None
 
 
 class Batcher:

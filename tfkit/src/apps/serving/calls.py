@@ -70,9 +70,8 @@ class Calls:
             code = error.code
             raise
         except Exception as error:
-            is_theirs = (
-                getattr(error, "status", 500) < 500
-            )  # an error of aiohttp: too large, too late
+            # an error of aiohttp: too large, too late
+            is_theirs = getattr(error, "status", 500) < 500
             code = Code.INVALID_ARGUMENT if is_theirs else Code.INTERNAL
             raise
         except BaseException:

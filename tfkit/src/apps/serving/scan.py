@@ -21,10 +21,8 @@ _TABLES = {"InitializeTableFromTextFile", "InitializeTableFromTextFileV2"}
 _SAVERS = {"SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename"}
 _CALLS = {"PartitionedCall", "StatefulPartitionedCall"}
 _READS = {"ReadVariableOp", "VarIsInitializedOp"}
-_INITIALIZERS = (
-    "saved_model_main_op",
-    "legacy_init_op",
-)  # in addition to the signature of that name
+# in addition to the signature of that name
+_INITIALIZERS = ("saved_model_main_op", "legacy_init_op")
 
 # The possible origins of a string's value.
 _ASSET, _CHECKPOINT, _ELSEWHERE = "an asset", "the checkpoint's name", "elsewhere"

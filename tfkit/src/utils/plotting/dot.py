@@ -48,9 +48,8 @@ class Dot:
         self._dpi = 200.0 if dpi is None else float(dpi)
         self._splines = splines
         self._subgraph = subgraph
-        self._picture = picture_of(
-            diagram, rankdir
-        )  # Raises an error for a diagram that cannot be drawn.
+        # Raises an error for a diagram that cannot be drawn.
+        self._picture = picture_of(diagram, rankdir)
 
     def to_string(self) -> str:
         """Returns the diagram in the language DOT."""

@@ -327,7 +327,7 @@ def _feature(name: str, values: Sequence[Any]) -> bytes:
 
 
 def _is_text(name: str) -> bool:
-    """Whether UTF-8 can encode it: JSON can contain unpaired surrogates, as in "\ud800"."""
+    """Whether UTF-8 can encode it: JSON can contain unpaired surrogates, such as U+D800."""
     return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
