@@ -220,7 +220,7 @@ def serialize(constraint: Any) -> Any:
         constraint: a constraint, or a function of one tensor.
 
     Returns:
-        What `deserialize` takes: a dict, in which a function is its name.
+        The input of `deserialize`: a dict in which a function is its name.
 
     Example:
         >>> serialize(MaxNorm(2.0))["config"]

@@ -150,7 +150,7 @@ def set_global_seeds(state: list[int] | None) -> None:
     """Moves the global generator to a position in its stream of seeds.
 
     Args:
-        state: what `get_global_seeds` returned.
+        state: the result of `get_global_seeds`.
 
     Example:
         >>> _ = normal((2,))
@@ -177,7 +177,7 @@ def set_random_seed(seed: int) -> None:
         seed: an integer that NumPy takes, from 0 to 2**32 - 1.
 
     Raises:
-        ValueError: when `seed` is no integer.
+        ValueError: when `seed` is not an integer.
 
     Example:
         >>> set_random_seed(7)
@@ -323,7 +323,7 @@ def uniform(
         A tensor of shape `shape`.
 
     Raises:
-        ValueError: when `dtype` is no float dtype (`randint` draws integers), and for a seed of
+        ValueError: when `dtype` is not a float dtype (`randint` draws integers), and for a seed of
             another type.
 
     Example:
@@ -357,7 +357,7 @@ def randint(
         A tensor of shape `shape`.
 
     Raises:
-        ValueError: when `dtype` is no integer dtype (`uniform` draws floats), and for a seed of
+        ValueError: when `dtype` is not an integer dtype (`uniform` draws floats), and for a seed of
             another type.
 
     Example:

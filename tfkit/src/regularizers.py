@@ -246,7 +246,7 @@ def serialize(regularizer: Any) -> Any:
         regularizer: a regularizer, or a function of one tensor.
 
     Returns:
-        What `deserialize` takes: a dict, in which a function is its name.
+        The input of `deserialize`: a dict in which a function is its name.
 
     Example:
         >>> serialize(L2(0.5))["config"]

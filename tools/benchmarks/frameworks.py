@@ -11,7 +11,7 @@ class Framework:
     Attributes:
         title: head of the column.
         module: the module to import as `keras`; `None` for programs written by hand.
-        backend: what `KERAS_BACKEND` says to it.
+        backend: the value of `KERAS_BACKEND`.
         needs: package that must be installed.
     """
 

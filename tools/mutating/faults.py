@@ -43,7 +43,7 @@ class Fault:
     Attributes:
         file: below `tfkit/src`.
         function: its qualified name; "" at the level of the module.
-        kind: what kind of fault it is.
+        kind: the kind of the fault.
         before: the lines that change, without indentation.
         after: what they become.
         start, end: which bytes of the file are replaced.

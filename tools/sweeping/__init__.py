@@ -1,1 +1,1 @@
-"""Compares ops and layers of the tests' tables, with and without oneDNN, with float64: see `./tools/sweep`."""
+"""Compares ops and layers of the tests' tables with float64, with and without oneDNN: see `./tools/sweep`."""

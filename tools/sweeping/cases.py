@@ -35,7 +35,7 @@ class Row:
 
     Attributes:
         name: op or layer.
-        label: what is printed.
+        label: the printed name.
         arrays: the arrays that it takes, floats among them in float32.
         batched: for each of them, whether its first axis may have any size.
         call: from tensors (of one dtype) to a nest of tensors.

@@ -1,6 +1,6 @@
 """Convolutions, pooling and products in float64 NumPy, written from their definitions.
 
-What the float64 kernels are held to, which are what all others are held to.
+They are the reference for the float64 kernels, which are the reference for all others.
 """
 
 import itertools

@@ -1,7 +1,7 @@
 """Limits the memory of variables, and the work of a trace, while a model is made from a file.
 
 A configuration of 200 bytes can demand a terabyte of weights, or a loop of a billion steps. Whoever reads a
-file says how many bytes of weights and how many objects it holds; every place that makes a variable or an
+file gives the number of bytes of its weights and of its objects; every place that makes a variable or an
 operation spends from that before it does so.
 """
 
@@ -34,10 +34,10 @@ def limited(
     """Context manager that limits the bytes of variables, and the operations of a trace.
 
     Args:
-        stored: the bytes of weights in the file; `None` where nothing says how many there are.
+        stored: the bytes of weights in the file; `None` if it is not known.
         config: the configuration, as data.
         deferred: gets the weights that hold zeros instead of their first values, for a file has others for
-            them; `None` where none has.
+            them; `None` if none has.
 
     Raises:
         ValueError: for a configuration that describes more than is ever read.
@@ -69,7 +69,7 @@ def draw_others(deferred: list[Deferred], assigned: Iterable[Any]) -> None:
     """Draws initial values for weights for which the file has no values either.
 
     Args:
-        deferred: the weights that were made with zeros, with what draws their values.
+        deferred: the weights that were made with zeros, with the functions that draw their values.
         assigned: the variables that have values of the file.
     """
     ids = {id(variable) for variable in assigned}
@@ -103,7 +103,7 @@ def take_operations(count: int = 1) -> None:
     """Counts operations that a trace is about to make.
 
     Raises:
-        ValueError: where a file has led to more than its objects account for.
+        ValueError: if a file has led to more than its objects account for.
     """
     left = _left.get()
     if left is None:
@@ -162,7 +162,7 @@ def spend(shape: Any, dtype: str, what: str, kind: Literal["stored", "other"] = 
     Args:
         shape: its sizes.
         dtype: name of its dtype.
-        what: what it is, for the message.
+        what: a description of it, for the message.
         kind: whether a file stores it.
 
     Raises:

@@ -39,7 +39,7 @@ class _Calls(threading.local):
     Attributes:
         frame: the innermost layer call in progress, or `None`.
         thread: identifies the thread, whose number another one may get when it has ended.
-        parts: what each layer did in its latest outermost call in this thread.
+        parts: the part of each layer in its latest outermost call in this thread.
     """
 
     frame: CallFrame | None = None

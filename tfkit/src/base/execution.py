@@ -1,6 +1,6 @@
 """The settings of the model that is running: whether it is eager, and whether XLA may compile it.
 
-A model that is compiled has one object that holds what `compile` was given. Its steps run inside
+A model that is compiled has one object that holds the arguments of `compile`. Its steps run inside
 `governed_by(that object)`, so that everything they call, such as a single layer or an optimizer that two
 models share, follows the model whose step it is.
 """

@@ -2,7 +2,7 @@
 
 The maker of a file can write anything and seal it, so each number in it that determines an amount of work or
 memory is compared with a limit first. A file that is refused costs at most 2 seconds and four
-times its size in memory, plus 200 MB. No honest model comes near a limit; each says how far it is.
+times its size in memory, plus 200 MB. No honest model comes near a limit; each limit states the distance.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class Limit:
 
     Attributes:
         most: the number.
-        unit: of what.
-        reason: what it keeps off, and what honest files have.
+        unit: the unit of the number.
+        reason: the attack that it prevents, and the numbers of honest files.
     """
 
     most: int

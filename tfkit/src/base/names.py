@@ -30,7 +30,7 @@ def auto_name(class_name: str) -> str:
     """Returns the next free default name of a class: `dense`, `dense_1`, `dense_2`, ...
 
     Names are for readers. Files, checkpoints and error messages go by attribute path, so the
-    count never decides what is loaded where.
+    count never determines which value is loaded where.
     """
     prefix = to_snake_case(class_name)
     counts = _counts.get()
@@ -66,7 +66,8 @@ def check_name(name: Any) -> None:
     """Raises an error for an invalid name of a layer.
 
     Raises:
-        ValueError: for what is no string, and for a string with `/`; `None` is for a default name.
+        ValueError: for an object other than a string, and for a string with `/`; `None` is for a default
+            name.
     """
     if name is not None and (not isinstance(name, str) or "/" in name):
         raise ValueError(

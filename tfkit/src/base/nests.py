@@ -31,7 +31,7 @@ class Form(NamedTuple):
         kind: its type.
         keys: the keys of a mapping in their order, the fields of a named tuple or `attrs` class, or the
             number of items of a list or tuple.
-        extra: what else its type is made with.
+        extra: further data that its type needs.
     """
 
     kind: Any
@@ -95,7 +95,7 @@ class _Factory:
 def opened(structure: Any) -> tuple[Form, list[Any]]:
     """Returns the form of a nest, and its items in their own order.
 
-    What a nest is, `is_nested` says, for all of tfkit: lists, tuples, named tuples, mappings of any type,
+    `is_nested` defines the nests for all of tfkit: lists, tuples, named tuples, mappings of any type,
     classes of `attrs`, and classes that take themselves apart by TensorFlow's `__tf_flatten__`. A
     dataclass without that is a leaf.
 

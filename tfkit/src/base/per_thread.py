@@ -36,7 +36,7 @@ class PerThread(Generic[T]):
     """A value of the process, and separate values of single threads.
 
     Args:
-        name: what it is, in messages.
+        name: a description, for messages.
         value: the value of the process.
         make: returns the first value of a thread other than the main one. Without it, such a
             thread has the value of the process until it sets its own.

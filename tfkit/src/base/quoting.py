@@ -39,7 +39,7 @@ def quoted(value: Any) -> str:
 def cut_lines(text: str) -> str:
     """Returns a message with values of a file, each line cut at 1,000 characters, at most 100 lines.
 
-    For messages of others, such as TensorFlow's, which quote what they were given.
+    For messages of others, such as TensorFlow's, which quote their arguments.
     """
     if len(text) <= SHOWN.most and text.isprintable():
         return text

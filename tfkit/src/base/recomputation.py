@@ -1,6 +1,6 @@
 """Recomputes functions, as `remat` does for gradients: with the same numbers, and no effect twice.
 
-What draws, updates or adds inside of it reads here whether it is the second time.
+Functions that draw, update or add losses read here whether it is the second time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Recomputation:
     """The two computations of a function: state and draws read by the first are repeated in the second.
 
     Attributes:
-        losses: what the latest of them adds to the losses: whose, and the value.
+        losses: the owners and values of the losses that the latest of them adds.
     """
 
     def __init__(self) -> None:

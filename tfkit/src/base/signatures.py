@@ -47,7 +47,7 @@ def shows(
     own, then those after the `*`. All can be passed by position.
 
     Args:
-        shared: what it takes as `**options`.
+        shared: the arguments that it takes as `**options`.
         behind: for arguments at other positions, the name of the one in front of each.
     """
     positional = inspect.Parameter.POSITIONAL_OR_KEYWORD

@@ -275,17 +275,17 @@ def assert_same_paths(a: Any, b: Any) -> None:
 
 
 def traverse(func: Callable[[Any], Any], structure: Any, top_down: bool = True) -> Any:
-    """Returns a nest in which each nest and leaf is replaced by what a function returns for it.
+    """Returns a nest in which each nest and leaf is replaced by the result of a function.
 
     Args:
         func: a function of a nest or a leaf. `None` does not change it, `MAP_TO_NONE` puts `None`
             there.
         structure: a nest of lists, tuples, named tuples and dicts, or a single leaf.
-        top_down: whether a nest is visited before its items. What `func` returns for it then
-            stands, and its items are not visited. Default: `True`.
+        top_down: whether a nest is visited before its items. The result of `func` for it is
+            then final, and its items are not visited. Default: `True`.
 
     Returns:
-        A nest, or what `func` returned for the whole.
+        A nest, or the result of `func` for the whole.
 
     Example:
         >>> traverse(lambda x: sum(x) if isinstance(x, list) else None, {"a": [1, 2], "b": 3})
@@ -325,7 +325,7 @@ def map_shape_structure(func: Callable[[Any], Any], structure: Any) -> Any:
         structure: a nest of shapes.
 
     Returns:
-        A nest of what `func` returned.
+        A nest of the results of `func`.
 
     Example:
         >>> map_shape_structure(len, {"a": (None, 3), "b": (2, 3, 4)})

@@ -145,11 +145,11 @@ class StateWatch:
 
     Layers, losses and metrics add themselves when they are called.
 
-    Changes that the trace makes itself are part of it. What another thread changes meanwhile may have been
-    read before or after: it makes the trace stale.
+    Changes that the trace makes itself are part of it. A change by another thread in the meantime may have
+    been read before or after: it makes the trace stale.
 
     Args:
-        frozen: whether setting an attribute of what takes part is refused.
+        frozen: whether setting an attribute of a dependency raises an error.
     """
 
     def __init__(self, frozen: bool = False) -> None:

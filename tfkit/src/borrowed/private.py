@@ -1,6 +1,6 @@
 """All names that tfkit uses from TensorFlow's private modules; no other file imports these modules.
 
-`tests/test_borrowed.py` has a contract for each name: what is called, and what it must give. A new
+`tests/test_borrowed.py` has a contract for each name: the call, and the required result. A new
 TensorFlow that keeps the contracts runs tfkit. TensorFlow has no public counterparts of these names.
 """
 

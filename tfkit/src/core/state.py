@@ -83,7 +83,7 @@ class LayerState(watching.Called):
         """Raises an error if the layer's class has not called the constructor of `Layer`.
 
         Raises:
-            RuntimeError: that says what to add.
+            RuntimeError: with the line to add.
         """
         if not self.initialized:
             raise RuntimeError(
@@ -200,7 +200,8 @@ class LayerState(watching.Called):
     def note_specs(self, arguments: CallArguments) -> None:
         """Adds the arguments of an outermost call to the specs of earlier calls.
 
-        The trace of a direct call takes tensors that are cast already: it says nothing of what callers give.
+        The trace of a direct call takes tensors that are cast already: it does not show the callers'
+        arguments.
         """
         watch = watching.current_watch()
         with _specs_lock:

@@ -33,7 +33,7 @@ class _Member:
 
     Attributes:
         name: as in the archive.
-        size: in bytes, as the archive says.
+        size: in bytes, from the archive.
         leads_to: for a link, the name of its target; `None` otherwise.
         source: what the archive opens it by; `None` for a folder or a link.
         is_folder: whether it is a folder.
@@ -57,10 +57,10 @@ def unpack(archive: Path, folder: Path, formats: str | Sequence[str] | None = "a
         formats: `"tar"`, `"zip"`, a list of these, or `"auto"` for both; `None` or an empty list for none.
 
     Raises:
-        ValueError: where the file is no such archive, is damaged or encrypted, has a member that would
+        ValueError: if the file is no such archive, is damaged or encrypted, has a member that would
             be written outside of the folder or is neither file, folder nor a link inside of it, or grows
             beyond all measure.
-        OSError: where a file cannot be written.
+        OSError: if a file cannot be written.
     """
     opener = _opener(archive, formats)
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -68,7 +68,7 @@ def read_batch(path: Path, labels: str) -> tuple[np.ndarray, np.ndarray]:
         Images of shape `(rows, 32, 32, 3)`, uint8, and labels of shape `(rows, 1)`, int64.
 
     Raises:
-        ValueError: where the file has something else.
+        ValueError: if the file has something else.
     """
     try:
         pixels, numbers = _pixels_and_labels(path, labels)

@@ -35,7 +35,7 @@ def fetch(url: str, path: Path, file_hash: str | None = None, algorithm: str = "
 
     Raises:
         OSError: when the file cannot be fetched or written.
-        ValueError: when what came has another hash; nothing is kept.
+        ValueError: if the download has another hash; nothing is kept.
     """
     scheme = urllib.parse.urlsplit(url).scheme
     if scheme not in _SCHEMES:

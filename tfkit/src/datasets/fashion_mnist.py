@@ -33,7 +33,7 @@ def load_data() -> tuple[Pair, Pair]:
 
     Raises:
         FileNotFoundError: when a file is nowhere and cannot be downloaded.
-        ValueError: when a file is not what it should be.
+        ValueError: when a file has unexpected contents.
     """
     return _pair("train"), _pair("t10k")
 

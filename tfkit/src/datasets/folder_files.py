@@ -120,7 +120,7 @@ def dataset_of_folder(
         batched: makes batches. Default: `Dataset.batch`.
 
     Raises:
-        FileNotFoundError: where there is no such folder.
+        FileNotFoundError: if there is no such folder.
         ValueError: for options that do not fit, and where no file is found.
     """
     options.check()

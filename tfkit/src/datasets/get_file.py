@@ -35,7 +35,7 @@ def get_file(
     The file is kept at `cache_dir/cache_subdir/fname`. Without `cache_dir` it is looked for in the folders of
     the environment variable `TFKIT_DATA`, in tfkit's cache (`$TFKIT_HOME`, or `~/.tfkit`) and in Keras's
     (`$KERAS_HOME`, or `~/.keras`), and downloaded into tfkit's. An interrupted download continues where
-    it stopped, if the server says that the file is still the same.
+    it stopped, if the file on the server has not changed.
 
     Args:
         fname: name of the file, without folders. Default: the last part of `origin`.
@@ -53,11 +53,11 @@ def get_file(
         archive_format: `"tar"`, `"zip"`, a list of these, `"auto"` for both, or `None` for neither.
             Default: `"auto"`.
         cache_dir: root of the cache. Default: see above.
-        force_download: whether to download, and unpack, what is there already. Default: `False`.
+        force_download: whether to download, and unpack, an existing file again. Default: `False`.
 
     Returns:
-        The path of the file or, unpacked, of the folder: `fname` up to its first dot with `_extracted`
-        behind; for a name without a dot, or of `origin`, the name itself (the archive then ends in
+        The path of the file or, unpacked, of the folder: `fname` up to its first dot, followed by
+        `_extracted`; for a name without a dot, or of `origin`, the name itself (the archive then ends in
         `_archive`).
 
     Raises:

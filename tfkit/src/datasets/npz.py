@@ -56,7 +56,7 @@ def read_npz(path: Path, names: Sequence[str], objects: bool = False) -> list[np
         objects: whether arrays of lists of numbers are read too.
 
     Raises:
-        ValueError: where the file is none, lacks an array, or has one of another kind.
+        ValueError: if the file is none, lacks an array, or has one of another kind.
     """
     try:
         with zipfile.ZipFile(path) as archive:

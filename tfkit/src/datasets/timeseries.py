@@ -40,7 +40,7 @@ def timeseries_dataset_from_array(
         sequence_stride: rows from the start of one window to that of the next. Default: `1`.
         sampling_rate: rows from one row of a window to the next. Default: `1`.
         batch_size: windows of a batch; `None` for single windows. Default: `128`.
-        shuffle: whether to shuffle the windows, anew in each pass. Default: `False`.
+        shuffle: whether to shuffle the windows, in a new order in each pass. Default: `False`.
         seed: of their order. Default: another one each time.
         start_index: first row of `data` to use. Default: the first.
         end_index: the row of `data` to end before. Default: the end.

@@ -29,12 +29,12 @@ def numbered(
         num_words: words from this number on are out of the vocabulary; `None` for none.
         skip_top: words below this number are, too.
         maxlen: sequences of this length or longer are left out; `None` for none.
-        start_char: put before each sequence; `None` for nothing.
+        start_char: prepended to each sequence; `None` for nothing.
         oov_char: replaces words out of the vocabulary; `None` leaves them out.
         index_from: is added to each number; `None` for 0.
 
     Raises:
-        ValueError: where no sequence is shorter than `maxlen`.
+        ValueError: if no sequence is shorter than `maxlen`.
     """
     start = [] if start_char is None else [start_char]
     offset = index_from or 0

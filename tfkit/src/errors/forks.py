@@ -2,7 +2,7 @@
 
 `fork` copies the memory, but only the thread that forks. TensorFlow's threads are missing in the child, and
 their work is never done: `predict` waits forever, and so does a large product or draw. The first operation or
-variable starts the threads; importing TensorFlow, and asking for its devices, starts none. Reading and
+variable starts the threads; importing TensorFlow, and listing its devices, starts none. Reading and
 writing files of weights needs none either.
 """
 
@@ -20,10 +20,10 @@ def check(what: str) -> None:
     """Raises an error if TensorFlow's threads are lost.
 
     Args:
-        what: what was to be done, for the message.
+        what: a description of the work, for the message.
 
     Raises:
-        RuntimeError: that says what to do instead.
+        RuntimeError: with advice on alternatives.
     """
     if threads_are_lost:
         raise RuntimeError(

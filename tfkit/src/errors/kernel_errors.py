@@ -1,7 +1,7 @@
 """Adds the layer and the step to errors of TensorFlow's kernels.
 
-TensorFlow names a node of a compiled program, which says nothing to a user. On the way from the program up to
-`fit`, each of them adds to the error what it knows.
+TensorFlow names a node of a compiled program, which means nothing to a user. On the way from the program up
+to `fit`, each of them adds its information to the error.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def named(error: tf.errors.OpError, name_of: Callable[[str, str], Any] | None = 
     """Returns the error with the operation that raised it, of the same class.
 
     Args:
-        error: what TensorFlow raised.
+        error: TensorFlow's error.
         name_of: the type and the name of the operation of a node, then the names of the calls
             that it is in, given by the names of its function and of the node; `None` for others. Without
             it, nodes have the names of operations.
@@ -79,7 +79,7 @@ def in_layer(
     """Returns the error with the path of its layer and the lines that made its operation, of the same class.
 
     Args:
-        error: what TensorFlow raised.
+        error: TensorFlow's error.
         path_of: the path that belongs to the names of an operation and of the calls that it is in.
         graph: the graph of the function that was traced.
     """
@@ -108,8 +108,9 @@ def located(error: tf.errors.OpError, **known: Any) -> Any:
     """Returns the error with further information about its place, of the same class.
 
     Args:
-        error: what `named` gave.
-        **known: `layer` is a path; `method`, `epoch` and `step` say where in a training or an evaluation;
+        error: the result of `named`.
+        **known: `layer` is a path; `method`, `epoch` and `step` give the place in a training or an
+            evaluation;
             `lines` are those of the user's that made the operation.
     """
     text, place = named(error)._tfkit

@@ -53,7 +53,7 @@ def prune(definition: Any, result: str, library: dict[str, Any]) -> bool:
         library: the definitions of functions that nodes call; one that is missing is a predicate's.
 
     Returns:
-        Whether what is left can be computed ahead: few cheap nodes, none of them after an update.
+        Whether the remaining nodes can be computed ahead: few cheap nodes, none of them after an update.
     """
     nodes = {node.name: node for node in definition.node_def}
     needed: dict[str, Any] = {}

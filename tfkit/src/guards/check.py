@@ -49,7 +49,7 @@ class Check(NamedTuple):
         settled: Whether attributes and constant inputs alone show that `accepts` need not be computed: the
             kernel accepts them, or XLA refuses them as well when it compiles.
         settled_by_sizes: Whether the sizes that a trace knows show it, of a `tf.Operation`.
-        bound: If nothing else is checked: the values that must be in [0, size), and the size, `None` where
+        bound: If nothing else is checked: the values that must be in [0, size), and the size, `None` if
             the trace does not know it.
     """
 

@@ -120,7 +120,7 @@ class GuardedFunction:
 
         Returns:
             Whether TensorFlow's kernels surely accept all values, and the results. Where they might not,
-            all variables are as they were before.
+            no variable has changed.
         """
         before = []
         if self.is_needed:

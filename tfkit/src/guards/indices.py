@@ -1,6 +1,7 @@
 """Checks of indices: gathers, scatters, segments, labels, counts, permutations and lists.
 
-XLA takes the nearest element where a gather's index is outside, and drops what a scatter writes there.
+XLA takes the nearest element where a gather's index is outside, and drops the values that a scatter writes
+there.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class KnownValues:
     """The known values of one graph.
 
     Args:
-        graph: a `FuncGraph`; `None` where there is none, and nothing is known.
+        graph: a `FuncGraph`; `None` if there is none, and nothing is known.
     """
 
     def __init__(self, graph: Any) -> None:

@@ -72,7 +72,7 @@ def predicate_of(
 
     Args:
         node: a `NodeDef`, whose operation is in `CHECKS`.
-        inputs: what is known of its inputs, those of a list one by one.
+        inputs: its known inputs, those of a list one by one.
         outputs: the same of its outputs.
         constants: inputs whose values are known, by place.
     """

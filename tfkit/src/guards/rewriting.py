@@ -50,7 +50,7 @@ class Rewriter:
         guarded: the guarded form of the whole.
         ahead: a function of the same arguments that gives only the last result, where that can be computed
             first; else `None`.
-        functions: these, and what they call.
+        functions: these, and those that they call.
     """
 
     def __init__(self, survey: Survey) -> None:
@@ -188,7 +188,7 @@ def _inlined(definition: Any, node: Any, predicate: Predicate) -> str:
 def _assert_shapes(definition: Any, node: Any, accepted: str) -> None:
     """Makes XLA refuse to compile if `accepted` is false: one number cannot be reshaped to none.
 
-    The node waits for it, for what nothing waits for is not compiled.
+    The node waits for it, because XLA does not compile nodes for which nothing waits.
     """
     one = definition.node_def.add(name=f"{node.name}/{_ADDED}/one", op="Const")
     one.attr["dtype"].type = types_pb2.DT_INT32

@@ -1,7 +1,7 @@
 """Sizes of axes in a trace, if they are numbers or are only known to be equal.
 
 A step is traced for any number of rows, so TensorFlow does not know that the two factors of an attention's
-products have as many. Here an unknown size is a name, and what has the same name has the same size.
+products have as many. Here an unknown size is a name, and equal names mean equal sizes.
 """
 
 from __future__ import annotations

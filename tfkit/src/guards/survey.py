@@ -43,8 +43,8 @@ class Difference:
     Attributes:
         operation: type of the operation.
         name: its name in the trace, whose scopes are layers.
-        refusal: what the kernel refuses; `None` where it is the result that differs.
-        error: what is wrong with XLA's result; `None` where it is a check that XLA drops.
+        refusal: a description of the refused values; `None` if the result differs instead.
+        error: a description of the error in XLA's result; `None` if XLA drops a check instead.
     """
 
     operation: str
@@ -77,7 +77,7 @@ class FunctionNotes:
     """The checks in one function.
 
     Args:
-        values: what is known of its values.
+        values: its known values.
 
     Attributes:
         refusing: its nodes that can refuse values, calls among them.
@@ -138,7 +138,7 @@ class Survey:
         name: the name of the function.
         definitions: the `FunctionDef` of each function by name.
         bounds: the checks that need only arguments.
-        differences: what XLA does otherwise, without a predicate that says when.
+        differences: the differences of XLA for which there is no predicate.
     """
 
     def __init__(self, function: Any, definition: Any) -> None:

@@ -58,7 +58,7 @@ def serialize(initializer: Any) -> Any:
         initializer: an initializer, or a function of `(shape, dtype)`.
 
     Returns:
-        What `deserialize` takes: a dict, in which a function is its name.
+        The input of `deserialize`: a dict in which a function is its name.
 
     Example:
         >>> serialize(tfkit.initializers.Constant(2.0))["config"]

@@ -179,7 +179,7 @@ class VarianceScaling(RandomInitializer):
 
     Args:
         scale: positive factor of the variance. Default: `1.0`.
-        mode: what `n` is: `"fan_in"` (inputs), `"fan_out"` (outputs) or `"fan_avg"` (their mean).
+        mode: the meaning of `n`: `"fan_in"` (inputs), `"fan_out"` (outputs) or `"fan_avg"` (their mean).
             Default: `"fan_in"`.
         distribution: `"truncated_normal"` (or `"normal"`), `"untruncated_normal"` or `"uniform"`.
             Default: `"truncated_normal"`.

@@ -37,7 +37,7 @@ def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs
             Keras's.
         overwrite: whether an existing file is replaced. Default: `True`.
         **kwargs: `include_optimizer=False` leaves out the optimizer's state. Of Keras's arguments,
-            `zipped=True` changes nothing, and `save_format` warns that the ending says the format.
+            `zipped=True` changes nothing, and `save_format` warns that the ending determines the format.
 
     Raises:
         ValueError: if the path has another ending, if an argument is not known, or if the model is
@@ -100,7 +100,7 @@ def load_model(
         filepath: path of a file of `model.save()`, of tfkit or of Keras.
         custom_objects: dict from names to classes and functions of yours that the file may name;
             `None` for none.
-        compile: whether to compile the model as it was, with the optimizer's state. Default:
+        compile: whether to compile the model like the saved one, with the optimizer's state. Default:
             `True`.
         safe_mode: must be `True`: tfkit never runs code from a file. Default: `True`.
 
@@ -143,20 +143,20 @@ def load_weights(
         model: a model; of one that is not built, the configuration and the arguments of `compile`
             are kept.
         filepath: a file of `save_weights` or `save`, of tfkit or of Keras.
-        skip_mismatch: whether weights that do not fit are left as they are. Default: `False`.
+        skip_mismatch: whether weights that do not fit are not changed. Default: `False`.
         by_name: whether weights are found by the names that users have given to layers, instead of by path:
             a weight goes to the same place below the layer of the same name. Layers of other names are left
             as they are. Not for files of Keras. Default: `False`.
-        rename: for what has another path in the file: a dict from the beginnings of paths in the file to
+        rename: for values with another path in the file: a dict from the beginnings of paths in the file to
             those in the model, or, where tfkit wrote the file, a function of a path.
-        objects_to_skip: layers, with all that is inside them, and single weights that are left as they are.
+        objects_to_skip: layers, with all that is inside them, and single weights that are not changed.
 
     Returns:
-        What became of each weight, and of each value in the file.
+        The result for each weight, and for each value in the file.
 
     Raises:
-        LoadError: a `ValueError`, with a table of what is missing, unexpected, or of another shape or dtype;
-            and for a damaged file. No weight has changed then.
+        LoadError: a `ValueError`, with a table of values that are missing, unexpected, or of another shape or
+            dtype; and for a damaged file. No weight has changed then.
 
     Example:
         >>> import tempfile

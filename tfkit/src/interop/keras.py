@@ -82,7 +82,7 @@ def load_model(
     Args:
         filepath: the file.
         custom_objects: classes and functions of yours that the file may name, by name.
-        compile: whether to compile the model as it was, with the optimizer's state. Default: `True`.
+        compile: whether to compile the model like the saved one, with the optimizer's state. Default: `True`.
         safe_mode: the only value: tfkit never runs code from a file. Default: `True`.
         rename: paths in the model by path in the file, for layers and weights that have moved.
 
@@ -141,23 +141,24 @@ def load_weights(
     """Reads weights that Keras has saved; everything is checked before the first is assigned.
 
     Keras names the members of dicts, and some of a subclassed model's layers, by their order alone.
-    Where two of them have the same shapes, nothing in the file says which is which.
+    Where two of them have the same shapes, nothing in the file distinguishes them.
 
     Args:
         model: a built model.
         filepath: `.weights.h5`, `.keras`, or a whole `.h5`, of Keras.
-        skip_mismatch: whether weights that do not fit are left as they are. Default: `False`.
+        skip_mismatch: whether weights that do not fit are not changed. Default: `False`.
         by_name: the only value: Keras's files have no names for all layers. Default: `False`.
         rename: paths in the model by path in the file, of layers or single weights.
-        same_order: says that the class of `model` makes its members in the order in which the saved one
+        same_order: whether the class of `model` makes its members in the order in which the saved one
             did. Default: `False`.
-        objects_to_skip: layers, with all that is inside them, and single weights that are left as they are.
+        objects_to_skip: layers, with all that is inside them, and single weights that are not changed.
 
     Returns:
-        What became of each weight, and of each value in the file.
+        The result for each weight, and for each value in the file.
 
     Raises:
-        LoadError: with a table of what does not fit, or could be swapped. No weight has changed then.
+        LoadError: with a table of the values that do not fit, or could be swapped. No weight has changed
+            then.
 
     Example:
         >>> import tempfile
@@ -370,7 +371,7 @@ def save_model(
         model: a model; of one that is not built the configuration and the arguments of `compile` are kept.
         filepath: a name that ends in `.keras`.
         overwrite: whether an existing file is replaced. Default: `True`.
-        include_optimizer: whether what `compile` was given goes into it, and the optimizer's state.
+        include_optimizer: whether the arguments of `compile` are written, and the optimizer's state.
             Default: `True`.
 
     Raises:

@@ -16,7 +16,7 @@ from tfkit.src.saving.errors import LoadError
 
 
 def write(archive: zipfile.ZipFile, places: list[tuple[str, Layer]]) -> None:
-    """Adds what layers write to the archive, each below the path of its layer.
+    """Adds the layers' files to the archive, each below the path of its layer.
 
     Raises:
         ValueError: for the name of a file that could not be read again.

@@ -54,7 +54,7 @@ def is_of_keras(config: Any) -> bool:
 def _is_built_by_calls(config: dict[str, Any]) -> bool:
     """Whether an object is one of Keras's own, which are built without a build config.
 
-    A feature space does: in Keras, that it has been built says that it was adapted.
+    A feature space does: in Keras, a build config means that it was adapted.
     """
     is_own = str(config.get("module")).partition(".")[0] == "keras"
     return is_own and config.get("class_name") != "FeatureSpace"
@@ -141,7 +141,7 @@ def to_keras(config: Any) -> Any:
     """Returns a configuration of tfkit in Keras 3's form.
 
     Raises:
-        TypeError: for what Keras has no form for.
+        TypeError: for objects that Keras has no form for.
     """
     if isinstance(config, (list, tuple)):
         return [to_keras(item) for item in config]

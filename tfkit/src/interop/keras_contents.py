@@ -14,7 +14,7 @@ from tfkit.src.random import SeedGenerator
 
 OPTIMIZER = "optimizer"
 INNER = "inner_optimizer"
-# A group that Keras ignores, for what its files have no place for.
+# A group that Keras ignores, for data that its files have no place for.
 SEEDS = "tfkit/seeds"
 
 

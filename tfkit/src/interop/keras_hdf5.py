@@ -45,7 +45,7 @@ class KerasReader:
         stream: where to read instead: the part of `path` that is the HDF5 file.
 
     Raises:
-        LoadError: for what Keras never writes: links, second names, storage that is not plain.
+        LoadError: for structures that Keras never writes: links, second names, storage that is not plain.
     """
 
     def __init__(self, path: Path, stream: Any = None) -> None:

@@ -58,10 +58,10 @@ def plan(
         reader: the file.
         model: the model.
         rename: paths in the model by name of a group, for layers that have another name there.
-        same_order: says that the model has its layers in the order of the file.
+        same_order: whether the model has its layers in the order of the file.
 
     Raises:
-        LoadError: where layers do not match, or several orders fit.
+        LoadError: if layers do not match, or several orders fit.
     """
     root = group_of(reader)
     inside = f"{root}/" if root else ""

@@ -29,7 +29,7 @@ def model_from_keras(document: dict[str, Any], old: bool) -> dict[str, Any]:
     """Returns the configuration of a model.
 
     Args:
-        document: what the file has.
+        document: the document in the file.
         old: whether Keras 2 wrote it.
 
     Raises:
@@ -200,7 +200,7 @@ def compile_from_keras(config: dict[str, Any], outputs: list[str] | None) -> dic
     """Returns the arguments of `compile`.
 
     Args:
-        config: what the file has.
+        config: the config in the file.
         outputs: the names of the outputs, which Keras 2 prepends to those of metrics.
 
     Raises:

@@ -101,7 +101,7 @@ class Matcher:
         """Returns each layer of the model with the path of its group.
 
         Raises:
-            LoadError: where several orders fit and nothing decides.
+            LoadError: if several orders fit and nothing decides.
         """
         places = keras_layout.places(self._model, self._choose)
         for path, layer in places:
@@ -124,7 +124,7 @@ class Matcher:
             paths: the datasets that would be cast.
 
         Raises:
-            LoadError: where members that have the same shapes could be swapped.
+            LoadError: if members that have the same shapes could be swapped.
         """
         cast = tuple(paths)
         unclear = [
@@ -345,11 +345,11 @@ def check(
         plan: the variables by path.
         group: their path; the root if it is empty.
         apart: beginnings of paths that others read.
-        skip_mismatch: whether what does not fit is left out.
-        skipped: layers and weights that are left as they are.
+        skip_mismatch: whether mismatches are left out.
+        skipped: layers and weights that are not changed.
 
     Raises:
-        LoadError: with a table of what does not fit.
+        LoadError: with a table of the mismatches.
     """
     stored = {
         path: it

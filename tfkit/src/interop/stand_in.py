@@ -123,10 +123,10 @@ def stand_in_for_keras() -> None:
 
     KerasTuner, scikeras and MLflow check whether an object is a `keras.Model`; after this call, a
     model of tfkit is one. It holds until the process ends, and must come before anything imports Keras. What
-    tfkit does not have is an `AttributeError` that says so.
+    tfkit does not have raises an `AttributeError` that explains it.
 
     Raises:
-        RuntimeError: where Keras has been imported already.
+        RuntimeError: if Keras has been imported already.
 
     Example:
         ```python

@@ -18,7 +18,7 @@ def find_logits(y_pred: tf.Tensor, from_logits: bool, op_type: str) -> tuple[tf.
     Args:
         y_pred: probabilities or logits.
         from_logits: whether the caller declares `y_pred` as logits.
-        op_type: what makes probabilities here: `"Softmax"` or `"Sigmoid"`.
+        op_type: the operation that makes probabilities here: `"Softmax"` or `"Sigmoid"`.
     """
     logits = getattr(y_pred, "_keras_logits", None)
     if logits is None and tf.is_symbolic_tensor(y_pred) and y_pred.op.type == op_type:

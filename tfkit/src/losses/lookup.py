@@ -36,7 +36,7 @@ def serialize(loss: Any) -> Any:
         loss: a loss, or a function of `y_true` and `y_pred`.
 
     Returns:
-        What `deserialize` takes: a dict, in which a function is its name.
+        The input of `deserialize`: a dict in which a function is its name.
 
     Example:
         >>> serialize(tfkit.losses.Huber(delta=0.5))["config"]["delta"]

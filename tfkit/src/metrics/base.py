@@ -33,7 +33,7 @@ class Metric(watching.Watched, tf.Module):
     Call arguments:
         *args, **kwargs: arguments of `update_state()`; the call returns `result()`.
 
-    Output shape: What `result()` returns: a scalar, or a dict of scalars.
+    Output shape: That of `result()`: a scalar, or a dict of scalars.
 
     Example:
         >>> class BiggestError(Metric):

@@ -31,7 +31,7 @@ def serialize(metric: Any) -> Any:
         metric: a metric, or a function of `y_true` and `y_pred`.
 
     Returns:
-        What `deserialize` takes: a dict, in which a function is its name.
+        The input of `deserialize`: a dict in which a function is its name.
 
     Example:
         >>> serialize(tfkit.metrics.Mean(name="loss"))["config"]["name"]

@@ -361,7 +361,7 @@ def arctan2(x1: Any, x2: Any) -> tf.Tensor:
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype, the default one for
-        integers and bools. Angles lie in [-pi, pi].
+        integers and bools. Angles are in [-pi, pi].
 
     Example:
         >>> ops.arctan2([1.0, 1.0, -1.0], [1.0, -1.0, 0.0]).numpy().round(4)
@@ -931,7 +931,7 @@ def bitwise_left_shift(x: Any, y: Any) -> tf.Tensor:
     Args:
         x: a tensor of integers of any shape.
         y: number of places, an integer tensor that broadcasts with `x`; a Python number takes the
-            dtype of `x`. It should lie in [0, bits of the dtype).
+            dtype of `x`. It should be in [0, bits of the dtype).
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both.
@@ -956,7 +956,7 @@ def bitwise_right_shift(x: Any, y: Any) -> tf.Tensor:
     Args:
         x: a tensor of integers of any shape.
         y: number of places, an integer tensor that broadcasts with `x`; a Python number takes the
-            dtype of `x`. It should lie in [0, bits of the dtype).
+            dtype of `x`. It should be in [0, bits of the dtype).
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both.

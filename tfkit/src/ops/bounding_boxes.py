@@ -119,7 +119,7 @@ def _check_format(function: str, received: str, expected: tuple[str, ...]) -> No
 def clip_to_image_size(
     bounding_boxes: Any, height: Any = None, width: Any = None, bounding_box_format: str = "xyxy"
 ) -> dict[str, Any]:
-    """Returns boxes without what lies outside of the image; where nothing is left, the label becomes -1.
+    """Returns boxes clipped to the image; if nothing is left, the label becomes -1.
 
     Args:
         bounding_boxes: a dictionary of `"boxes"`, of shape `(..., boxes, 4)`, and `"labels"`, of shape
@@ -252,7 +252,7 @@ def affine_transform(
         bounding_box_format: only `"xyxy"`, which is the default.
 
     Returns:
-        A tensor of the shape of `boxes`; boxes may lie outside of the image.
+        A tensor of the shape of `boxes`; boxes may be outside of the image.
 
     Raises:
         NotImplementedError: for another format.

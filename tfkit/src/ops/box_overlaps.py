@@ -49,7 +49,7 @@ def compute_iou(
         boxes2: a tensor of shape `(boxes2, 4)`, or `(batch, boxes2, 4)`.
         bounding_box_format: format of both, one that `convert_format` knows.
         use_masking: whether some boxes are placeholders, and have `mask_val` in all places. Default: `False`.
-        mask_val: what those boxes have, and what the result has for them. Default: `-1`.
+        mask_val: the value in those boxes, and in the result for them. Default: `-1`.
         image_shape: shape of the images, `(height, width, channels)`; needed for formats with `rel_`.
 
     Returns:
@@ -220,7 +220,7 @@ def decode_deltas_to_boxes(
     variance: Any = None,
     image_shape: Any = None,
 ) -> Any:
-    """Returns the boxes that lie at given distances from anchors: the inverse of `encode_box_to_deltas`.
+    """Returns the boxes at given distances from anchors: the inverse of `encode_box_to_deltas`.
 
     Args:
         anchors: a tensor of shape `(anchors, 4)`, or a dictionary of such tensors, one for each level.

@@ -62,7 +62,7 @@ def positive_axes(axes: Iterable[int], ndim: int, name: str = "axis") -> list[in
     """Returns the axes counted from the start.
 
     Raises:
-        ValueError: for an axis outside `[-ndim, ndim)`, and for one that is no integer.
+        ValueError: for an axis outside `[-ndim, ndim)`, and for one that is not an integer.
     """
     places = []
     for axis in axes:

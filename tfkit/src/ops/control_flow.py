@@ -26,7 +26,7 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> 
             return the same structure and dtypes.
 
     Returns:
-        What the chosen function returns.
+        The result of the chosen function.
 
     Raises:
         ValueError: when `pred` is symbolic and the branches differ in structure, shape or dtype.
@@ -70,7 +70,7 @@ def switch(index: Any, branches: Any, *operands: Any) -> Any:
         *operands: arguments of the function.
 
     Returns:
-        What the chosen function returns.
+        The result of the chosen function.
 
     Example:
         >>> branches = [lambda x: x + 1, lambda x: x * 10]
@@ -359,7 +359,7 @@ def vectorize(
     Args:
         pyfunc: a function that takes and returns scalars, or tensors of the axes that `signature`
             names, made of TensorFlow operations.
-        excluded: positions or names of arguments that are passed on as they are; `None` for none.
+        excluded: positions or names of arguments that are passed on unchanged; `None` for none.
         signature: last axes that one call takes and returns, such as `"(m,n),(n)->(m)"`; `None`
             for scalars.
 

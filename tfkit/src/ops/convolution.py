@@ -62,7 +62,7 @@ def over_windows(
         images: `(batch, *sizes, channels)`.
         windows: sizes from end to end.
         padding: `"VALID"` or `"SAME"`.
-        shown: what the error shows after the shape of the inputs.
+        shown: text that the error shows after the shape of the inputs.
         always: as `without_empty_outputs` takes it.
 
     Raises:
@@ -376,7 +376,7 @@ def conv_transpose(
         strides: step of the convolution, one number or one for each spatial axis. Default: `1`.
         padding: `"valid"` (new size `size * stride + max(kernel size - stride, 0)`) or `"same"`
             (`size * stride`). Default: `"valid"`.
-        output_padding: what to add to the least size that such a convolution would map to the
+        output_padding: the number to add to the least size that such a convolution would map to the
             size of the inputs, one number or one for each spatial axis; `None` for the sizes
             above.
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of

@@ -3,7 +3,7 @@
 On CPUs where oneDNN does not take over, TensorFlow's kernels for the gradients of a convolution take two
 to three times as long as its kernel for the convolution itself. With strides of one, both gradients are
 convolutions: that of the inputs, of the outputs' gradient with the kernel turned by half a circle; that of
-the kernel, of the inputs with the outputs' gradient as a large kernel, where the batch is what is summed.
+the kernel, of the inputs with the outputs' gradient as a large kernel, summed over the batch.
 """
 
 from __future__ import annotations

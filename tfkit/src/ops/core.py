@@ -56,7 +56,7 @@ def ndim(x: Any) -> int:
         x: a tensor, symbolic or not, an array or a nest of numbers.
 
     Returns:
-        A Python integer: 0 for a number, 1 for a vector, 2 for a matrix; `None` where it is not
+        A Python integer: 0 for a number, 1 for a vector, 2 for a matrix; `None` if it is not
         known.
 
     Example:
@@ -103,7 +103,7 @@ def dtype(x: Any) -> str:
 def cast(x: Any, dtype: Any) -> Any:
     """Returns a tensor in another dtype.
 
-    Floats lose what is after the point when they become integers; any number but 0 becomes true.
+    Floats are truncated when they become integers; any number but 0 becomes true.
 
     Args:
         x: a tensor of any shape, sparse ones included.
@@ -171,7 +171,7 @@ def convert_to_tensor(
     """Returns an array, a nest of numbers, a variable or a tensor as a tensor.
 
     Args:
-        x: what to convert.
+        x: value to convert.
         dtype: dtype of the result; `None` for that of `x`: int32 for Python integers, float32 for
             Python floats.
         sparse: `False` makes a sparse tensor dense; `None` and `True` do not change it.
@@ -201,7 +201,7 @@ def array(x: Any, dtype: Any = None) -> tf.Tensor:
     """Returns an array, a nest of numbers, a variable or a tensor as a tensor.
 
     Args:
-        x: what to convert.
+        x: value to convert.
         dtype: dtype of the result; `None` for that of `x`: int32 for Python integers, float32 for
             Python floats.
 
@@ -313,7 +313,7 @@ def scatter(indices: Any, values: Any, shape: Any) -> tf.Tensor:
 
     Args:
         indices: integers of shape `(n, d)`: one place a row, as indices of the first `d` axes.
-            Floats lose what is after the point.
+            Floats are truncated towards zero.
         values: numbers or slices, of shape `(n, *shape[d:])`.
         shape: sizes of the result.
 
@@ -337,7 +337,7 @@ def scatter_update(
     Args:
         inputs: a tensor of any shape.
         indices: integers of shape `(n, d)`: one place a row, as indices of the first `d` axes of
-            `inputs`. Floats lose what is after the point.
+            `inputs`. Floats are truncated towards zero.
         updates: numbers or slices, of shape `(n, *inputs.shape[d:])`; cast to the dtype of
             `inputs`.
         reduction: `None` to replace, or `"add"`, `"max"`, `"min"`, `"mul"` to combine with what

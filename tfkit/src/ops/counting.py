@@ -18,7 +18,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
 
     Args:
         x: integers from 0 on, of shape `(n,)` or `(batch, n)`.
-        weights: what each occurrence counts, a tensor of the shape of `x`; `None` for 1.
+        weights: weights of the occurrences, a tensor of the shape of `x`; `None` for 1.
         minlength: least number of counts. Default: `0`.
         sparse: whether to return a `tf.SparseTensor`. Default: `False`.
 

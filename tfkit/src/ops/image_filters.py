@@ -297,7 +297,7 @@ def extract_patches(
         `images`.
 
     Raises:
-        TypeError: for a `size` that is no number and no tuple.
+        TypeError: for a `size` that is not a number and no tuple.
         ValueError: for a `size` of another length.
 
     Example:

@@ -71,11 +71,11 @@ def resize(
         interpolation: `"bilinear"`, `"nearest"`, `"bicubic"`, `"lanczos3"`, `"lanczos5"` or
             `"area"`. Default: `"bilinear"`.
         antialias: whether to smooth images before they become smaller. Default: `False`.
-        crop_to_aspect_ratio: whether to cut off what does not fit at the sides, and not distort.
+        crop_to_aspect_ratio: whether to crop the sides instead of distorting the image.
             Default: `False`.
-        pad_to_aspect_ratio: whether to fill up what is missing at the sides, and not distort.
+        pad_to_aspect_ratio: whether to pad the sides instead of distorting the image.
             Default: `False`.
-        fill_mode: what to fill up with; only `"constant"` is possible. Default: `"constant"`.
+        fill_mode: the kind of padding; only `"constant"` is possible. Default: `"constant"`.
         fill_value: the constant. Default: `0.0`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of
             `config.image_data_format()`.

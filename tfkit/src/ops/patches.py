@@ -75,7 +75,7 @@ def fold(
         output_size: height and width of the images, or one number for both.
         kernel_size: height and width of a patch, or one number for both.
         dilation: distance between the points of a patch, one number or two. Default: `1`.
-        padding: width of the border of zeros that `unfold` put around the images, one number or
+        padding: width of the border of zeros that `unfold` added around the images, one number or
             two. Default: `0`.
         stride: distance between patches, one number or two. Default: `1`.
 

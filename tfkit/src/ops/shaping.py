@@ -649,7 +649,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
             one number, serves all axes.
         mode: `"constant"`, `"reflect"` (mirrored about the outermost element) or `"symmetric"`
             (mirrored with it). Default: `"constant"`.
-        constant_values: what a constant border is made of; `None` for 0.
+        constant_values: value of a constant border; `None` for 0.
 
     Returns:
         A tensor of the dtype of `x`; each size grows by the two numbers of its axis.

@@ -231,9 +231,9 @@ def stft(
         x: signals of shape `(..., time)`, of float32 or float64.
         sequence_length: length of a stretch of the signal.
         sequence_stride: distance from the start of one stretch to that of the next.
-        fft_length: size of the transform, not below `sequence_length`. Shorter stretches are put
-            into the middle of it, with zeros around.
-        window: what each stretch is multiplied with: `"hann"`, `"hamming"`, a vector of
+        fft_length: size of the transform, not below `sequence_length`. Shorter stretches are padded
+            with zeros on both sides.
+        window: factor of each stretch: `"hann"`, `"hamming"`, a vector of
             `sequence_length` elements, or `None` for ones. Default: `"hann"`.
         center: whether stretch `i` is centred on the point `i * sequence_stride`. The signal is
             mirrored at its ends for that. Default: `True`.
@@ -284,10 +284,10 @@ def istft(
             `(..., stretches, fft_length // 2 + 1)`, of float32 or float64.
         sequence_length: length of a stretch of the signal.
         sequence_stride: distance from the start of one stretch to that of the next.
-        fft_length: size of the transform, not below `sequence_length`. Shorter stretches are put
-            into the middle of it, with zeros around.
+        fft_length: size of the transform, not below `sequence_length`. Shorter stretches are padded
+            with zeros on both sides.
         length: length of the signal; `None` for as far as the stretches reach.
-        window: what each stretch is multiplied with: `"hann"`, `"hamming"`, a vector of
+        window: factor of each stretch: `"hann"`, `"hamming"`, a vector of
             `sequence_length` elements, or `None` for ones. Default: `"hann"`.
         center: whether `stft` centred the stretches. Default: `True`.
 

@@ -256,7 +256,7 @@ def reduced_sum(x: tf.SparseTensor, axis: Any, keepdims: bool) -> tf.SparseTenso
     if not folded:
         return x
     kept = np.array([a for a in range(ndim) if a not in folded], dtype="int32")
-    # A last axis of size 1 gives a place to what is reduced to one number.
+    # A last axis of size 1 gives a place to values that are reduced to one number.
     column = tf.zeros_like(x.indices[:, :1])
     places = tf.concat([tf.gather(x.indices, kept, axis=1), column], 1)
     shape = tf.concat([tf.gather(x.dense_shape, kept), [1]], 0)

@@ -2,7 +2,7 @@
 
 TensorFlow's kernels for them are those for the gradients of convolutions. On CPU they know no dilation
 unless they are oneDNN's, and refuse some output paddings; with strides of one they are slower than a
-convolution where `convolution_gradients` says so. In these cases a convolution does the same: with stride
+convolution if `convolution_gradients` applies. In these cases a convolution does the same: with stride
 `s`, the outputs at every `s`-th place, from a first one on, are a convolution with every `s`-th point of
 the kernel. So one convolution with `s` times as many filters gives them all, side by side.
 """
@@ -27,9 +27,9 @@ class Span(NamedTuple):
 
     Attributes:
         points: number of points of the kernel.
-        stride: distance in the outputs of what neighbouring inputs give.
+        stride: distance in the outputs between the contributions of neighbouring inputs.
         dilation: distance in the outputs of neighbouring points of the kernel.
-        added: what is added to `size * stride`.
+        added: the number added to `size * stride`.
         dropped: how many outputs of the first window are before the first that is kept.
         same: whether the border is that of padding "same".
     """

@@ -44,7 +44,7 @@ class Optimizer(SlotOwner):
     """The base of optimizers: updates variables by their gradients.
 
     A subclass makes its variables in `build(variables)`, and changes one variable in
-    `update_step(gradient, variable, learning_rate)`. What is called from there must be TensorFlow
+    `update_step(gradient, variable, learning_rate)`. Functions called from there must be TensorFlow
     operations, because the update runs inside compiled programs. `apply(gradients, variables)`
     makes an update.
 
@@ -190,7 +190,7 @@ class Optimizer(SlotOwner):
         """Registers a model that is trained with this optimizer.
 
         Args:
-            settings: what the model's `compile` was given; it is read where the optimizer updates.
+            settings: the arguments of the model's `compile`; it is read where the optimizer updates.
         """
         self._untracked.owners.add(settings)
 
@@ -344,7 +344,7 @@ class Optimizer(SlotOwner):
         return gradients
 
     def _phases(self) -> tuple[Callable[[list[Any], list[tf.Variable]], None], ...]:
-        """Returns the phases of a call after its gradients are ready, in order; they can change all copies."""
+        """Returns the phases of a call after its gradients are ready, which can change all copies."""
         update = self._accumulate if self.gradient_accumulation_steps else self._update_variables
         return update, self._finish
 

@@ -36,13 +36,13 @@ class Recorded(HasPath, Protocol):
 def layer_config(layer: Recorded, recorded: ConstructorArguments, base: type) -> dict[str, Any]:
     """Returns the configuration of a layer: its name, `trainable` and dtype, then its arguments.
 
-    Where the method `get_config` of its class is a user's, this is what that method starts from, and the
+    If its class has a user's method `get_config`, that method starts from this result, and the
     arguments are those of the built-in class that the layer extends. All others are up to that method,
     as for Keras: `dict(units=self.units, **super().get_config())` must not find `units` there already.
 
     Args:
         layer: the layer.
-        recorded: what its constructor was given.
+        recorded: the recorded arguments of its constructor.
         base: the class `Layer`.
 
     Raises:

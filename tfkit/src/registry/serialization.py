@@ -1,6 +1,6 @@
 """Converts objects to configurations and back.
 
-A configuration is data: `registry` says which classes and functions it may name.
+A configuration is data: `registry` defines which classes and functions it may name.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
 
 
 class UnusableConfigError(TypeError, ValueError):
-    """A configuration does not have the form of what it names. A `TypeError` in Keras."""
+    """A configuration does not have the form of its class. A `TypeError` in Keras."""
 
 
 # --- Objects and configurations -----------------------------------------------------------------------
@@ -156,7 +156,7 @@ def serialize_keras_object(obj: Any) -> Any:
             number, a string, or a nest of them with string keys.
 
     Returns:
-        What `deserialize_keras_object` makes the object of again.
+        The input from which `deserialize_keras_object` makes the object again.
 
     Raises:
         TypeError: for an object without `get_config()`, and for a lambda.

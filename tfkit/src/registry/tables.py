@@ -1,7 +1,7 @@
 """Tables of the classes and functions that a configuration may name.
 
 A configuration is data. It can name only the entries of three tables: tfkit's own public
-objects, what the program registered with `register_keras_serializable`, and what the caller passes as
+objects, those that the program registered with `register_keras_serializable`, and those passed as
 `custom_objects`. Nothing is ever imported by a name that comes from a file.
 """
 
@@ -231,7 +231,7 @@ def find(name: Any, registered_name: Any, kind: str | None, config: dict[str, An
         name: the name of the class or function.
         registered_name: looked for before the name, where there is one.
         kind: if given, of tfkit's own objects only those of this public module are taken.
-        config: the configuration, which says its module, and whether it means a function.
+        config: the configuration, which contains the module, and whether it is a function.
 
     Raises:
         NotRegisteredError: for a name that is in no table.

@@ -46,7 +46,7 @@ def as_tensor(value: Any) -> Any:
 def _from_objects(array: np.ndarray, given: Any) -> np.ndarray:
     """Returns Python objects, or pandas columns of several dtypes, as numbers if possible, else as strings.
 
-    What is missing among numbers is NaN, as in pandas.
+    Missing numbers are NaN, as in pandas.
     """
     objects = array.ravel().tolist()
     if any(isinstance(item, (str, bytes)) for item in objects):

@@ -16,7 +16,7 @@ def trace() -> Iterator[None]:
     """Context manager for a trace for LiteRT, for inference only.
 
     Results of loops grow by concatenation, for LiteRT has arrays only where all sizes are known. Such a loop
-    copies what it has at each step: 1.3 ms for an LSTM of 64 units and 200 steps.
+    copies its contents at each step: 1.3 ms for an LSTM of 64 units and 200 steps.
     """
     token = _TRACED.set(True)
     try:

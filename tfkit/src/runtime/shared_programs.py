@@ -120,7 +120,7 @@ def differing_in_xla(plain: Any, in_xla: Any, specs: list[tf.TensorSpec]) -> Any
 
     Args:
         plain: function of tensors as TensorFlow runs it fast. It must not refuse any value: programs that
-            XLA compiles do not ask.
+            XLA compiles do not check them.
         in_xla: one that computes the same, fast inside XLA.
         specs: of their arguments.
     """
@@ -172,7 +172,7 @@ class _Renaming:
         Args:
             definition: a `FunctionDef`.
             library: the definitions of functions inside it, by name.
-            in_xla: whether XLA compiles what calls it.
+            in_xla: whether XLA compiles its caller.
             callers: the names of the operations that call it, the innermost first.
         """
         compiles = "_XlaMustCompile" in definition.attr and definition.attr["_XlaMustCompile"].b

@@ -1,9 +1,9 @@
 """Faults of TensorFlow's kernels on some machines, and workarounds for them.
 
-`FAULTS` says of each fault when it occurs, where it was seen and what is done. Where a fault cannot occur,
-nothing is done: shapes that are known to be harmless, float64, another device, oneDNN off. Each fault has a
-test in `tests/test_tensorflow_faults.py` that runs the kernel itself and fails when it is right; then its
-row goes, and the code that is here for it alone.
+`FAULTS` states for each fault when it occurs, where it was seen and the workaround. Where a fault cannot
+occur, nothing is done: shapes that are known to be harmless, float64, another device, oneDNN off. Each fault
+has a test in `tests/test_tensorflow_faults.py` that runs the kernel itself and fails when it is right; then
+its row goes, and the code that is here for it alone.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Fault(NamedTuple):
 
     Attributes:
         kernels: TensorFlow's names of the operations.
-        condition: when it is wrong, and what it does then.
+        condition: when it is wrong, and the wrong result.
         seen: versions of TensorFlow and CPUs on which it was seen.
         upstream: reports to TensorFlow's developers; empty where none was found.
-        workaround: what tfkit does.
+        workaround: the workaround in tfkit.
     """
 
     kernels: tuple[str, ...]

@@ -44,7 +44,7 @@ def operations(
 ) -> Iterator[tuple[str, str]]:
     """Yields type and name of the operations of a `GraphDef` and of the functions inside it.
 
-    Loops of `own_loop` are left out; what runs in them is not. So are functions of some names.
+    Loops of `own_loop` are left out, but not their contents. Functions of some names are left out, too.
     """
     for node in _nodes(definition, is_left_out):
         if node.op not in LOOPS or OWN_LOOP not in node.attr:

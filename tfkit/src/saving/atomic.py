@@ -120,7 +120,7 @@ def _mode(target: Path, is_kind: Callable[[int], bool], kind: str) -> int | None
 def _temporary(parent: Path, mode: int | None) -> Iterator[tuple[Path, int]]:
     """Context manager for a new, locked temporary file or folder, which is removed at the end.
 
-    The lock ends with the process. What is not locked was left by one that is dead.
+    The lock ends with the process. Unlocked files were left by processes that have died.
     """
     _remove_abandoned(parent)
     while True:

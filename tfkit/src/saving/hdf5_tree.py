@@ -93,7 +93,7 @@ class Item:
         depth: the number of groups that contain it.
         kind: `"group"`, `"dataset"`, `"link"` to another name or file, `"again"` for another name of an
             object, and `"other"`.
-        attributes: its strings, lists of strings and integers by name; what is none of these is not there.
+        attributes: its strings, lists of strings and integers by name; others are left out.
         dataset: of a dataset.
     """
 

@@ -78,7 +78,7 @@ def load_model(
     Args:
         filepath: a file of `model.save()`.
         custom_objects: classes and functions of yours that the file may name, by name.
-        compile: whether to compile the model as it was, with the optimizer's state.
+        compile: whether to compile the model like the saved one, with the optimizer's state.
         safe_mode: only True: tfkit never runs code from a file.
 
     Raises:

@@ -20,7 +20,7 @@ class Specified(HasPath, Protocol):
 class InputSpec:
     """The dtype, number of axes and sizes that a layer expects of an input.
 
-    A layer checks what is assigned to its attribute `input_spec` at each call.
+    A layer checks its inputs against its attribute `input_spec` at each call.
 
     Args:
         dtype: expected dtype; `None` for any.
@@ -128,7 +128,7 @@ def check_inputs(layer: Specified, inputs: Any) -> None:
         inputs: the layer's first argument.
 
     Raises:
-        ValueError: that names the layer, the input, what was expected and what was found.
+        ValueError: with the layer, the input, and the expected and found properties.
     """
     if layer.input_spec is None:
         return

@@ -63,7 +63,7 @@ def attach(layer: Masking, takes_mask: bool, inputs: Any, outputs: Any, mask: An
         layer: the layer.
         takes_mask: whether its `call` has a parameter for a mask.
         inputs: the first argument of the call.
-        outputs: what it has returned.
+        outputs: the layer's outputs.
         mask: the mask of the inputs, or `None`.
     """
     if not layer.supports_masking:

@@ -41,7 +41,7 @@ class KerasTensor:
     """A placeholder for a tensor in the description of a functional model.
 
     Args:
-        shape: tuple of sizes, `None` where a size is not known.
+        shape: tuple of sizes, `None` if a size is not known.
         dtype: name of the dtype. Default: `"float32"`.
         sparse: whether it represents a `tf.SparseTensor`. Default: `False`.
         ragged: whether it represents a `tf.RaggedTensor`. Default: `False`.

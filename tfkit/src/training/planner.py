@@ -59,10 +59,10 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
 
     Args:
         trace: the step.
-        jit_compile: what `compile` was given.
+        jit_compile: the arguments of `compile`.
 
     Raises:
-        ValueError: under `jit_compile=True`, that names what XLA cannot compile.
+        ValueError: under `jit_compile=True`, with the part that XLA cannot compile.
     """
     if jit_compile is False:
         return Plan(GRAPH_LOOP, "`jit_compile=False`")

@@ -133,10 +133,10 @@ class _Source:
     Each pass has a new iterator; an iterable that can be read only once is continued.
 
     Args:
-        batches: what the user passed.
+        batches: the user's data.
 
     Attributes:
-        error: what the user's code raised, if it did.
+        error: the error of the user's code, if there was one.
         is_one_shot: whether it can be passed over only once.
         drawn_from: the random states that the latest pass began with.
     """

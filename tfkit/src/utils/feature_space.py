@@ -37,7 +37,7 @@ class FeatureSpace(FeatureKinds, Layer):
     `get_encoded_features()`.
 
     Args:
-        features: dict from names of columns to what they are: a name such as `"float_normalized"`, or what
+        features: dict from names of columns to their kinds: a name such as `"float_normalized"`, or what
             the class method of this name returns, `FeatureSpace.float_normalized()`. The kinds are
             `float`, `float_rescaled`, `float_normalized`, `float_discretized`, `integer_categorical`,
             `string_categorical`, `integer_hashed` and `string_hashed`; `FeatureSpace.feature(...)` takes a

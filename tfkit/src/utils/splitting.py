@@ -27,12 +27,12 @@ def split_dataset(
             which is read into memory and, if its last step is `batch`, unbatched before and
             batched after.
         left_size: samples in the first part: a whole number, or a fraction between 0 and 1;
-            `None` for what the second part leaves.
+            `None` for the rest.
         right_size: samples in the second part, from the end of the data: a whole number, or a
-            fraction between 0 and 1; `None` for what the first part leaves.
+            fraction between 0 and 1; `None` for the rest.
         shuffle: whether to shuffle the samples first. Default: `False`.
         seed: seed of the shuffle. Python's `random` continues from this seed, as in Keras,
-            so that what is drawn later is equal too.
+            so that later draws are equal too.
         preferred_backend: `"tensorflow"`, or `None` for the same.
 
     Returns:

@@ -306,15 +306,15 @@ def make_variable(
     """Makes a variable outside of any trace in progress.
 
     Args:
-        what: what it is, for messages: `"weight 'kernel' of layer 'dense'"`.
+        what: a description, for messages: `"weight 'kernel' of layer 'dense'"`.
         shape: its sizes, all known; one integer for a vector, `None` for a scalar.
         value: a function of shape and dtype that returns the initial value, or that value.
         dtype: its dtype, the default float type unless given.
         name: name of the variable.
         trainable: whether training updates it.
         aggregation: how a distribution strategy combines the values of replicas.
-        counted_as: whether a file holds it unchanged, and so limits its size; `None` where a file does not
-            say how large it may be.
+        counted_as: whether a file holds it unchanged, and so limits its size; `None` if a file does not
+            limit its size.
         variable_class: its class.
         may_be_deferred: whether it may hold zeros at first where a file is about to give it values.
         **options: further arguments of the class.
@@ -400,7 +400,7 @@ def lent(variables: Sequence[Any], values: Sequence[Any], what: str) -> Iterator
     Args:
         variables: variables.
         values: a value for each.
-        what: what the values are called, for messages.
+        what: a name of the values, for messages.
 
     Raises:
         ValueError: for another number of values, and for a value of another shape; nothing has changed then.

@@ -22,10 +22,10 @@ class File:
         reader: the file.
 
     Attributes:
-        format: what it is, in words.
+        format: a description of the format.
         arrays: shape and dtype of each array.
         config: the configuration of the model, `None` for weights alone.
-        compiled: what `compile` was given.
+        compiled: the arguments of `compile`.
     """
 
     format = f"tfkit format {FORMAT_VERSION}"

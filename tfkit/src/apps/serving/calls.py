@@ -46,7 +46,7 @@ class Calls:
 
     Args:
         metrics: where they are counted.
-        is_known: whether there is a model of a name. All others are counted under one name, so that nobody
+        is_known: whether there is a model of a name. All others are counted under one name, so that no client
             fills the memory with names.
         logged: whether there are lines, to the logger `tfkit.src.apps.serving.requests`.
     """

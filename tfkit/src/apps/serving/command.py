@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     """Serves until it is interrupted or terminated.
 
     Args:
-        args: what a parser with `add_arguments` gave.
+        args: the parsed arguments of `add_arguments`.
 
     Returns:
         The exit code.

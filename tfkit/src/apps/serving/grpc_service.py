@@ -39,7 +39,7 @@ def grpc_server(
 
     Args:
         service: the service that answers requests.
-        calls: what counts and logs predictions.
+        calls: the counter and log of predictions.
         health: the service that answers load balancers.
         max_body: bytes of the largest request that is read.
         read_timeout: seconds until a whole request must be here.

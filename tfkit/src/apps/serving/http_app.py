@@ -45,8 +45,8 @@ def http_app(
 
     Args:
         service: the service that answers requests.
-        calls: what counts and logs predictions.
-        metrics: what Prometheus reads.
+        calls: the counter and log of predictions.
+        metrics: the metrics for Prometheus.
         max_body: bytes of the largest request that is read.
         read_timeout: seconds for the arrival of the whole body, and for reading the whole response.
     """

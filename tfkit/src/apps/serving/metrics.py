@@ -17,7 +17,7 @@ class Counter:
 
     Args:
         name: as TF Serving writes it, `/tensorflow/serving/request_count`.
-        help: what is counted.
+        help: a description of the counted events.
         labels: their names.
     """
 
@@ -48,7 +48,7 @@ class Histogram:
 
     Args:
         name: as TF Serving writes it.
-        help: what is measured.
+        help: a description of the measured number.
         labels: their names.
         scale: the first limit.
         growth: each limit is this many times the one before.

@@ -36,7 +36,7 @@ def meta_graph_of(folder: str, trusted: bool = False) -> Any:
         trusted: whether it may access other files than its own when it is loaded or run.
 
     Raises:
-        LoadError: for a SavedModel that is refused, which names what was found; and where there is none.
+        LoadError: for a SavedModel that is refused, which names the reason, and if there is none.
     """
     try:
         graphs = parse_saved_model(folder).meta_graphs
@@ -81,7 +81,7 @@ def _check_starts(folder: str, meta_graph: Any) -> None:
 def _assets_in_variables(meta_graph: Any, assets: set[str]) -> set[str]:
     """Returns reads of main-graph variables that only ever hold the path of an asset.
 
-    TensorFlow keeps the path so: the initializer assigns it, and tables are made from what is read.
+    TensorFlow keeps the path so: the initializer assigns it, and tables are made from the value that is read.
     """
     main = meta_graph.graph_def.node
     inner = [node for each in meta_graph.graph_def.library.function for node in each.node_def]
@@ -110,7 +110,7 @@ class _Walk:
     Args:
         folder: the SavedModel, for messages.
         meta_graph: its graph.
-        known: what the values of tensors in the main graph are, by name; all others are `_ELSEWHERE`.
+        known: the origins of known values of tensors in the main graph, by name; all others are `_ELSEWHERE`.
     """
 
     def __init__(self, folder: str, meta_graph: Any, known: dict[str, str]) -> None:

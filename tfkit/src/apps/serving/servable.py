@@ -39,8 +39,8 @@ class Servable:
 
     Raises:
         LoadError: for a model that is refused, or is none.
-        RuntimeError: where TensorFlow cannot load it.
-        RequestError: where one of its warm-up requests fails.
+        RuntimeError: if TensorFlow cannot load it.
+        RequestError: if one of its warm-up requests fails.
     """
 
     def __init__(self, folder: Path, name: str, version: int, trusted: bool = False) -> None:
@@ -74,7 +74,7 @@ class Servable:
             method_name: the kind of requests that it must serve; any unless given.
 
         Raises:
-            RequestError: where there is none.
+            RequestError: if there is none.
         """
         if name not in self._model.signatures:
             raise invalid(

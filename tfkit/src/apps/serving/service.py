@@ -44,8 +44,8 @@ class Service:
 
     Args:
         store: the models.
-        batcher: what runs them.
-        worker: what reads and writes large messages.
+        batcher: the batcher that runs them.
+        worker: the worker that reads and writes large messages.
 
     Every method takes the name of a model and a version, the newest where that is `None`, and raises
     `RequestError` for requests that it cannot serve.

@@ -58,7 +58,7 @@ class Store:
         """Returns a version of a model, the newest unless one is named.
 
         Raises:
-            RequestError: where there is none.
+            RequestError: if there is none.
         """
         found = self._available(name)
         if version is None and found:
@@ -72,7 +72,7 @@ class Store:
         """Returns version, state, error code and error message of each version, the newest first.
 
         Raises:
-            RequestError: where there is none.
+            RequestError: if there is none.
         """
         versions = self._models.get(name, {})
         wanted = [number for number in sorted(versions, reverse=True) if version in (None, number)]

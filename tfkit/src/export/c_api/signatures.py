@@ -16,7 +16,7 @@ from .dtypes import NAMES
 class TensorSpec:
     """One input or output: its dtype's name, its shape and its tensor in the graph.
 
-    Unknown dimensions are `None`; `shape` is `None` where not even the rank is known.
+    Unknown dimensions are `None`; `shape` is `None` if not even the rank is known.
     """
 
     dtype: str

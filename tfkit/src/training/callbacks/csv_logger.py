@@ -75,7 +75,7 @@ class CSVLogger(Callback):
         """Continues after the lines that were saved; later lines belong to epochs that run again.
 
         Raises:
-            ValueError: where the file is shorter than it was.
+            ValueError: if the file is shorter than it was.
         """
         size = os.path.getsize(self.filename)
         if size < state["size"]:

@@ -37,7 +37,7 @@ class Box:
         title: its name or class.
         lines: the text below the title, as pairs of a label and a value.
         group: names of the models that it is in, the outermost first.
-        trainable: whether its weights are trained; `None` where that is not shown.
+        trainable: whether its weights are trained; `None` if that is not shown.
     """
 
     title: str

@@ -92,8 +92,8 @@ class Dot:
             format: `"svg"`, `"png"`, `"jpg"`, `"pdf"`, `"dot"`, or another that Graphviz has.
 
         Raises:
-            ImportError: where it needs Pillow and there is none.
-            OSError: where `prog` is given and is not installed, or fails.
+            ImportError: if it needs Pillow and there is none.
+            OSError: if `prog` is given and is not installed, or fails.
             ValueError: for a format that is not known.
         """
         if format in ("dot", "raw"):

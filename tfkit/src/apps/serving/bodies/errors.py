@@ -60,8 +60,8 @@ class RequestError(Exception):
     """An error that is the response to a request.
 
     Args:
-        code: what kind of error.
-        message: what the caller reads.
+        code: the kind of error.
+        message: the text for the client.
     """
 
     def __init__(self, code: int, message: str) -> None:

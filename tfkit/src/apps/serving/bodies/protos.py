@@ -85,11 +85,11 @@ def array_of(name: str, tensor: Any, max_bytes: int) -> np.ndarray:
 
     Args:
         name: of the input, for messages.
-        tensor: the message. Where it has fewer values than its shape says, the last one is repeated.
+        tensor: the message. If it has fewer values than its shape requires, the last one is repeated.
         max_bytes: largest array to make.
 
     Raises:
-        RequestError: for a message that is no tensor.
+        RequestError: for a message that is not a tensor.
     """
     what = f"Input {shortened(name)!r} is no tensor"
     if tensor.dtype not in _DTYPES:
@@ -173,7 +173,7 @@ def decoded(message_type: Any, content: bytes) -> Any:
     """Returns the message in `content`.
 
     Raises:
-        RequestError: where there is none.
+        RequestError: if there is none.
     """
     try:
         return message_type.FromString(content)

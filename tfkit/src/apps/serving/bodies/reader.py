@@ -18,7 +18,7 @@ def main(descriptor: int, max_memory: int) -> None:
 
     Args:
         descriptor: of the socket to the server.
-        max_memory: bytes of address space; what needs more is refused.
+        max_memory: bytes of address space; requests that need more are refused.
     """
     # Ctrl-C reaches all processes of a terminal: the server ends this one after its last response.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -44,10 +44,10 @@ def send(connection: socket.socket, value: Any, arrays: Sent) -> None:
 
 
 def receive(connection: socket.socket) -> tuple[Any, Arrays]:
-    """Returns what `send` has sent.
+    """Returns the value and the arrays that `send` has sent.
 
     Raises:
-        EOFError: where the other side has gone.
+        EOFError: if the other side has gone.
     """
     size = np.empty(_SIZE.size, np.uint8)
     _fill(connection, size)
