@@ -24,7 +24,7 @@ _settings = _Settings()
 
 
 def backend() -> str:
-    """Returns the name of the engine that runs the numbers.
+    """Returns the name of the backend.
 
     Returns:
         Always `"tensorflow"`.
@@ -58,7 +58,7 @@ def set_floatx(value: str) -> None:
         value: `"bfloat16"`, `"float16"`, `"float32"` or `"float64"`.
 
     Raises:
-        ValueError: for any other value; the setting stays what it was.
+        ValueError: for any other value; the setting is not changed.
 
     Example:
         >>> set_floatx("float64")
@@ -119,7 +119,7 @@ def set_image_data_format(data_format: str) -> None:
         data_format: `"channels_last"` or `"channels_first"`.
 
     Raises:
-        ValueError: for any other value; the setting stays what it was.
+        ValueError: for any other value; the setting is not changed.
 
     Example:
         >>> set_image_data_format("channels_first")
@@ -236,7 +236,7 @@ def enable_traceback_filtering() -> None:
 
 
 def disable_traceback_filtering() -> None:
-    """Shows all frames of tfkit and TensorFlow in tracebacks, to find faults below one's own code.
+    """Shows all frames of tfkit and TensorFlow in tracebacks, to find faults in them.
 
     Example:
         >>> disable_traceback_filtering()

@@ -44,7 +44,7 @@ class CallSignature:
             layer: the layer, for messages.
 
         Raises:
-            TypeError: where they do not match.
+            TypeError: if they do not match.
         """
         training = kwargs.get("training")
         # Any layer accepts a mode: it may have no use for it itself, but its sublayers may.
@@ -96,7 +96,7 @@ class CallArguments:
         """Returns the specs of the tensor arguments, with any batch, by parameter name.
 
         Args:
-            as_given: whether they say what the caller gave: dtypes before casts, and masks, too.
+            as_given: whether they describe the caller's arguments: dtypes before casts, and masks, too.
         """
         left_out = () if as_given else self.signature.mask_names
         return {

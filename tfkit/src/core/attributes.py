@@ -45,7 +45,7 @@ def check_may_set(layer: Stateful, name: str, value: Any) -> None:
     """Raises an error if the assignment would lose a weight, or would add state at each call.
 
     Raises:
-        AttributeError: where the attribute holds a weight of the layer, which is complete.
+        AttributeError: if the attribute holds a weight of the layer, which is complete.
         ValueError: inside `call`, for a new layer or a variable.
     """
     state = layer._tfkit
@@ -92,7 +92,7 @@ def hand_to_weight(layer: Stateful, name: str, value: Any) -> None:
     """Passes a setting like `kernel_regularizer` of a built layer on to the weight `kernel`.
 
     Raises:
-        AttributeError: where the layer keeps the weight elsewhere, in a layer inside it.
+        AttributeError: if the layer keeps the weight elsewhere, in a layer inside it.
     """
     kind = next((end for end in _OF_WEIGHTS if name.endswith(end)), None)
     if kind is None or not layer._tfkit.locked or not _has_built_in_settings(type(layer).__mro__):

@@ -1,6 +1,6 @@
 """Building a layer in one thread at a time: others wait until the call that builds it is over.
 
-A call that fails takes back what it has built, so until it is over nothing that it has built may be used.
+A call that fails undoes its build, so nothing that it has built may be used until it is over.
 """
 
 from __future__ import annotations

@@ -57,9 +57,8 @@ class DirectCalls:
         if kind_key not in self._kinds:
             outputs = self._forward(args, kwargs)
             made = _Kind(description, [tensor.shape for tensor in tensors], uses_xla)
-            self._kinds.setdefault(
-                kind_key, made
-            )  # Another thread may have made it in the meantime.
+            # Another thread may have made it in the meantime.
+            self._kinds.setdefault(kind_key, made)
             return outputs
         kind = self._kinds[kind_key]
         # `None`: tracing failed once, and would fail again.

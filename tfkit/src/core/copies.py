@@ -63,7 +63,7 @@ def from_state(state: dict[str, Any]) -> Any:
     """Returns the layer that `state_of` described, which shares nothing with the original.
 
     Raises:
-        ValueError: where its class makes other variables than those of the other one.
+        ValueError: if its class makes other variables than those of the other one.
     """
     with drawing_aside(), serialization.References(state["references"]).read():
         layer = serialization.deserialize_keras_object(state["config"])

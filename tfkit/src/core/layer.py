@@ -50,9 +50,9 @@ class Layer(Copied, Stateful):
         **kwargs: `input_shape`, the inputs' shape without the batch, or `input_dim`, its only size;
             a `Sequential` model that starts with the layer is then built at once.
 
-    Input shape: What `call` takes: a tensor, or a nest of tensors.
+    Input shape: That of the argument of `call`, a tensor or a nest of tensors.
 
-    Output shape: What `call` returns.
+    Output shape: That of the result of `call`.
 
     Raises:
         ValueError: if an argument is unknown, or if `name` is not a string without `/`.
@@ -172,7 +172,7 @@ class Layer(Copied, Stateful):
         return args, {name: as_tensors(value, dtype) for name, value in kwargs.items()}
 
     def _cast_dtype(self) -> str | None:
-        """Returns the dtype to which float arguments are cast; `None` if they are left as they are."""
+        """Returns the dtype to which float arguments are cast; `None` if they are not changed."""
         return self.input_dtype if self.autocast else None
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -232,7 +232,7 @@ class Layer(Copied, Stateful):
         """Whether a subclass has replaced a method of `Layer`."""
         return getattr(type(self), method) is not getattr(Layer, method)
 
-    # --- What subclasses define ---------------------------------------------------------------------
+    # --- Methods of subclasses ----------------------------------------------------------------------
 
     @open_signature
     def build(self, input_shape: Any) -> None:
@@ -265,7 +265,7 @@ class Layer(Copied, Stateful):
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
         """Returns the layer's outputs for symbolic tensors, as symbolic tensors.
 
-        Where a subclass defines `compute_output_shape`, that says it, and `call` is not run.
+        If a subclass defines `compute_output_shape`, its result is used, and `call` is not run.
         """
         return output_specs.without_building(self, args, kwargs)
 

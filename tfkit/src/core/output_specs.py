@@ -42,9 +42,8 @@ def without_building(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 def shape_of(layer: Layer, shapes: tuple[Any, ...], named_shapes: dict[str, Any]) -> Any:
     """Returns the output shapes for the given input shapes, by tracing a temporary copy."""
-    if (
-        not shapes and "input_shape" in named_shapes
-    ):  # The first argument is passed, whatever its name.
+    # The first argument is passed, whatever its name.
+    if not shapes and "input_shape" in named_shapes:
         named_shapes = dict(named_shapes)
         shapes = (named_shapes.pop("input_shape"),)
     dtype = layer.input_dtype

@@ -38,14 +38,12 @@ class LayerState(watching.Called):
     layer: Layer
     arguments: ConstructorArguments  # The arguments of its constructor.
     made: int  # The time of its creation, as a growing number.
-    made_in: weakref.ref[Layer] | None = (
-        None  # The layer in whose `call` it was made, which is a mistake.
-    )
+    # The layer in whose `call` it was made, which is a mistake.
+    made_in: weakref.ref[Layer] | None = None
     attached: dict[str, int] = field(default_factory=dict)  # When each attribute was set.
     weights: list[Any] = field(default_factory=list)  # Its own weights, in order of creation.
-    part: Part = field(
-        default_factory=lambda: Part(None)
-    )  # Losses of the latest call of any thread.
+    # Losses of the latest call of any thread.
+    part: Part = field(default_factory=lambda: Part(None))
     nodes: list[Node] = field(default_factory=list)  # The recorded calls on symbolic tensors.
     caller: weakref.ref[Layer] | None = None  # The layer that called this one first.
 
@@ -59,15 +57,13 @@ class LayerState(watching.Called):
     locked: bool = False  # Whether the layer is complete, so that no weight may be added.
     build_arguments: dict[str, Any] | None = None  # The shapes with which `build()` was called.
     specs: dict[str, Any] | None = None  # Shapes and dtypes of the arguments of all calls so far.
-    given: dict[str, Any] | None = (
-        None  # Of outermost calls, with dtypes before casts, and with masks.
-    )
+    # Of outermost calls, with dtypes before casts, and with masks.
+    given: dict[str, Any] | None = None
     output_shapes: Any = None  # Specs of the first call.
 
     # Builds in progress.
-    builds: int = (
-        0  # The number of `build` methods of the layer that are running, one inside the other.
-    )
+    # The number of `build` methods of the layer that are running, one inside the other.
+    builds: int = 0
     builder: Builder | None = None  # The call that builds the layer; other threads wait for it.
 
     def __post_init__(self) -> None:
@@ -87,7 +83,7 @@ class LayerState(watching.Called):
         """Raises an error if the layer's class has not called the constructor of `Layer`.
 
         Raises:
-            RuntimeError: that says what to add.
+            RuntimeError: with the line to add.
         """
         if not self.initialized:
             raise RuntimeError(
@@ -204,7 +200,8 @@ class LayerState(watching.Called):
     def note_specs(self, arguments: CallArguments) -> None:
         """Adds the arguments of an outermost call to the specs of earlier calls.
 
-        The trace of a direct call takes tensors that are cast already: it says nothing of what callers give.
+        The trace of a direct call takes tensors that are cast already: it does not show the callers'
+        arguments.
         """
         watch = watching.current_watch()
         with _specs_lock:

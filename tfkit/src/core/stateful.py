@@ -52,7 +52,7 @@ class Stateful(_Module):
     _assets_are_variables = False
     # The number of outputs stored in a file by something other than a weight, for example a vocabulary.
     _known_size: int | None = None
-    _set_by_files: tuple[str, ...] = ()  # Attributes beside variables that are read from files.
+    _set_by_files: tuple[str, ...] = ()  # Attributes other than variables that are read from files.
     # Arguments that configurations omit at these values, as Keras does.
     _omitted_from_config: Mapping[str, Any] = {}
 
@@ -190,14 +190,14 @@ class Stateful(_Module):
         """Assigns values to `weights`, all or none.
 
         Raises:
-            ValueError: where the number of values or a shape differs; no weight has changed then.
+            ValueError: if the number of values or a shape differs; no weight has changed then.
         """
         assign_all(self.weights, weights, f"layer '{self._tfkit.path}'")
 
     def save_own_variables(self, store: Any) -> None:
         """Stores the layer's own weights in `store`, a dict of arrays; those of sublayers are not stored.
 
-        A layer that overrides it (and `load_own_variables`) says itself what a file keeps of it.
+        A layer that overrides it (and `load_own_variables`) defines itself what a file stores of it.
         """
         for index, weight in enumerate(tracking.own_weights(self)):
             store[str(index)] = weight.numpy()

@@ -74,7 +74,7 @@ def add(
         **options: options of `make_variable`.
 
     Raises:
-        ValueError: where the layer may get no weight, for a bad name, and for a size that is not known.
+        ValueError: if the layer may get no weight, for a bad name, and for a size that is not known.
     """
     _check_may_add(layer, name)
     path = layer.path

@@ -1,4 +1,4 @@
-"""The files of a folder and their labels, as a `tf.data.Dataset` of what is in them."""
+"""The files of a folder and their labels, as a `tf.data.Dataset` of their contents."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Files:
     class_names: list[str] | None
 
     def rows(self, rows: Sequence[int]) -> Files:
-        """Those of some rows."""
+        """Returns the files of some rows."""
         labels = None if self.labels is None else [self.labels[row] for row in rows]
         return dataclasses.replace(self, paths=[self.paths[row] for row in rows], labels=labels)
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """The arguments that all functions for folders share; they are described there."""
+    """The arguments that all functions for folders share, which document them."""
 
     labels: Any
     label_mode: str | None
@@ -55,7 +55,7 @@ class Options:
     verbose: bool
 
     def check(self) -> None:
-        """Refuses what does not fit together, with a `ValueError`."""
+        """Raises a `ValueError` for incompatible arguments."""
         if self.label_mode not in _LABEL_MODES:
             raise ValueError(
                 '`label_mode` must be "int", "categorical", "binary" or None. '
@@ -108,17 +108,17 @@ def dataset_of_folder(
     options: Options,
     batched: Batch | None = None,
 ) -> Any:
-    """A dataset of the files of a folder, or a list of two for the subset `"both"`.
+    """Returns a dataset of the files of a folder, or a list of two for the subset `"both"`.
 
     Args:
         directory: the folder.
         formats: the ends of the names of files to take, in lower case.
         load: makes an element of the path of a file, a scalar tensor of strings.
-        options: what the user has asked for.
+        options: the user's options.
         batched: makes batches. Default: `Dataset.batch`.
 
     Raises:
-        FileNotFoundError: where there is no such folder.
+        FileNotFoundError: if there is no such folder.
         ValueError: for options that do not fit, and where no file is found.
     """
     options.check()
@@ -194,7 +194,7 @@ def _find(directory: Any, formats: tuple[str, ...], options: Options) -> Files:
 
 
 def _walk(folder: str, formats: tuple[str, ...], options: Options) -> list[str]:
-    """The files of a folder and those below it, folder by folder, each in the order of names."""
+    """Returns the files of a folder and those below it, folder by folder, each in the order of names."""
     walked = sorted(os.walk(folder, followlinks=options.follow_links), key=lambda each: each[0])
     return [
         os.path.join(root, name)
@@ -205,7 +205,7 @@ def _walk(folder: str, formats: tuple[str, ...], options: Options) -> list[str]:
 
 
 def _parts(files: Files, options: Options) -> dict[str | None, Files]:
-    """The files of each subset that was asked for."""
+    """Returns the files of each requested subset."""
     if options.validation_split is None:
         return {None: files}
     total = len(files.paths)

@@ -48,7 +48,7 @@ def load_data(
         maxlen: reviews of this many words or more are left out. Default: none are.
         seed: of the order of the reviews. Default: `113`.
         start_char: number before each review; `None` for none. Default: `1`.
-        oov_char: number of words that are left out; `None` for no number. Default: `2`.
+        oov_char: number that replaces words that are left out; `None` to drop them. Default: `2`.
         index_from: is added to the number of each word. Default: `3`.
         **kwargs: `nb_words`, the older name of `num_words`.
 
@@ -59,7 +59,7 @@ def load_data(
     Raises:
         FileNotFoundError: when the file is nowhere and cannot be downloaded.
         TypeError: for an unknown argument.
-        ValueError: when the file is not what it should be, or no review is shorter than `maxlen`.
+        ValueError: when the file has unexpected contents, or no review is shorter than `maxlen`.
     """
     if "nb_words" in kwargs:
         warn("`nb_words` is called `num_words` now.", UserWarning)

@@ -51,7 +51,7 @@ def load_data(
         test_split: share of the texts that are for tests. Default: `0.2`.
         seed: of the order of the texts. Default: `113`.
         start_char: number before each text; `None` for none. Default: `1`.
-        oov_char: number of words that are left out; `None` for no number. Default: `2`.
+        oov_char: number that replaces words that are left out; `None` to drop them. Default: `2`.
         index_from: is added to the number of each word. Default: `3`.
 
     Returns:
@@ -60,7 +60,7 @@ def load_data(
 
     Raises:
         FileNotFoundError: when the file is nowhere and cannot be downloaded.
-        ValueError: when the file is not what it should be, `test_split` is not in [0, 1), or no text is
+        ValueError: when the file has unexpected contents, `test_split` is not in [0, 1), or no text is
             shorter than `maxlen`.
     """
     x, y = read_npz(find(path, URL, SHA256), ("x", "y"), objects=True)

@@ -37,7 +37,7 @@ def timeseries_dataset_from_array(
         sequence_stride: rows from the start of one window to that of the next. Default: `1`.
         sampling_rate: rows from one row of a window to the next. Default: `1`.
         batch_size: windows of a batch; `None` for single windows. Default: `128`.
-        shuffle: whether to shuffle the windows, anew in each pass. Default: `False`.
+        shuffle: whether to shuffle the windows, in a new order in each pass. Default: `False`.
         seed: of their order. Default: another one each time.
         start_index: first row of `data` to use. Default: the first.
         end_index: the row of `data` to end before. Default: the end.
@@ -74,7 +74,7 @@ def timeseries_dataset_from_array(
             f"Received: start_index={start_index}, end_index={end_index}"
         )
 
-    # Rows of a window reach from its first one to `reach - 1` rows behind.
+    # The last row of a window is `reach - 1` rows after its first one.
     reach = (sequence_length - 1) * sampling_rate + 1
     num_windows = max(end - start - reach + 1, 0)
     if targets is not None:

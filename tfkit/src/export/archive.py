@@ -55,7 +55,7 @@ class ExportArchive:
     def track(self, resource: Any) -> None:
         """Keeps the weights of a layer, or a table, even if no endpoint uses them.
 
-        What endpoints use is found without it.
+        Variables and tables of endpoints are found without it.
 
         Args:
             resource: a layer or model that is built, or a trackable object of TensorFlow.
@@ -104,9 +104,9 @@ class ExportArchive:
             input_signature: list with a spec for each argument (`tf.TensorSpec`, `InputSpec`, symbolic
                 tensor, or nests of them). A `tf.function` that was called needs none.
             jit_compile: whether the runtime compiles it with XLA.
-            freeze: whether constants take the place of its variables, and what follows from them is
-                computed now. It cannot be trained further then.
-            **kwargs: nothing: what Keras takes here is for JAX.
+            freeze: whether constants take the place of its variables, and everything that depends only on
+                them is computed now. It cannot be trained further then.
+            **kwargs: not supported: Keras's arguments here are for JAX.
 
         Returns:
             The `tf.function` that was added, which other endpoints may call.
@@ -217,8 +217,8 @@ class ExportArchive:
             verbose: whether to print the endpoints.
 
         Raises:
-            ValueError: where there is no endpoint.
-            FileExistsError: where `filepath` is something else than a SavedModel.
+            ValueError: if there is no endpoint.
+            FileExistsError: if `filepath` is something else than a SavedModel.
         """
         if not self.endpoints:
             raise ValueError("No endpoints have been set. Call `add_endpoint()` first.")

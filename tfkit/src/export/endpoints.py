@@ -26,7 +26,7 @@ class Endpoint:
     """A function of tensors, and its trace.
 
     Args:
-        name: what it is called in the SavedModel.
+        name: its name in the SavedModel.
         call: the function eagerly.
         function: the `tf.function` of it.
         trace: the concrete function of it that is exported.
@@ -167,7 +167,7 @@ def layer_endpoint(
     Args:
         name: of the endpoint.
         layer: the layer or model.
-        input_signature: specs to use instead of what was seen.
+        input_signature: specs to use instead of those of earlier calls.
         batch_size: the first size of inputs where it would be free.
         **options: those of `traced_endpoint`.
     """
@@ -195,7 +195,7 @@ def function_endpoint(
     """Returns an endpoint for a function or method of tensors.
 
     Args:
-        name: what it is called in the SavedModel.
+        name: its name in the SavedModel.
         function: the function; a `tf.function` that was called needs no signature, and neither does a
             method marked with `endpoint`.
         input_signature: list with a spec, or a nest of specs, for each argument.

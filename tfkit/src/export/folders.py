@@ -21,7 +21,7 @@ def export_folder(path: Any) -> Iterator[Path]:
     An old SavedModel there is replaced, where the system can in one step.
 
     Raises:
-        FileExistsError: where `path` holds something else than a SavedModel.
+        FileExistsError: if `path` holds something else than a SavedModel.
     """
     if "://" in str(path):
         raise ValueError(

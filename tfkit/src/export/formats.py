@@ -41,8 +41,8 @@ def export(
         layer: a layer or model whose inputs are known: functional, called or fitted.
         filepath: folder of a SavedModel, or the file of another format.
         format: `"tf_saved_model"`, `"stablehlo"`, `"litert"` or `"onnx"`.
-        verbose: whether to print what was written; `None` is True.
-        input_signature: specs to use instead of what was seen.
+        verbose: whether to print a summary of the export; `None` is True.
+        input_signature: specs to use instead of those of earlier calls.
         **kwargs: options of the format.
 
     Raises:
@@ -60,7 +60,7 @@ def export_stablehlo(
 ) -> None:
     """Writes the call of a layer as a StableHLO module in text form, with the weights as constants.
 
-    A module has fixed sizes: free ones, the batch among them, are 1 unless `input_signature` says more.
+    A module has fixed sizes: free ones, the batch among them, are 1 unless `input_signature` specifies them.
     Its arguments and results are those of the model, in the order of `tf.nest.flatten`.
 
     Reference: https://openxla.org/stablehlo/spec
@@ -108,14 +108,14 @@ def export_litert(
         layer: a layer or model.
         filepath: a name that ends in `.tflite`.
         verbose: whether to print where it was written.
-        input_signature: specs to use instead of what was seen.
+        input_signature: specs to use instead of those of earlier calls.
         enable_select_tf_ops: whether TensorFlow's operations may be used where LiteRT has none.
         **kwargs: attributes of `tf.lite.TFLiteConverter`, such as `optimizations`.
 
     Raises:
         ValueError: for another file name.
         TypeError: for an attribute that the converter does not have.
-        RuntimeError: where LiteRT has no counterpart of an operation.
+        RuntimeError: if LiteRT has no counterpart of an operation.
     """
     if not str(filepath).endswith(".tflite"):
         raise ValueError(f"Expected a file name that ends in '.tflite'. Received: {filepath!r}")
@@ -150,7 +150,7 @@ def _converted(converter: Any, name: str, select: bool) -> bytes:
     """Returns the converter's result; `select` is whether TensorFlow's operations may be used.
 
     Raises:
-        RuntimeError: that names the operations that LiteRT lacks, and what to pass.
+        RuntimeError: with the operations that LiteRT lacks, and the arguments to pass.
     """
     try:
         return converter.convert()
@@ -200,12 +200,12 @@ def export_onnx(
         layer: a layer or model.
         filepath: file to write.
         verbose: whether to print where it was written.
-        input_signature: specs to use instead of what was seen.
+        input_signature: specs to use instead of those of earlier calls.
         opset_version: version of ONNX's operations, 18 unless given.
 
     Raises:
-        ImportError: where a package is missing.
-        RuntimeError: where there is no counterpart of an operation.
+        ImportError: if a package is missing.
+        RuntimeError: if there is no counterpart of an operation.
     """
     with tempfile.TemporaryDirectory() as folder, atomic_write(filepath) as temporary:
         with assume_onednn(False):

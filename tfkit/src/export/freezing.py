@@ -39,9 +39,8 @@ def frozen(name: str, trace: Any) -> Callable[..., Any]:
             f"Cannot freeze endpoint '{name}': it changes variables ({', '.join(assigned)}). Export a "
             "SavedModel with `freeze=False`, which keeps them."
         )
-    trace.graph.clear_collection(
-        "table_initializer"
-    )  # It is not needed here, and it cannot be copied.
+    # It is not needed here, and it cannot be copied.
+    trace.graph.clear_collection("table_initializer")
     constant = convert_variables_to_constants_v2(trace, lower_control_flow=False)
     graph_def = _optimized(constant.graph.as_graph_def(), constant.outputs)
     _set_apart(graph_def)

@@ -21,7 +21,7 @@ from tfkit.src.export.scan import check_saved_model
 class TFSMLayer(Layer):
     """A layer that calls an endpoint of a SavedModel, with the SavedModel's variables as its weights.
 
-    What an endpoint computes is fixed: with a model's `serve`, `training=True` changes nothing
+    The computation of an endpoint is fixed: with a model's `serve`, `training=True` changes nothing
     except that gradients are computed.
 
     Args:
@@ -34,7 +34,7 @@ class TFSMLayer(Layer):
             name.
         dtype: without effect on the endpoints; part of Keras's signature.
         trusted: whether the SavedModel may have operations on files, other machines, processes or
-            Python. Such operations run with your rights: say `True` only for files whose origin you
+            Python. Such operations run with your rights: pass `True` only for files whose origin you
             know. Default: `False`.
 
     Input shape: That of the endpoint.

@@ -19,7 +19,7 @@ def samples_by_endpoint(endpoints: dict[str, Endpoint], sample: Any) -> dict[str
 
     Args:
         endpoints: the endpoints, the default one first.
-        sample: what the model is called with: an array or nest of arrays for its one argument, a list with
+        sample: the argument of the model: an array or nest of arrays for its one argument, a list with
             one for each argument, or a dict by argument; or a dict of such samples by endpoint.
     """
     first = next(iter(endpoints.values()))

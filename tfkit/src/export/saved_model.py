@@ -24,7 +24,7 @@ def archive_of(
 
     Args:
         layer: a layer or model whose inputs are known: functional, called or fitted.
-        input_signature: specs to use instead of what was seen.
+        input_signature: specs to use instead of those of earlier calls.
         jit_compile: whether the runtime compiles `serve` with XLA.
         freeze: whether constants take the place of the variables of all endpoints.
         batch_size: the first size of the inputs of `serve` where it would be free.
@@ -77,7 +77,7 @@ def export_saved_model(
         layer: a layer or model whose inputs are known: functional, called or fitted.
         filepath: folder to write; it replaces an old SavedModel.
         verbose: whether to print the endpoints; `None` is True.
-        input_signature: specs to use instead of what was seen.
+        input_signature: specs to use instead of those of earlier calls.
         jit_compile: whether the runtime compiles the model with XLA.
         freeze: whether constants take the place of the variables.
     """

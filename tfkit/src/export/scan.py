@@ -24,14 +24,14 @@ _STREAMS = {b"stdout", b"stderr", b"log(info)", b"log(warning)", b"log(error)"}
 def check_saved_model(folder: str) -> None:
     """Raises an error for operations on files, other machines, processes or Python.
 
-    Two uses of files are fine. What saves and restores the variables, which only the SavedModel's saver
+    Two uses of files are fine. Operations that save and restore variables, which only the SavedModel's saver
     runs; and tables that read their vocabulary from the model's own assets.
 
     Args:
         folder: the SavedModel.
 
     Raises:
-        LoadError: that names what was found.
+        LoadError: with the reason.
     """
     try:
         model = parse_saved_model(folder)  # The loader reads the same file.

@@ -56,12 +56,13 @@ def to_serving(
         name: name of the served model, that of the model unless given.
         version: its number, the next one unless given.
         endpoints: functions by name, each alone or with its `input_signature` as a pair, and what
-            `classify` and `regress` return; beside the model's call and its methods marked with `endpoint`.
-        warmup: sample of what the model is called with: it becomes TF Serving's warm-up requests, and is
+            `classify` and `regress` return; in addition to the model's call and its methods marked with
+            `endpoint`.
+        warmup: sample of the model's argument: it becomes TF Serving's warm-up requests, and is
             what the check compares with; or a dict of samples by endpoint. Without one the check makes
             inputs up, and there are no warm-up requests.
         keep: the number of newest versions to keep; all of them unless given.
-        input_signature: specs of the model's call to use instead of what was seen.
+        input_signature: specs of the model's call to use instead of those of earlier calls.
         jit_compile: whether the runtime compiles the model's call with XLA. Default: `False`.
         freeze: whether constants take the place of the variables, see `ExportArchive.add_endpoint`.
             Default: `False`.
@@ -70,10 +71,10 @@ def to_serving(
         The folder of the version.
 
     Raises:
-        VerificationError: where the new version does not load or computes other outputs than the model. There
+        VerificationError: if the new version does not load or computes other outputs than the model. There
             is no new version then.
         FileExistsError: for a `version` that is there already.
-        ValueError: where inputs are not known, and for made-up inputs that the model does not take.
+        ValueError: if inputs are not known, and for made-up inputs that the model does not take.
 
     Example:
         ```python

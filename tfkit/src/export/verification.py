@@ -28,7 +28,7 @@ _SECONDS = 600
 
 
 class VerificationError(RuntimeError):
-    """An exported model does not load, does not run, or does not compute what the model computes.
+    """An exported model does not load, does not run, or computes other results than the model.
 
     Example:
         ```python
@@ -50,7 +50,7 @@ def run_elsewhere(jobs: Sequence[tuple[Any, Sequence[Case]]]) -> list[list[Array
         For each job and each case the outputs by name, or the text of an error.
 
     Raises:
-        VerificationError: where a model does not load, or the process ends.
+        VerificationError: if a model does not load, or the process ends.
     """
     library = os.path.dirname(tf.__file__)
     lines = [
@@ -141,11 +141,11 @@ def compare(found: Arrays | str, wanted: Arrays, again: Arrays, where: str) -> N
     Args:
         found: outputs of the exported model.
         wanted: outputs of the model.
-        again: those of another call of it: what differs is drawn at random, and only its form is checked.
+        again: those of another call of it: values that differ are random, and only their form is checked.
         where: for the message.
 
     Raises:
-        VerificationError: where they differ.
+        VerificationError: if they differ.
     """
     if isinstance(found, str):
         raise VerificationError(f"{where} fails: {found}")

@@ -1,4 +1,4 @@
-"""Initializers that draw nothing: constants, the identity, Fourier kernels."""
+"""Initializers without random numbers: constants, the identity, Fourier kernels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Constant(Initializer):
         self.value = value
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        """`value`, broadcast to `shape`."""
+        """Returns `value`, broadcast to `shape`."""
         return tf.broadcast_to(tf.cast(self.value, standardize_dtype(dtype)), shape)
 
     def get_config(self) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class Constant(Initializer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns an initializer from what `get_config()` gave."""
+        """Returns an initializer from the result of `get_config()`."""
         return cls(serialization.deserialize_keras_object(config["value"]))
 
 
@@ -63,7 +63,7 @@ class Zeros(Initializer):
     """
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        """Zeros of `shape`."""
+        """Returns zeros of `shape`."""
         return tf.zeros(shape, standardize_dtype(dtype))
 
 
@@ -82,7 +82,7 @@ class Ones(Initializer):
     """
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        """Ones of `shape`."""
+        """Returns ones of `shape`."""
         return tf.ones(shape, standardize_dtype(dtype))
 
 
@@ -111,7 +111,7 @@ class Identity(Initializer):
         self.gain = gain
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        """`gain` on the main diagonal, zero elsewhere."""
+        """Returns `gain` on the main diagonal, zero elsewhere."""
         if len(shape) != 2:
             raise ValueError(
                 f"`Identity` initializes matrices only. Received: shape={tuple(shape)}"
@@ -213,7 +213,7 @@ class STFT(Initializer):
         self.periodic = periodic
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        """The kernel of shape `(frame_length, 1, fft_length // 2 + 1)`."""
+        """Returns the kernel of shape `(frame_length, 1, fft_length // 2 + 1)`."""
         frame_length, _, num_frequencies = shape
         time = np.arange(frame_length)[:, None, None]
         frequency = np.arange(num_frequencies)[None, None, :] / (2 * (num_frequencies - 1))

@@ -83,7 +83,7 @@ class AdaptiveAveragePooling1D(_AdaptiveAverage):
     Output shape: `(batch, output_size, channels)`, or `(batch, channels, output_size)`.
 
     Raises:
-        TypeError: if `output_size` is no integer.
+        TypeError: if `output_size` is not an integer.
         ValueError: if a number is not positive, or if `data_format` is unknown.
 
     Example:
@@ -182,7 +182,7 @@ class AdaptiveMaxPooling1D(_AdaptiveMax):
     Output shape: `(batch, output_size, channels)`, or `(batch, channels, output_size)`.
 
     Raises:
-        TypeError: if `output_size` is no integer.
+        TypeError: if `output_size` is not an integer.
         ValueError: if a number is not positive, or if `data_format` is unknown.
 
     Example:

@@ -38,7 +38,7 @@ class Attention(Layer):
             `tanh(query + key)`. Default: `"dot"`.
         dropout: share of the attention weights that is dropped while training, from 0 to 1.
             Default: `0.0`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+        seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
@@ -256,7 +256,7 @@ class MultiHeadAttention(Layer):
             constraint.
         use_gate: whether the result is multiplied by a sigmoid of another projection of the query.
             Default: `False`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+        seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
@@ -265,8 +265,8 @@ class MultiHeadAttention(Layer):
 
     Call arguments:
         query: the tensor for whose steps values are averaged, `(batch, T, dim)`.
-        value: what is averaged, `(batch, S, value_dim)`.
-        key: what the queries are compared with, `(batch, S, key_dim)`; `None` for `value`.
+        value: the averaged values, `(batch, S, value_dim)`.
+        key: the keys to compare the queries with, `(batch, S, key_dim)`; `None` for `value`.
         query_mask, value_mask, key_mask: booleans of shape `(batch, T)` or `(batch, S)`, `False`
             for steps that are padding; `None` for the masks that the tensors carry.
         attention_mask: booleans that broadcast to `(batch, T, S)`: which steps of the value each
@@ -465,7 +465,7 @@ def visible_steps(
         masks: those of query, value and key, `(batch, T)` or `(batch, S)`; `None` for no mask.
         use_causal_mask: whether a query sees only the steps up to its own.
         sliding_window: a query sees the steps less than this far away; `None` for all.
-        attention_mask: what else a query may see; `None` for all.
+        attention_mask: further restrictions of the steps that a query may see; `None` for none.
     """
     query_mask, *value_masks = masks
     parts = []

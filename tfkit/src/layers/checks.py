@@ -13,7 +13,7 @@ def check(layer: Any, holds: bool, argument: str, expected: str, received: Any) 
     """Raises an error about an argument of a layer's constructor unless `holds`.
 
     Raises:
-        ValueError: that names the layer's class, the argument, what was expected and passed.
+        ValueError: with the layer's class, the argument, and the expected and passed values.
     """
     if not holds:
         raise ValueError(

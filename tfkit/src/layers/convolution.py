@@ -40,7 +40,7 @@ def known_channels(layer: Any, input_shape: Any) -> tuple[int, int]:
     """Returns the axis of the channels and their number.
 
     Raises:
-        ValueError: where the number is unknown.
+        ValueError: if the number is unknown.
     """
     axis = -1 if layer.data_format == "channels_last" else 1
     channels = input_shape[axis]

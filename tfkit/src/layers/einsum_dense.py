@@ -27,7 +27,7 @@ class EinsumDense(Layer):
             is the batch. `"...x,xy->...y"` leaves the axes before alone, `"ab...,bc->ac..."` the
             axes after.
         output_shape: sizes of the output's lettered axes without the batch, a tuple or one integer;
-            `None` where the inputs have the size.
+            `None` if the inputs have the size.
         activation: name of an activation such as `"relu"`, or a function of a tensor; `None` is the
             identity.
         bias_axes: letters of the output's axes along which the bias has entries, such as `"d"`;
@@ -50,9 +50,9 @@ class EinsumDense(Layer):
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
             dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
-    Input shape: As `equation` says.
+    Input shape: Determined by `equation`.
 
-    Output shape: As `equation` and `output_shape` say.
+    Output shape: Determined by `equation` and `output_shape`.
 
     Raises:
         ValueError: if the equation has another form, or if equation, inputs' shape, `output_shape`
@@ -156,7 +156,7 @@ class EinsumDense(Layer):
         """Returns sizes of the letters, letters of kernel and outputs, and number of axes of a last `...`.
 
         Raises:
-            ValueError: where equation, input shape and output shape do not fit together.
+            ValueError: if equation, input shape and output shape do not fit together.
         """
         match = _EQUATION.fullmatch(self.equation)
         assert match is not None, "checked by the constructor"

@@ -50,7 +50,7 @@ class GroupQueryAttention(Layer):
             constraint.
         use_gate: whether the result is multiplied by a sigmoid of another projection of the query.
             Default: `False`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+        seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
@@ -59,8 +59,8 @@ class GroupQueryAttention(Layer):
 
     Call arguments:
         query: the tensor for whose steps values are averaged, `(batch, T, dim)`.
-        value: what is averaged, `(batch, S, value_dim)`.
-        key: what the queries are compared with, `(batch, S, key_dim)`; `None` for `value`.
+        value: the averaged values, `(batch, S, value_dim)`.
+        key: the keys to compare the queries with, `(batch, S, key_dim)`; `None` for `value`.
         query_mask, value_mask, key_mask: booleans of shape `(batch, T)` or `(batch, S)`, `False`
             for steps that are padding; `None` for the masks that the tensors carry.
         attention_mask: booleans that broadcast to `(batch, T, S)`: which steps of the value each

@@ -47,9 +47,9 @@ class Wrapper(Layer):
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
             dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
-    Input shape: As the subclass says; `build` builds the layer inside for it.
+    Input shape: Determined by the subclass; `build` builds the wrapped layer for it.
 
-    Output shape: As the subclass says.
+    Output shape: Determined by the subclass.
 
     Raises:
         ValueError: if `layer` is not a layer.

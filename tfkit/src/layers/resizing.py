@@ -295,10 +295,8 @@ class UpSampling2D(Layer):
         """Returns the inputs, enlarged."""
         first = self.data_format == "channels_first"
         images = tf.transpose(inputs, [0, 2, 3, 1]) if first else inputs
-        if self.interpolation in (
-            "nearest",
-            "area",
-        ):  # Both methods are the same for whole factors.
+        # Both methods are the same for whole factors.
+        if self.interpolation in ("nearest", "area"):
             images = tf.repeat(tf.repeat(images, self.size[0], axis=1), self.size[1], axis=2)
         else:
             images = self._interpolated(images)

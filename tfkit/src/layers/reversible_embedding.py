@@ -48,7 +48,7 @@ class ReversibleEmbedding(Embedding):
     Output shape: `(..., output_dim)`; with `reverse`, `(..., input_dim)`.
 
     Raises:
-        ValueError: if a size or the cap is not positive, if `reverse_dtype` is no float dtype, or if
+        ValueError: if a size or the cap is not positive, if `reverse_dtype` is not a float dtype, or if
             the inputs are strings.
         InvalidArgumentError: if an id is negative or not below `input_dim`.
 

@@ -37,7 +37,7 @@ class SpectralNormalization(Wrapper):
             dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
-        inputs: what the layer inside takes.
+        inputs: the inputs of the wrapped layer.
         training: whether to divide the kernel; set by `fit` and by layers outside.
 
     Input shape: That of the layer inside.

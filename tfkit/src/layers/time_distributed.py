@@ -32,7 +32,7 @@ class TimeDistributed(Wrapper):
 
     Input shape: `(batch, steps, ...)`.
 
-    Output shape: `(batch, steps, ...)`, what follows being the layer's.
+    Output shape: `(batch, steps, ...)`, followed by the axes of the layer's outputs.
 
     Raises:
         ValueError: if the inputs have fewer than three axes, or if the mask does not fit them.

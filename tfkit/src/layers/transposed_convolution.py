@@ -115,13 +115,13 @@ class Conv1DTranspose(_TransposedConvolution):
     Args:
         filters: positive integer, the number of output channels.
         kernel_size: length of the kernel in steps, an integer.
-        strides: distance in steps of what neighbouring inputs add to the outputs, an integer. Above
+        strides: distance in steps between the contributions of neighbouring inputs, an integer. Above
             1 only where `dilation_rate` is 1. Default: `1`.
         padding: `"valid"` for all outputs that an input reaches, or `"same"` for `steps * strides`
             of them. Default: `"valid"`.
-        output_padding: what is added to the least number of steps that the convolution from outputs
+        output_padding: the number added to the least number of steps that the convolution from outputs
             to inputs would map to the inputs', an integer, below `strides`; `None` for the number
-            that `padding` says.
+            given by `padding`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         dilation_rate: distance in steps of neighbouring points of the kernel, an integer. Above 1
@@ -183,13 +183,13 @@ class Conv2DTranspose(_TransposedConvolution):
         filters: positive integer, the number of output channels.
         kernel_size: height and width of the kernel in pixels, a tuple of two integers, or one
             integer for both.
-        strides: distance in pixels of what neighbouring inputs add to the outputs, two integers or
+        strides: distance in pixels between the contributions of neighbouring inputs, two integers or
             one. Above 1 only where `dilation_rate` is 1. Default: `1`.
         padding: `"valid"` for all outputs that an input reaches, or `"same"` for `size * strides`
             of them. Default: `"valid"`.
-        output_padding: what is added to the least sizes that the convolution from outputs to inputs
+        output_padding: the numbers added to the least sizes that the convolution from outputs to inputs
             would map to the inputs', two integers or one, below `strides`; `None` for the sizes
-            that `padding` says.
+            given by `padding`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         dilation_rate: distance in pixels of neighbouring points of the kernel, two integers or one.
@@ -251,15 +251,15 @@ class Conv3DTranspose(_TransposedConvolution):
         filters: positive integer, the number of output channels.
         kernel_size: depth, height and width of the kernel, a tuple of three integers, or one
             integer for all.
-        strides: distance of what neighbouring inputs add to the outputs, three integers or one.
+        strides: distance between the contributions of neighbouring inputs, three integers or one.
             Above 1 only where `dilation_rate` is 1. Default: `1`.
         padding: `"valid"` for all outputs that an input reaches, or `"same"` for `size * strides`
             of them. Default: `"valid"`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        output_padding: what is added to the least sizes that the convolution from outputs to inputs
+        output_padding: the numbers added to the least sizes that the convolution from outputs to inputs
             would map to the inputs', three integers or one, below `strides`; `None` for the sizes
-            that `padding` says.
+            given by `padding`.
         dilation_rate: distance of neighbouring points of the kernel, three integers or one. Above 1
             only where `strides` is 1. Default: `1`.
         activation: name of an activation such as `"relu"`, or a function of a tensor; `None` is the

@@ -111,7 +111,7 @@ def graph_from_config(
     """Returns the symbolic inputs and outputs of the graph that a configuration describes.
 
     Args:
-        config: what `graph_to_config` gave.
+        config: the result of `graph_to_config`.
         layers: layers to use instead of new ones, by name.
     """
     operations: dict[str, Any] = {}

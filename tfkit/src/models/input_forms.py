@@ -26,8 +26,8 @@ def match_form(given: Any, expected: Any, name: str) -> list[Any]:
 
     Raises:
         ValueError: for another number of values than there are inputs; for a list in the place of a dict
-            whose keys are not in alphabetical order: whether it is meant in the order in which they were
-            written or sorted, nothing says.
+            whose keys are not in alphabetical order: it is not known whether the order is that in which they
+            were written or the sorted one.
     """
     if isinstance(given, Mapping):
         return _by_key(given, expected, name)

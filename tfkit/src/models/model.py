@@ -60,9 +60,9 @@ class Model(Trainer):
         **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
             in `Layer`.
 
-    Input shape: That of `inputs`, or what `call` takes.
+    Input shape: That of `inputs`, or of the argument of `call`.
 
-    Output shape: That of `outputs`, or what `call` returns.
+    Output shape: That of `outputs`, or of the result of `call`.
 
     Example:
         >>> x = tfkit.Input(shape=(4,))
@@ -357,17 +357,17 @@ class Model(Trainer):
 
         Args:
             filepath: path of a file of `save_weights` or `save`, of tfkit or of Keras.
-            skip_mismatch: whether weights that do not fit are left as they are. Default: `False`.
+            skip_mismatch: whether weights that do not fit are not changed. Default: `False`.
             by_name: whether weights are found by the names that were given to layers, and not by
                 path. Default: `False`.
             rename: dict from beginnings of paths in the file to those in the model, or a function
-                of a path, for what has another path in the file; `None` for equal paths.
+                of a path, for values with another path in the file; `None` for equal paths.
             objects_to_skip: layers, with all that is inside them, and weights that are left as they
                 are; `None` for none.
             **kwargs: none; others are refused.
 
         Returns:
-            A `LoadReport`: what was done with each weight.
+            A `LoadReport`: the result for each weight.
         """
         if kwargs:
             raise ValueError(f"Invalid keyword arguments: {kwargs}")
@@ -389,8 +389,8 @@ class Model(Trainer):
         Args:
             filepath: folder of the SavedModel, or file of the other formats.
             format: `"tf_saved_model"`, `"stablehlo"`, `"litert"` or `"onnx"`.
-            verbose: whether to print what was written; `None` is True.
-            input_signature: specs to use instead of what the model was called with.
+            verbose: whether to print a summary of the export; `None` is True.
+            input_signature: specs to use instead of those of earlier calls.
             **kwargs: options of the format: `jit_compile` and `freeze` of a SavedModel, attributes of
                 `tf.lite.TFLiteConverter` of LiteRT, `opset_version` of ONNX.
         """
@@ -407,7 +407,7 @@ class Model(Trainer):
 
     @shortened
     def compile_from_config(self, config: dict[str, Any]) -> None:
-        """Compiles the model as it was when `get_compile_config` gave `config`.
+        """Compiles the model with the result of `get_compile_config`.
 
         A `compile` of your own that takes other arguments is not called, with a warning.
         """
@@ -471,7 +471,7 @@ class Model(Trainer):
         """Returns a new model with the layers and arguments of a configuration.
 
         Args:
-            config: what `get_config` gave.
+            config: the result of `get_config`.
             custom_objects: classes and functions of yours that it may name, by name.
         """
         if custom_objects:

@@ -146,7 +146,7 @@ class Sequential(Model):
             input_shape: shape of the input, with the batch.
 
         Raises:
-            ValueError: where there are no layers, and for a shape that does not fit the `Input` below them.
+            ValueError: if there are no layers, and for a shape that does not fit the `Input` below them.
         """
         if not self._stack:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Programs that XLA has compiled, kept on disk for the next process.
+"""Keeps programs that XLA has compiled on disk for later processes.
 
 TensorFlow's own cache ends a program with an error where a file is damaged, a disk full, a folder gone. So it
 is given a folder in memory (`ram://`), which cannot fail; what goes to the disk and comes from there goes
@@ -35,7 +35,7 @@ _KNOWN = ("2.18.", "2.21.")
 
 
 def begin() -> None:
-    """Tells TensorFlow about the folder in memory; only before it has run its first function."""
+    """Sets TensorFlow's folder in memory, before it runs its first function."""
     flags = os.environ.get("TF_XLA_FLAGS", "")
     if _folder_wanted() is not None and _FLAG not in flags and tf.__version__.startswith(_KNOWN):
         os.environ["TF_XLA_FLAGS"] = f"{flags} {_FLAG}{_IN_MEMORY}".strip()
@@ -44,10 +44,10 @@ def begin() -> None:
 
 
 class _State:
-    """What this process knows.
+    """The state of the cache in this process.
 
     Attributes:
-        is_on: whether TensorFlow was told.
+        is_on: whether TensorFlow's folder was set.
         folder: on disk; `None` before it is needed, and where it is refused.
         given: names of files in memory that came from the disk.
     """
@@ -64,7 +64,7 @@ _state = _State()
 
 
 def provide(programs: Iterable[str]) -> None:
-    """Lets TensorFlow find what was compiled for these programs by an earlier process."""
+    """Provides TensorFlow with the entries that earlier processes have compiled for these programs."""
     if not _state.is_on:
         return
     with _state.lock, contextlib.suppress(OSError):
@@ -77,7 +77,7 @@ def provide(programs: Iterable[str]) -> None:
 
 
 def _give(path: Path) -> None:
-    """Puts the entry of a file into memory, or removes the file."""
+    """Copies the entry of a file into memory, or removes the file."""
     content = path.read_bytes()
     name = path.name.partition("-")[2]
     if name in _state.given:
@@ -87,24 +87,24 @@ def _give(path: Path) -> None:
             raise ValueError("another seal")
         text = zlib.decompress(content[32:])
     except (ValueError, zlib.error):
-        path.unlink()  # Damaged: compiled anew.
+        path.unlink()  # Damaged, so it is compiled again.
         return
     tf.io.gfile.makedirs(_IN_MEMORY)
     with tf.io.gfile.GFile(f"{_IN_MEMORY}/{name}", "wb") as file:
         file.write(text)
     _state.given.add(name)
-    os.utime(path)  # The least recently used go first.
+    os.utime(path)  # The least recently used entries are removed first.
 
 
 def keep() -> None:
-    """Writes what was compiled since to the disk, and takes all out of memory: TensorFlow has read it."""
+    """Writes new entries to the disk, and removes all from memory after TensorFlow has read them."""
     if not _state.is_on:
         return
     with _state.lock, contextlib.suppress(OSError, tf.errors.OpError):
         folder = _checked_folder()
         for name in tf.io.gfile.listdir(_IN_MEMORY):
             if not name.endswith(".pb"):
-                continue  # Being written by another thread.
+                continue  # Another thread is writing it.
             path = f"{_IN_MEMORY}/{name}"
             if name not in _state.given and folder is not None:
                 with tf.io.gfile.GFile(path, "rb") as file:
@@ -117,7 +117,7 @@ def _write(folder: Path, name: str, entry: bytes) -> None:
     try:
         program = xla_entries.program_of(entry)
         text = None if program is None else xla_entries.as_text(entry)
-    except (KeyError, ValueError, IndexError, DecodeError):  # Of another form than is known.
+    except (KeyError, ValueError, IndexError, DecodeError):  # An entry of an unknown form.
         return
     if text is None:
         return
@@ -134,7 +134,7 @@ def _write(folder: Path, name: str, entry: bytes) -> None:
 
 
 def _make_room(root: Path) -> None:
-    """Removes the entries that were not used for the longest time, of all environments, over the bound."""
+    """Removes the least recently used entries of all environments above the size limit."""
     entries = []
     for path in root.glob("*/*"):
         with contextlib.suppress(FileNotFoundError):
@@ -159,7 +159,7 @@ def _folder_wanted() -> Path | None:
 
 
 def _checked_folder() -> Path | None:
-    """The folder of this environment, made where needed; `None` where others could write to it."""
+    """Returns the folder of this environment, made if needed; `None` if others could write to it."""
     if not _state.is_checked:
         _state.is_checked = True
         root = _folder_wanted()
@@ -185,7 +185,7 @@ def _is_ours_alone(folder: Path) -> bool:
 
 
 def _environment() -> str:
-    """A name for all that machine code depends on beside the program."""
+    """Returns a name for everything except the program that machine code depends on."""
     threads = tf.config.threading.get_intra_op_parallelism_threads()
     parts = [
         tf.version.VERSION,
@@ -203,7 +203,7 @@ def _environment() -> str:
 
 
 def _cpu() -> Iterator[str]:
-    """Model and features of the CPU, as Linux says them."""
+    """Yields model and features of the CPU, as Linux lists them."""
     wanted = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features")
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         for line in file:

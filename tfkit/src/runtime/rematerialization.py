@@ -1,4 +1,4 @@
-"""Activations computed a second time instead of kept, where memory is short."""
+"""Computes activations twice instead of keeping them, to save memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tfkit.src.base.recomputation import Recomputation, add_loss
 
 
 def remat(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns `f`, whose intermediate results are not kept for the gradient but computed again for it.
+    """Returns `f` with intermediate results that are computed again for the gradient instead of kept.
 
     Args:
         f: a layer or a function of tensors. Its variables must exist before the first call.
@@ -38,11 +38,11 @@ def remat(f: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
     def rematerialized(*args: Any, **kwargs: Any) -> Any:
         frame, recomputation = calls.frame, Recomputation()
-        forms: list[Any] = []  # What the first computation gives.
+        forms: list[Any] = []  # The results of the first computation.
 
         def compute(*args: Any, **kwargs: Any) -> list[Any]:
             if forms:
-                # The gradient may be asked for after the call that this was in.
+                # The gradient may be computed after the call that contains it.
                 before, calls.frame = calls.frame, frame
                 try:
                     with recomputation.second():

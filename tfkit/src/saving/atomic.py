@@ -120,7 +120,7 @@ def _mode(target: Path, is_kind: Callable[[int], bool], kind: str) -> int | None
 def _temporary(parent: Path, mode: int | None) -> Iterator[tuple[Path, int]]:
     """Context manager for a new, locked temporary file or folder, which is removed at the end.
 
-    The lock ends with the process. What is not locked was left by one that is dead.
+    The lock ends with the process. Unlocked files were left by processes that have died.
     """
     _remove_abandoned(parent)
     while True:
@@ -150,9 +150,8 @@ def _remove_abandoned(parent: Path) -> None:
         names = [entry.path for entry in entries if entry.name.startswith(_PREFIX)]
     for name in names:
         if name.endswith(_SUFFIX):
-            with contextlib.suppress(
-                OSError
-            ):  # It was removed in the meantime, or belongs to another user.
+            # It was removed in the meantime, or belongs to another user.
+            with contextlib.suppress(OSError):
                 # A pipe of this name must not block, and a link must not be followed.
                 handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
                 try:

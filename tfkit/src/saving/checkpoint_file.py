@@ -29,7 +29,7 @@ def write(path: Path, document: dict[str, Any], variables: dict[str, tf.Variable
     """Writes the file, completely or not at all.
 
     Raises:
-        TypeError: for what a document cannot hold, with its place.
+        TypeError: for values that a document cannot hold, with their place.
     """
     arrays: dict[str, np.ndarray] = {}
     text = to_json(_without_arrays(document, "", arrays))

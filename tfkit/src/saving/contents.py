@@ -109,7 +109,7 @@ def optimizer_state(model: ModelLike) -> dict[str, tf.Variable]:
 def named_slots(optimizer: Optimizer, model: ModelLike) -> dict[str, tf.Variable]:
     """Returns an optimizer's variables: slots by the path of the weight that they belong to.
 
-    `slots/dense/kernel/momentum` belongs to the weight at `dense/kernel`; what belongs to no weight stands at
+    `slots/dense/kernel/momentum` belongs to the weight at `dense/kernel`; variables without a weight are at
     its name, as `own/iteration`, numbered where two have the same.
     """
     paths = {id(weight): path for path, weight in tracking.named_weights(model).items()}
@@ -128,7 +128,7 @@ def named_slots(optimizer: Optimizer, model: ModelLike) -> dict[str, tf.Variable
 def metrics_state(model: ModelLike) -> dict[str, tf.Variable]:
     """Returns the variables of the metrics that layers hold in attributes, by path.
 
-    Those that `compile` makes are no state of the model: each epoch and evaluation begins them anew.
+    Those that `compile` makes are not state of the model: each epoch and evaluation resets them.
     """
     state: dict[str, tf.Variable] = {}
     for path, metric in tracking.named_metrics(model):

@@ -11,7 +11,7 @@ _SUFFIXES = (".h5", ".hdf5", ".keras", ".json")
 class LoadError(ValueError):
     """A model file cannot be loaded: it is damaged, not of this format, or does not fit the model.
 
-    What the message quotes of the file is cut, and control characters in it are escaped.
+    Quotes of the file in the message are cut, and control characters in it are escaped.
 
     Example:
         >>> import tempfile
@@ -44,7 +44,7 @@ def check_exists(path: Path) -> None:
     """Raises an error unless there is a file at the path.
 
     Raises:
-        MissingFileError: that says so.
+        MissingFileError: if there is none.
     """
     if path.is_file():
         return
@@ -68,7 +68,7 @@ def check_whole(path: Path, file: int) -> None:
         file: the number of the open file.
 
     Raises:
-        DamagedFileError: that says so.
+        DamagedFileError: if it does.
     """
     if why := limits.holes(file):
         raise DamagedFileError(f"File {path} {why}.")

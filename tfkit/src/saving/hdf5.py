@@ -46,7 +46,7 @@ def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]])
         weights: groups of variables and arrays; each group is a dict from attribute path to value.
 
     Raises:
-        OSError: where the disk is full, or cannot be written.
+        OSError: if the disk is full, or cannot be written.
         ValueError: for a name that is too long; nothing is written then.
     """
     for path_of_group in weights.values():
@@ -157,7 +157,7 @@ class Reader:
         path: the file.
 
     Raises:
-        LoadError: where it is no file of this format, or damaged.
+        LoadError: if it is no file of this format, or damaged.
     """
 
     def __init__(self, path: Path) -> None:

@@ -93,7 +93,7 @@ class Item:
         depth: the number of groups that contain it.
         kind: `"group"`, `"dataset"`, `"link"` to another name or file, `"again"` for another name of an
             object, and `"other"`.
-        attributes: its strings, lists of strings and integers by name; what is none of these is not there.
+        attributes: its strings, lists of strings and integers by name; others are left out.
         dataset: of a dataset.
     """
 
@@ -409,9 +409,8 @@ class _Heap:
         )
         self._offset_size = -(-bits // 8)
         self._length_size = max(1, -(-min(largest, largest_block).bit_length() // 8))
-        self._blocks: list[
-            tuple[int, bytes]
-        ] = []  # the position of each in the heap, and its bytes
+        # the position of each in the heap, and its bytes
+        self._blocks: list[tuple[int, bytes]] = []
         if root != _UNDEFINED and rows == 0:
             self._read_direct(root, first)
         elif root != _UNDEFINED:

@@ -131,7 +131,7 @@ def by_layer_name(
         file: the file, for messages.
 
     Raises:
-        ValueError: where two layers have one name, and where no name is in both.
+        ValueError: if two layers have one name, and where no name is in both.
     """
     common = {*stored_names.values()} & {*names.values()}
     if not common:

@@ -78,7 +78,7 @@ def load_model(
     Args:
         filepath: a file of `model.save()`.
         custom_objects: classes and functions of yours that the file may name, by name.
-        compile: whether to compile the model as it was, with the optimizer's state.
+        compile: whether to compile the model like the saved one, with the optimizer's state.
         safe_mode: only True: tfkit never runs code from a file.
 
     Raises:
@@ -101,9 +101,8 @@ def load_model(
             deferred: list[budget.Deferred] = []
             with budget.limited(reader.stored_bytes(contents.WEIGHTS), config, deferred):
                 model: ModelLike = serialization.deserialize_keras_object(from_json(config))
-        except (
-            Exception
-        ) as error:  # The constructors of layers may raise any error for wrong arguments.
+        except Exception as error:
+            # The constructors of layers may raise any error for wrong arguments.
             raise ConfigurationError(
                 f"File {filepath}: its configuration gives no model. {type(error).__name__}: {error}"
             ) from error

@@ -48,8 +48,8 @@ def check(file: io.FileIO, path: Path) -> int:
     """Returns the checksum of the structure of a sealed file, after comparing it with the contents.
 
     Raises:
-        DamagedFileError: where the file is damaged, truncated, or no model file.
-        LoadError: where it is an HDF5 file without a seal.
+        DamagedFileError: if the file is damaged, truncated, or no model file.
+        LoadError: if it is an HDF5 file without a seal.
     """
     block = file.read(BLOCK)
     if block.startswith(_HDF5_MAGIC):

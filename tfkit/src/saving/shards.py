@@ -1,7 +1,7 @@
 """Saves weights in several files, with an index of their contents.
 
 The index is written last. The files of one save have a token of their own in their names, so that a save
-that is cut short leaves the old index and its files as they were; the next save removes what it has left. Of
+that is cut short leaves the old index and its files unchanged; the next save removes its remains. Of
 two saves at once one waits for the other. A reader whose files a save has removed reads the new index.
 """
 
@@ -138,7 +138,7 @@ class ShardReader:
         path: the index.
 
     Raises:
-        LoadError: where it is no index, or a file of it is missing or another one.
+        LoadError: if it is no index, or a file of it is missing or another one.
     """
 
     def __init__(self, path: Path) -> None:

@@ -47,14 +47,14 @@ def save_weights(
         filepath: a name that ends in `.weights.h5`; with `max_shard_size`, in `.weights.json`.
         overwrite: whether existing files are replaced. Default: `True`.
         max_shard_size: GB (2**30 bytes) that a file may have; the weights then go into as many as are
-            needed, and `filepath` says what is where.
+            needed, and `filepath` is their index.
         objects_to_skip: layers, with all that is inside them, and single weights that the file leaves out.
 
     Raises:
         ValueError: for a model without weights yet, a name with another ending, and a weight that is larger
             than `max_shard_size`.
-        FileExistsError: where there is a file and `overwrite` is False.
-        OSError: where the disk is full. The old file is whole then.
+        FileExistsError: if there is a file and `overwrite` is False.
+        OSError: if the disk is full. The old file is whole then.
 
     Example:
         >>> import os, tempfile
@@ -126,20 +126,20 @@ def load_weights(
     Args:
         model: a built model.
         filepath: a file of `save_weights` or `save`.
-        skip_mismatch: whether weights that do not fit are left as they are.
+        skip_mismatch: whether weights that do not fit are not changed.
         by_name: whether weights are found by the names that users have given to layers, instead of by path:
             a weight goes to the same place below the layer of the same name. Layers of other names are left
             as they are.
-        rename: for what has another path in the file: a dict from the beginnings of paths in the file to
+        rename: for values with another path in the file: a dict from the beginnings of paths in the file to
             those in the model, or a function of a path.
-        objects_to_skip: layers, with all that is inside them, and single weights that are left as they are.
+        objects_to_skip: layers, with all that is inside them, and single weights that are not changed.
 
     Returns:
-        What became of each weight, and of each value in the file.
+        The result for each weight, and for each value in the file.
 
     Raises:
-        LoadError: a `ValueError`, with a table of what is missing, unexpected, or of another shape or dtype;
-            and for a damaged file. No weight has changed then.
+        LoadError: a `ValueError`, with a table of values that are missing, unexpected, or of another shape or
+            dtype; and for a damaged file. No weight has changed then.
 
     Example:
         ```python
@@ -168,7 +168,7 @@ class Loaded:
 
     Args:
         reader: the file.
-        report: what becomes of each variable.
+        report: the result for each variable.
         values: variables with the groups and paths of their values.
         stores: layers that read their variables themselves, with the beginnings of their paths.
         casts: variables whose stored values are floats of another width, with both dtypes.

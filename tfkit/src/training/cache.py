@@ -35,7 +35,7 @@ class Programs:
     """The traced steps of one model, by mode and form of data, each with the programs that run it.
 
     Args:
-        settings: what the model's `compile` was given.
+        settings: the arguments of the model's `compile`.
     """
 
     def __init__(self, settings: CompileSettings) -> None:
@@ -58,9 +58,9 @@ class Programs:
             model: the model.
             mode: `"train"`, `"test"` or `"predict"`.
             kind: the class of the program.
-            data: what it is to run on, of which only the form is looked at.
-            before: what was found for the same arguments, to be used again unless an attribute was set that
-                it has read. As this is asked between any two programs, nothing else is.
+            data: the data to run on, of which only the form matters.
+            before: the program found for the same arguments, to be used again unless an attribute was set
+                that it has read. This is checked between any two programs, and nothing else is.
         """
         trace = before.trace if before is not None and self._latest.get(mode) is before else None
         if trace is not None and self._is_fresh(mode, trace):
@@ -90,7 +90,7 @@ class Programs:
             mode: `"train"`, `"test"` or `"predict"`.
             structure: a batch, or anything of its form with specs.
             step: the step of the mode.
-            known_size: rows of every batch, `None` where the trace is for any number of rows.
+            known_size: rows of every batch, `None` if the trace is for any number of rows.
         """
         key = (mode, (structure_key(structure), known_size))
         with self._lock:

@@ -1,7 +1,7 @@
 """Saves the whole state of a training, and restores it so that the training continues.
 
 It is every variable of the model, its optimizers and its metrics; vocabularies and bins; the epoch, the step,
-and where in the data they stand; the states of the callbacks; and the states of the random generators.
+and the position in the data; the states of the callbacks; and the states of the random generators.
 """
 
 from __future__ import annotations

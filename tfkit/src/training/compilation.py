@@ -32,7 +32,7 @@ class Compiled(Layer):
     _compiled_parts = ("_compiled_loss", "_tfkit_metrics", "_tfkit_loss_tracker")
 
     compiled = False
-    stop_training: bool  # What callbacks set to `True` to end a `fit`,
+    stop_training: bool  # Callbacks set this to `True` to end a `fit`,
     stop_evaluating: bool  # an `evaluate`,
     stop_predicting: bool  # or a `predict` after the step in progress.
     output_names: list[str] | None = None
@@ -72,16 +72,16 @@ class Compiled(Layer):
                 `False`.
             steps_per_execution: number of steps that one program runs, and after which callbacks
                 for batches are called; fewer where an epoch ends, or where a callback such as
-                `ModelCheckpoint(save_freq=10)` has to be called. `None` where tfkit chooses.
+                `ModelCheckpoint(save_freq=10)` has to be called. `None` if tfkit chooses.
             jit_compile: whether XLA compiles programs: `True` for programs that XLA compiles or an
                 error, `False` for none, and `"auto"` for those that it makes faster, or for none
-                after `tf.config.experimental.enable_op_determinism()`; `model.plan` says what was
+                after `tf.config.experimental.enable_op_determinism()`; `model.plan` shows what was
                 chosen, and why. Default: `"auto"`.
             auto_scale_loss: whether the optimizer of a model with the policy `"mixed_float16"` is
                 wrapped in a `LossScaleOptimizer`. Default: `True`.
 
         Raises:
-            ValueError: if a name is unknown; the model stays compiled as it was.
+            ValueError: if a name is unknown; the model's settings are not changed.
             RuntimeError: if the constructor of the model's class did not call `super().__init__()`.
 
         Example:

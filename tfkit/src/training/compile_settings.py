@@ -11,7 +11,7 @@ from typing import Any
 class CompileSettings:
     """The checked arguments of `compile`; their defaults before `compile` is called.
 
-    A model has one such object for as long as it lives. Nothing else keeps a copy of what stands in it, so
+    A model has one such object for its whole life. Nothing else keeps a copy of its contents, so
     a setting that is changed later reaches `fit`, direct calls, the optimizer and saved files alike.
 
     Attributes:

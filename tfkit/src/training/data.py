@@ -26,7 +26,7 @@ def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
             `(x, y, sample_weight)`.
 
     Returns:
-        A tuple `(x, y, sample_weight)`, with `None` for what is missing.
+        A tuple `(x, y, sample_weight)`, with `None` for missing parts.
 
     Raises:
         ValueError: for a tuple of another length.
@@ -58,7 +58,7 @@ def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> 
         sample_weight: weights of the samples, or `None`.
 
     Returns:
-        A tuple without `None` at its end; a single `x` that is not a list or tuple stands
+        A tuple without `None` at its end; a single `x` that is not a list or tuple is
         alone.
 
     Example:
@@ -88,7 +88,7 @@ class ArrayData:
         shuffle: whether each epoch takes the rows in a new order; `"batch"` shuffles whole batches.
 
     Attributes:
-        known_size: rows of every batch, where a trace may rely on it; `None` where it may not.
+        known_size: rows of every batch, where a trace may rely on it; `None` if it may not.
     """
 
     known_size: int | None = None
@@ -153,8 +153,8 @@ class DatasetData:
 
     Args:
         dataset: the batches.
-        num_batches: how many there are, `None` where that is not known.
-        source: the Python source of the batches, if any; its `error` is what the user's code raised.
+        num_batches: how many there are, `None` if that is not known.
+        source: the Python source of the batches, if any; its `error` is the error of the user's code.
 
     Attributes:
         is_one_shot: whether the data can be iterated over only once.
@@ -230,7 +230,7 @@ def make_arrays(
     """Returns the data for arrays and tensors, like `make_data`.
 
     Raises:
-        ValueError: where lengths differ, and for empty data.
+        ValueError: if lengths differ, and for empty data.
     """
     check_weights(y, sample_weight, class_weight)
     packed = tuple(without_none(part) for part in (x, y, sample_weight) if part is not None)
@@ -244,7 +244,7 @@ def check_weights(y: Any, sample_weight: Any, class_weight: dict[int, float] | N
     """Raises an error for weights without targets.
 
     Raises:
-        ValueError: that says which.
+        ValueError: with the name of the weights.
     """
     if y is not None:
         return

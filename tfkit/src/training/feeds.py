@@ -88,7 +88,7 @@ class ArrayFeed:
         """Moves to the position of another feed, by drawing the same order of rows.
 
         Args:
-            state: what `get_state()` gave.
+            state: the result of `get_state()`.
         """
         if not state["is_open"]:
             return
@@ -121,7 +121,7 @@ class SlicesFeed(ArrayFeed):
         """Moves to the position of another feed.
 
         Args:
-            state: what `get_state()` gave.
+            state: the result of `get_state()`.
         """
         self._passes = state["passes"] - state["is_open"]
         self.data.skip_passes(self._passes)
@@ -221,7 +221,7 @@ class DatasetFeed:
         """Moves to the position of another feed: batches that it has read are read again or skipped.
 
         Args:
-            state: what `get_state()` gave.
+            state: the result of `get_state()`.
         """
         is_open, is_one_shot = state["is_open"], self.data.is_one_shot
         self._passes = state["passes"] - is_open

@@ -18,7 +18,7 @@ class Fit:
     Args:
         model: the model.
         steps: the steps of an epoch.
-        validation: what is validated with, if anything is.
+        validation: the validation, if there is one.
         callbacks: the callbacks to notify.
         epochs: the indices of the epochs.
 

@@ -24,11 +24,11 @@ class Steps:
     Args:
         model: the model.
         mode: `"train"` or `"test"`.
-        data: what to pass over.
+        data: the data to iterate over.
         num_steps: steps of one run; all batches unless given.
 
     Attributes:
-        num_steps: steps of one run, `None` where that is not known yet.
+        num_steps: steps of one run, `None` if that is not known yet.
         epoch: index of the epoch in progress, in a training.
         done: steps of the present run.
         logs: their results.

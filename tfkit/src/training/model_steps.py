@@ -78,7 +78,7 @@ class ModelSteps(Compiled):
         """Returns the total loss of a batch: the loss of `compile`, added losses and penalties.
 
         Raises:
-            ValueError: where there is nothing to minimize.
+            ValueError: if there is nothing to minimize.
         """
         del training  # The parameters are for overrides.
         if y_pred is None and self._compiled_loss is not None:

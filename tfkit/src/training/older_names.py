@@ -18,9 +18,9 @@ class OlderNames(ModelSteps):
     """`compiled_loss`, `make_train_function` and the like.
 
     Attributes:
-        train_function: what `make_train_function` made; `fit` does not use it.
-        test_function: what `make_test_function` made.
-        predict_function: what `make_predict_function` made.
+        train_function: the result of `make_train_function`; `fit` does not use it.
+        test_function: the result of `make_test_function`.
+        predict_function: the result of `make_predict_function`.
     """
 
     train_function: StepFunction | None = None
@@ -54,7 +54,7 @@ class OlderNames(ModelSteps):
         """Returns a function that trains on a batch from an iterator, and returns the results so far.
 
         Args:
-            force: whether it is made anew if there is one already.
+            force: whether it is made again if there is one already.
         """
         if self.train_function is None or force:
             self.train_function = self._function_of("train")

@@ -23,7 +23,7 @@ class Outputs:
         names: names of the outputs, where the model has them.
 
     Attributes:
-        names: name of each result; `None` where it has none, neither by a key nor by the model.
+        names: name of each result; `None` if it has none, neither by a key nor by the model.
     """
 
     def __init__(self, y_pred: Any, names: list[str] | None) -> None:

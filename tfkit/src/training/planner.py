@@ -59,18 +59,17 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
 
     Args:
         trace: the step.
-        jit_compile: what `compile` was given.
+        jit_compile: the arguments of `compile`.
 
     Raises:
-        ValueError: under `jit_compile=True`, that names what XLA cannot compile.
+        ValueError: under `jit_compile=True`, with the part that XLA cannot compile.
     """
     if jit_compile is False:
         return Plan(GRAPH_LOOP, "`jit_compile=False`")
     operations = trace.operations
     convolution = _first(operations, _CONVOLUTIONS) if xla.device() == "CPU" else None
-    if (
-        jit_compile == "auto" and convolution is not None
-    ):  # Before XLA is loaded, which takes 30 MB.
+    # Before XLA is loaded, which takes 30 MB.
+    if jit_compile == "auto" and convolution is not None:
         return Plan(GRAPH_LOOP, f"XLA is slow with {convolution} on CPUs")
     # XLA's replacement for a kernel that it lacks is slower, so it is used only on explicit request.
     in_xla = operations if jit_compile == "auto" else trace.operations_in_xla

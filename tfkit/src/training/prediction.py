@@ -18,11 +18,11 @@ from tfkit.src.training.step import Step, StepTrace, traced
 class PredictProgram:
     """Runs a traced `predict_step` over the rows of arrays.
 
-    XLA takes part under `jit_compile=True` only: it would compile anew for each number of rows.
+    XLA takes part under `jit_compile=True` only: it would compile again for each number of rows.
 
     Args:
         trace: the step.
-        jit_compile: what `compile` was given.
+        jit_compile: the arguments of `compile`.
     """
 
     def __init__(self, trace: StepTrace, jit_compile: bool | str) -> None:
@@ -131,7 +131,7 @@ class Gathered:
     """Collects the outputs of programs into one result: an array that is filled step by step.
 
     Args:
-        num_rows: rows of the whole, `None` where that is not known.
+        num_rows: rows of the whole, `None` if that is not known.
     """
 
     def __init__(self, num_rows: int | None) -> None:

@@ -2,7 +2,8 @@
 
 A step is traced once, for batches of any size (`StepTrace`). A program calls it in a loop inside
 TensorFlow: over rows of arrays that stay in memory (`array_program.py`), or over batches of a `tf.data`
-iterator (`iterator_program.py`). The plan says what XLA compiles: the whole loop, each step, or nothing.
+iterator (`iterator_program.py`). The plan determines what XLA compiles: the whole loop, each step, or
+nothing.
 
 XLA compiles for one size of batch. The smaller last batch of an epoch runs outside of XLA, as compiling once
 more costs more than it saves; under `jit_compile=True` it is compiled all the same.
@@ -53,7 +54,7 @@ class LoopProgram:
 
     Args:
         trace: the step.
-        jit_compile: what `compile` was given.
+        jit_compile: the arguments of `compile`.
     """
 
     def __init__(self, trace: StepTrace, jit_compile: bool | str) -> None:

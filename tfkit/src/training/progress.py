@@ -56,13 +56,13 @@ class Progbar:
         width: characters of the bar. Default: `20`.
         verbose: `0` writes nothing, `1` the bar, `2` only a line at the end. Default: `1`.
         interval: shortest time between two redraws, in seconds. Default: `0.05`.
-        stateful_metrics: names of values to show as they are; of the others the mean is shown.
+        stateful_metrics: names of values to show directly; of the others the mean is shown.
         stateless_metrics: the other way round: names of values to show the mean of. At most one
             of the two may be given.
         unit_name: name of a step. Default: `"step"`.
 
     Raises:
-        ValueError: where both `stateful_metrics` and `stateless_metrics` are given.
+        ValueError: if both `stateful_metrics` and `stateless_metrics` are given.
 
     Example:
         >>> bar = Progbar(target=2, verbose=0)

@@ -26,7 +26,8 @@ def set(states: States) -> None:
     """Sets both current generators to states that `get` returned.
 
     Raises:
-        ValueError, TypeError, KeyError: for what `get` did not return; neither has changed then.
+        ValueError, TypeError, KeyError: for values that `get` did not return; neither generator has changed
+        then.
     """
     generators = generators_in_force()
     np.random.RandomState().set_state(states["numpy"])

@@ -91,7 +91,7 @@ def _checked(logs: Any, step: str) -> Any:
     """Returns the logs of a user's step after checking them.
 
     Raises:
-        ValueError: for what is no dict of values.
+        ValueError: unless the result is a dict of values.
     """
     if not isinstance(logs, Mapping):
         raise ValueError(

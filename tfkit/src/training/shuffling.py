@@ -59,7 +59,7 @@ def shuffled(rows: np.ndarray, window: int, choices: np.ndarray) -> np.ndarray:
     """Returns the rows, each chosen from a window that begins at its new position.
 
     Args:
-        rows: what is shuffled.
+        rows: the rows to shuffle.
         window: how many there are to choose from, fewer at the end; all rows if negative.
         choices: a random integer for each row.
     """

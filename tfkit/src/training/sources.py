@@ -96,9 +96,8 @@ def make_data(
         return _rows_dataset(pack_x_y_sample_weight(*packed), batch_size, shuffle)
     arrays = make_arrays(x, y, sample_weight, batch_size, shuffle, class_weight)
     arrays.tensors = pack_x_y_sample_weight(*arrays.tensors)
-    arrays.batch_size = min(
-        arrays.batch_size, arrays.num_rows
-    )  # A single batch counts as a full one.
+    # A single batch counts as a full one.
+    arrays.batch_size = min(arrays.batch_size, arrays.num_rows)
     return arrays
 
 
@@ -134,10 +133,10 @@ class _Source:
     Each pass has a new iterator; an iterable that can be read only once is continued.
 
     Args:
-        batches: what the user passed.
+        batches: the user's data.
 
     Attributes:
-        error: what the user's code raised, if it did.
+        error: the error of the user's code, if there was one.
         is_one_shot: whether it can be passed over only once.
         drawn_from: the random states that the latest pass began with.
     """

@@ -48,9 +48,8 @@ class StepTrace:
     """
 
     def __init__(self, step: Step, structure: Any, known_size: int | None = None) -> None:
-        batch = tf.nest.map_structure(
-            free_batch, structure
-        )  # Specs instead of the data, which may be large.
+        # Specs instead of the data, which may be large.
+        batch = tf.nest.map_structure(free_batch, structure)
         self.finish = step.finish
         self.specs = tf.nest.flatten(batch)
         self.watch = StateWatch()

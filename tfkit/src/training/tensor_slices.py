@@ -34,7 +34,7 @@ class SlicesData(ArrayData):
         data: the tensors.
         batch_size: rows a step.
         num_rows: number of rows of a pass.
-        stages: what is done to the numbers of all rows in turn: shuffled, or some taken.
+        stages: the stages on the row numbers, in order: shuffles and selections.
     """
 
     def __init__(self, data: Any, batch_size: int, num_rows: int, stages: list[Stage]) -> None:

@@ -386,9 +386,8 @@ class Trainer(OlderNames):
         """
         forks.check("`predict_on_batch()`")
         data = make_arrays(x, None, None, 2**31 - 1)
-        data.tensors = pack_x_y_sample_weight(
-            *data.tensors
-        )  # As in `predict`, so that both use one trace.
+        # As in `predict`, so that both use one trace.
+        data.tensors = pack_x_y_sample_weight(*data.tensors)
         outputs = predict_loop.predict_program(self, data).run_batch(data.tensors)
         return tf.nest.map_structure(to_numpy, outputs)
 

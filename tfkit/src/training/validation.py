@@ -35,12 +35,12 @@ def make_validation_data(
     """Returns the data of `validation_data`.
 
     Args:
-        given: what `fit` was given.
+        given: the argument of `fit`.
         batch_size: rows per step, for arrays.
         needs_targets: whether data without targets are refused: before the first epoch, not after it.
 
     Raises:
-        ValueError: for what is no data, or has no targets.
+        ValueError: for an argument that is not data, or has no targets.
     """
     parts = given if isinstance(given, (tuple, list)) else (given,)
     x, y, sample_weight = (*parts, None, None)[:3]

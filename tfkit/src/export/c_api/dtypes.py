@@ -24,7 +24,7 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     """Returns NumPy's dtype of a name; strings are objects.
 
     Raises:
-        ValueError: where NumPy has none.
+        ValueError: if NumPy has none.
     """
     if name not in NUMBERS:
         raise ValueError(f"Data type {name} is not supported. Supported: {sorted(NUMBERS)}.")

@@ -74,7 +74,7 @@ def find_library(folder: str | os.PathLike[str] | None = None) -> Path:
         folder: the folder to search; that of the installed `tensorflow` package unless given.
 
     Raises:
-        FileNotFoundError: where there is none.
+        FileNotFoundError: if there is none.
     """
     if folder is None:
         # PathFinder only searches folders: it neither imports the package nor runs import hooks.
@@ -99,7 +99,7 @@ def load_library(library: str | os.PathLike[str] | None = None) -> ctypes.CDLL:
         library: the file, or the folder that it is in; that of the installed `tensorflow` unless given.
 
     Raises:
-        FileNotFoundError: where there is none.
+        FileNotFoundError: if there is none.
     """
     file = Path(library) if library is not None else None
     path = file if file and file.is_file() else find_library(file)
@@ -123,7 +123,7 @@ def status_of(library: ctypes.CDLL) -> Iterator[int]:
     """Context manager for the TF_Status of one call, whose error, if it has one, is raised at the end.
 
     Raises:
-        StatusError: what the library reports.
+        StatusError: if the library reports an error.
     """
     status = library.TF_NewStatus()
     try:

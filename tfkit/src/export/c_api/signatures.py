@@ -16,7 +16,7 @@ from .dtypes import NAMES
 class TensorSpec:
     """One input or output: its dtype's name, its shape and its tensor in the graph.
 
-    Unknown dimensions are `None`; `shape` is `None` where not even the rank is known.
+    Unknown dimensions are `None`; `shape` is `None` if not even the rank is known.
     """
 
     dtype: str
@@ -98,7 +98,6 @@ def signatures_of(meta_graph: memoryview) -> dict[str, Signature]:
             outputs={key: _tensor_spec(info) for key, info in _map(signature, 2)},
         )
         for name, signature in _map(meta_graph, 5)
-        if not name.startswith(
-            "__saved_model_"
-        )  # the initializer, which the loader runs automatically
+        # the initializer, which the loader runs automatically
+        if not name.startswith("__saved_model_")
     }

@@ -37,12 +37,13 @@ class ImageOptions(BoxedOptions, total=False):
 class ImageLayer(Layer):
     """Changes images, and with them labels, bounding boxes and masks.
 
-    A call has two steps: `get_random_transformation` draws what is random, and methods named after what they
-    change apply it. A subclass says in `draw` what is drawn, in `change` what becomes of images, and in
-    `change_boxes`, `change_masks` and `change_labels` what becomes of the rest: nothing, unless it says so.
+    A call has two steps: `get_random_transformation` draws random numbers, and methods named after the data
+    that they change apply them. A subclass defines in `draw` the random numbers, in `change` the effect on
+    images, and in `change_boxes`, `change_masks` and `change_labels` the effect on the rest: nothing by
+    default.
 
     Args:
-        bounding_box_format: the format of boxes, one of `tfkit.utils.bounding_boxes`; `None` where there
+        bounding_box_format: the format of boxes, one of `tfkit.utils.bounding_boxes`; `None` if there
             are none.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -51,7 +52,7 @@ class ImageLayer(Layer):
     Call arguments:
         data: images, or a dictionary of `"images"` and any of `"labels"`, `"segmentation_masks"` and
             `"bounding_boxes"`, itself a dictionary of `"boxes"` and `"labels"`.
-        training: whether to change anything, for what is random. Default: `True`.
+        training: whether to change anything, for random layers. Default: `True`.
     """
 
     _allow_non_tensor_positional_args = True
@@ -132,10 +133,10 @@ class ImageLayer(Layer):
         return outputs
 
     def get_random_transformation(self, data: Any, training: Any = True, seed: Any = None) -> Any:
-        """Draws what a call would draw.
+        """Draws the random numbers of a call.
 
         Args:
-            data: what `call` takes.
+            data: the argument of `call`.
             training: whether anything is random. Default: `True`.
             seed: an integer or a `SeedGenerator`; `None` for the layer's own.
 

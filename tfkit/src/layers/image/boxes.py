@@ -15,13 +15,13 @@ class MaxNumBoundingBoxes(ImageLayer):
 
     Args:
         max_number: the number of boxes.
-        fill_value: what boxes and labels that fill up have. Default: `-1`.
+        fill_value: value of padded boxes and labels. Default: `-1`.
         **kwargs: `bounding_box_format`, the format of boxes, which is needed; `data_format` (`None`); and the
             arguments of every layer: `name`, `trainable`, `dtype`.
 
     Call arguments:
         data: a dictionary of `"images"`, `"bounding_boxes"` (a dictionary of `"boxes"` and `"labels"`) and
-            whatever else; images alone stay as they are.
+            whatever else; images alone are not changed.
 
     Input shape: Boxes of shape `(boxes, 4)` or `(batch, boxes, 4)`, ragged ones included.
 

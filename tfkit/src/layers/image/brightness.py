@@ -33,7 +33,7 @@ class RandomBrightness(RandomImageLayer):
     Output shape: That of the inputs; integers remain integers.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> layer = RandomBrightness((0.5, 0.5), value_range=(0, 1))
@@ -91,7 +91,7 @@ class RandomContrast(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> layer = RandomContrast((0.5, 0.5), seed=1)

@@ -44,7 +44,7 @@ class RandomSaturation(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> layer = RandomSaturation((0.0, 0.0))
@@ -105,7 +105,7 @@ class RandomHue(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> layer = RandomHue((1.0, 1.0), value_range=(0, 1))  # Red becomes cyan.
@@ -166,7 +166,7 @@ class RandomColorDegeneration(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> layer = RandomColorDegeneration((1.0, 1.0))
@@ -219,7 +219,7 @@ class RandomGrayscale(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor that is no number from 0 to 1.
+        ValueError: for a factor that is not a number from 0 to 1.
 
     Example:
         >>> RandomGrayscale(1.0)(tf.constant([[[100, 0, 0]]])).numpy().tolist()
@@ -278,7 +278,7 @@ class RandomColorJitter(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> layer = RandomColorJitter((0, 1), brightness_factor=(0.5, 0.5))

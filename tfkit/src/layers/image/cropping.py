@@ -24,7 +24,7 @@ def _choose(condition: Any, if_true: Any, if_false: Any) -> Any:
 class _Crop(SizedLayer):
     """Cuts a part out of images; images that are too small are enlarged first.
 
-    What is drawn says where: `"top"` and `"left"`, and whether the part `"fits"`.
+    The drawn numbers are `"top"` and `"left"`, and whether the part `"fits"`.
     """
 
     def fits(self, height: Any, width: Any) -> Any:

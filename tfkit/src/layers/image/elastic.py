@@ -123,7 +123,7 @@ class RandomElasticTransform(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor or a scale out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor or a scale out of its range, and a `value_range` that is not a pair.
         NotImplementedError: for an unknown `fill_mode` or `interpolation`; and for bounding boxes, of which
             no warp of this kind makes boxes.
 

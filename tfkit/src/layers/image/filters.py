@@ -40,7 +40,7 @@ class RandomGaussianBlur(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor or a sigma out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor or a sigma out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> image = tf.constant([[[0.0], [100.0], [0.0]]])
@@ -108,7 +108,7 @@ class RandomSharpness(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> image = tf.reshape([0.0, 0.0, 0.0, 0.0, 130.0, 0.0, 0.0, 0.0, 0.0], (3, 3, 1))

@@ -49,7 +49,7 @@ class Equalization(ImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a `value_range` that is no pair, and `bins` that are no integer above 1.
+        ValueError: for a `value_range` that is not a pair, and `bins` that are not an integer above 1.
 
     Example:
         >>> Equalization()(tf.constant([[[10.0], [11.0], [12.0]]])).numpy().ravel().tolist()
@@ -96,11 +96,11 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
     contrast.
 
     An image is cut into tiles, each of which has a table of values made from its histogram; a pixel gets the
-    mean of what the tables of the four nearest tiles say, weighted by its distance from their middles.
+    mean of the tables of the four nearest tiles, weighted by its distance from their middles.
 
     Args:
         value_range: the least and the greatest value that images have. Default: `(0, 255)`.
-        clip_limit: how many times the mean frequency a value may have; what is above is shared among all
+        clip_limit: how many times the mean frequency a value may have; the excess is shared among all
             values. Default: `4.0`.
         tile_grid_size: number of tiles downwards and to the side. Default: `(8, 8)`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
@@ -119,7 +119,7 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a `value_range` or a `tile_grid_size` that is no pair.
+        ValueError: for a `value_range` or a `tile_grid_size` that is not a pair.
 
     Reference:
         Zuiderveld, "Contrast limited adaptive histogram equalization", 1994.

@@ -20,7 +20,7 @@ class Pipeline(Layer):
         name: name of the layer, a string without `/`; `None` for one that is made from the class's name.
 
     Call arguments:
-        inputs: what the first layer takes.
+        inputs: the inputs of the first layer.
         training: whether layers behave as in training. Default: `True`.
         mask: a mask for the layers that take one.
 

@@ -124,8 +124,8 @@ class RandAugment(_Choosing):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, a `value_range` that is no pair, and a `num_ops` that is no
-            integer, or negative.
+        ValueError: for a factor out of its range, a `value_range` that is not a pair, and a `num_ops` that is
+            no integer, or negative.
 
     Reference:
         Cubuk et al., "RandAugment: practical automated data augmentation with a reduced search space", 2019.
@@ -158,7 +158,7 @@ class RandAugment(_Choosing):
         self.num_ops = num_ops
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Returns the numbers of the layers, and what each of the layers draws."""
+        """Returns the numbers of the layers, and the draws of each of the layers."""
         chosen = random.randint((self.num_ops,), 0, len(self._choices), seed=seed)
         return {
             "layer_idxes": chosen,
@@ -223,7 +223,7 @@ class AugMix(_Choosing):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, a `value_range` that is no pair, and numbers of changes
+        ValueError: for a factor out of its range, a `value_range` that is not a pair, and numbers of changes
             that are no positive integers.
 
     Reference:

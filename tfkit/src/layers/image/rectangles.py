@@ -38,7 +38,7 @@ class RandomErasing(RandomImageLayer):
             number `f` for `(0, f)`. Default: `1.0`.
         scale: range of the squares of the sides, as parts of those of the image: a pair of numbers from 0 to
             1, or one number `f` for `(0, f)`. Default: `(0.02, 0.33)`.
-        fill_value: what to fill with, a number; `None` for noise.
+        fill_value: number to fill with; `None` for noise.
         value_range: the least and the greatest value that images have. Default: `(0, 255)`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
@@ -57,7 +57,7 @@ class RandomErasing(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor or a scale out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor or a scale out of its range, and a `value_range` that is not a pair.
 
     Reference:
         Zhong et al., "Random erasing data augmentation", 2017.
@@ -85,7 +85,7 @@ class RandomErasing(RandomImageLayer):
         self.value_range = factors.value_range(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Returns the rectangles, what fills them, and which images have one."""
+        """Returns the rectangles, their contents, and which images have one."""
         shape = shape_of(images)
         sides = tf.sqrt(self.uniform(images, self.scale, seed, (2,)))
         x, y = (self.uniform(images, (0.0, 1.0), seed, ()) for _ in range(2))
@@ -251,7 +251,7 @@ class MixUp(_Mixing):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for an `alpha` that is no number above 0.
+        ValueError: for an `alpha` that is not a number above 0.
 
     Reference:
         Zhang et al., "mixup: beyond empirical risk minimization", 2017.

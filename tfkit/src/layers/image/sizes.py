@@ -36,11 +36,11 @@ class Resizing(SizedLayer):
         width: new width in pixels.
         interpolation: `"bilinear"`, `"nearest"`, `"bicubic"`, `"lanczos3"`, `"lanczos5"` or `"area"`; masks
             are interpolated by `"nearest"`. Default: `"bilinear"`.
-        crop_to_aspect_ratio: whether to cut off what does not fit at the sides, and not distort.
+        crop_to_aspect_ratio: whether to crop the sides instead of distorting the image.
             Default: `False`.
-        pad_to_aspect_ratio: whether to fill up what is missing at the sides, and not distort.
+        pad_to_aspect_ratio: whether to pad the sides instead of distorting the image.
             Default: `False`.
-        fill_mode: what to fill up with; only `"constant"` is possible. Default: `"constant"`.
+        fill_mode: the kind of padding; only `"constant"` is possible. Default: `"constant"`.
         fill_value: the constant. Default: `0.0`.
         antialias: whether to smooth images before they become smaller. Default: `False`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for

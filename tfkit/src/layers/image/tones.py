@@ -44,7 +44,7 @@ class RandomInvert(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> RandomInvert((1.0, 1.0))(tf.constant([[[0.0], [55.0]]])).numpy().ravel().tolist()
@@ -97,7 +97,7 @@ class Solarization(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> layer = Solarization(threshold_factor=(0.5, 0.5))
@@ -166,7 +166,7 @@ class RandomPosterization(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> layer = RandomPosterization(2)  # One bit.
@@ -224,7 +224,7 @@ class AutoContrast(ImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a `value_range` that is no pair.
+        ValueError: for a `value_range` that is not a pair.
 
     Example:
         >>> AutoContrast()(tf.constant([[[50.0], [75.0], [100.0]]])).numpy().ravel().tolist()

@@ -28,7 +28,7 @@ class CategoryEncoding(Preprocessing):
 
     Call arguments:
         inputs: integers.
-        count_weights: with `"count"`, what each integer counts for, in the form of `inputs`; `None` for 1.
+        count_weights: with `"count"`, the weight of each integer, in the form of `inputs`; `None` for 1.
 
     Input shape: `(batch, n)` or any, of integers; dense, ragged or sparse.
 

@@ -25,9 +25,9 @@ class Discretization(Preprocessing):
     The boundaries are given, or `adapt(data)` finds those between bins that hold about as many numbers each.
 
     Args:
-        bin_boundaries: numbers in increasing order; with n of them there are n + 1 bins. `None` where
+        bin_boundaries: numbers in increasing order; with n of them there are n + 1 bins. `None` if
             `adapt` is to find them.
-        num_bins: number of bins that `adapt` makes; `None` where `bin_boundaries` is given.
+        num_bins: number of bins that `adapt` makes; `None` if `bin_boundaries` is given.
         epsilon: how much of the data a bin may have too many or too few, from 0 to 1: `adapt` keeps
             about `1 / epsilon` numbers. Default: `0.01`.
         output_mode: `"int"` for the index; `"one_hot"` for a vector for each number; `"multi_hot"` for a
@@ -113,7 +113,7 @@ class Discretization(Preprocessing):
             steps: number of batches to read; `None` for all. An array is one batch.
 
         Raises:
-            ValueError: where `bin_boundaries` was given.
+            ValueError: if `bin_boundaries` was given.
         """
         self._check_may_adapt()
         before = self.summary

@@ -26,7 +26,7 @@ def encode(
         depth: size of a vector.
         dtype: dtype of the outputs.
         sparse: whether to return a `tf.SparseTensor`.
-        weights: what each index counts for, in the form of `inputs`; `None` for one.
+        weights: the weight of each index, in the form of `inputs`; `None` for one.
     """
     if mode == "one_hot":
         return _one_hot(inputs, depth, dtype, sparse)

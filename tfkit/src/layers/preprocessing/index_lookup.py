@@ -326,7 +326,7 @@ def check_no_path(cls: type, config: dict[str, Any]) -> None:
     """Raises an error for a configuration that names a file, which its author could choose freely.
 
     Raises:
-        ValueError: that says what to do.
+        ValueError: with advice on alternatives.
     """
     if isinstance(config.get("vocabulary"), (str, bytes)):
         raise ValueError(

@@ -19,7 +19,7 @@ class IntegerLookup(IndexLookup):
         num_oov_indices: number of indices of integers out of vocabulary, over which these are spread. With 0,
             such integers are an error. Default: `1`.
         mask_token: integer whose index is 0, and which vectors have no place for; `None` for none.
-        oov_token: what integers out of vocabulary become with `invert`. Default: `-1`.
+        oov_token: the replacement of integers out of vocabulary with `invert`. Default: `-1`.
         vocabulary: list, array or tensor of integers, or path of a text file with one on each line; `None`
             where `adapt` is to find them.
         vocabulary_dtype: `"int64"`; others are not supported. Default: `"int64"`.

@@ -148,7 +148,7 @@ class Normalization(Preprocessing):
                 iterable. Of tuples `(x, y)` the first item counts.
 
         Raises:
-            ValueError: where `mean` and `variance` were given, for no data, and for shapes that differ.
+            ValueError: if `mean` and `variance` were given, for no data, and for shapes that differ.
         """
         if self.input_mean is not None:
             raise ValueError(

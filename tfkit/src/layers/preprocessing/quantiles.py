@@ -1,7 +1,7 @@
 """Approximates quantiles of data of any size, by summaries of bounded size.
 
 A summary is an array of two rows: some of the values, in order, and how many values each represents. Numbers
-are those of Keras for the same batches. At most `1 / epsilon` values in all are kept as they are.
+are those of Keras for the same batches. At most `1 / epsilon` values in all are kept exactly.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ class StringLookup(IndexLookup):
         num_oov_indices: number of indices of strings out of vocabulary, over which a hash spreads them. With
             0, such strings are an error. Default: `1`.
         mask_token: string whose index is 0, and which vectors have no place for; `None` for none.
-        oov_token: what strings out of vocabulary become with `invert`. Default: `"[UNK]"`.
+        oov_token: the replacement of strings out of vocabulary with `invert`. Default: `"[UNK]"`.
         vocabulary: list, array or tensor of strings, or path of a text file with one on each line; `None`
             where `adapt` is to find them.
         idf_weights: with `"tf_idf"`, a float for each string of `vocabulary`; `None` otherwise.

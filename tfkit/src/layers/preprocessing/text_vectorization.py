@@ -163,18 +163,18 @@ class TextVectorization(Preprocessing):
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
         """Makes a vocabulary of the tokens in data: the most frequent first, for ties the greater first.
 
-        Data is read once, and standardized, split and counted on two threads. What is kept grows with the
+        Data is read once, and standardized, split and counted on two threads. The memory grows with the
         number of different tokens only.
 
         Args:
             data: an array, a tensor or a list of texts; or batches: a `tf.data.Dataset`, a `PyDataset`, a
                 list of arrays, any iterable. Of tuples `(x, y)` the first item counts.
             batch_size: texts of an array that are looked at together; `None` for a few thousand. It changes
-                what functions for `standardize` and `split` see at once, and nothing else.
+                only the number of texts that functions for `standardize` and `split` see at once.
             steps: number of batches to read; `None` for all. An array is one batch.
 
         Raises:
-            ValueError: where the vocabulary was given. The old one is kept after any error.
+            ValueError: if the vocabulary was given. The old one is kept after any error.
         """
         lookup = self._lookup_layer
         lookup._check_may_adapt()
@@ -198,7 +198,7 @@ class TextVectorization(Preprocessing):
         self._lookup_layer.update_state(self._tokens(self._column(_texts(data))))
 
     def finalize_state(self) -> None:
-        """Makes a vocabulary of what `update_state` has counted."""
+        """Makes a vocabulary of the counts of `update_state`."""
         self._lookup_layer.finalize_state()
 
     def reset_state(self) -> None:

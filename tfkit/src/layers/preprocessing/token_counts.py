@@ -13,7 +13,7 @@ Counts = tuple[list[Any], list[int], list[int] | None, int]
 class TokenCounts:
     """The tokens of all batches so far.
 
-    What is kept grows with the number of different tokens, not with the data.
+    The memory grows with the number of different tokens, not with the data.
 
     Attributes:
         tokens: number of times that each token was there.

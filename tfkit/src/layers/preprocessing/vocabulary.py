@@ -155,7 +155,7 @@ def from_lines(data: bytes, encoding: str | None) -> list[Token]:
     """Returns the tokens on the lines of a text.
 
     Raises:
-        ValueError: for more than are read, and for a line that is no integer where integers are expected.
+        ValueError: for more than are read, and for a line that is not an integer where integers are expected.
     """
     check_number(data.count(b"\n") + 1)
     lines = data.replace(b"\r\n", b"\n").split(b"\n")
@@ -173,7 +173,7 @@ def read_file(path: str, encoding: str | None) -> list[Token]:
     """Returns the tokens in a file that the program, not a model's file, has named.
 
     Raises:
-        ValueError: where there is none.
+        ValueError: if there is none.
     """
     if not Path(path).is_file():
         raise ValueError(f"Vocabulary file {path} does not exist.")

@@ -217,7 +217,7 @@ class WithVocabulary(Preprocessing):
     def adapt(self, data: Any, steps: int | None = None) -> None:
         """Makes a vocabulary of the tokens in data: the most frequent first, for ties the greater first.
 
-        Data is read once, batch by batch. What is kept grows with the number of different tokens only.
+        Data is read once, batch by batch. The memory grows with the number of different tokens only.
 
         Args:
             data: an array, a tensor or a list; or batches: a `tf.data.Dataset`, a `PyDataset`, a list of
@@ -225,7 +225,7 @@ class WithVocabulary(Preprocessing):
             steps: number of batches to read; `None` for all. An array is one batch.
 
         Raises:
-            ValueError: where the vocabulary was given. The old one is kept after any error.
+            ValueError: if the vocabulary was given. The old one is kept after any error.
         """
         self._check_may_adapt()
         counts = TokenCounts()
@@ -240,7 +240,7 @@ class WithVocabulary(Preprocessing):
         self._counts.add(self._counts_of(data))
 
     def finalize_state(self) -> None:
-        """Makes a vocabulary of what `update_state` has counted."""
+        """Makes a vocabulary of the counts of `update_state`."""
         if self._counts is not None:
             self._adopt(self._counts)
             self._counts = None

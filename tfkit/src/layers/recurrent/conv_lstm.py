@@ -311,7 +311,7 @@ class ConvLSTM1D(_ConvLSTM):
         recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
         bias_initializer: initial value of `bias`. Default: `"zeros"`.
         unit_forget_bias: whether the forget gate's part of `bias` is initialized to ones, whatever
-            `bias_initializer` says. Default: `True`.
+            `bias_initializer` specifies. Default: `True`.
         kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
             `Regularizer`; `None` for no penalty.
         recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
@@ -327,7 +327,7 @@ class ConvLSTM1D(_ConvLSTM):
             in all steps, others for each gate. Default: `0.0`.
         recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
             entries in all steps, others for each gate. Default: `0.0`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+        seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
         return_sequences: whether the output is that of all steps, and not that of the last one.
             Default: `False`.
@@ -411,7 +411,7 @@ class ConvLSTM2D(_ConvLSTM):
         recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
         bias_initializer: initial value of `bias`. Default: `"zeros"`.
         unit_forget_bias: whether the forget gate's part of `bias` is initialized to ones, whatever
-            `bias_initializer` says. Default: `True`.
+            `bias_initializer` specifies. Default: `True`.
         kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
             `Regularizer`; `None` for no penalty.
         recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
@@ -427,7 +427,7 @@ class ConvLSTM2D(_ConvLSTM):
             in all steps, others for each gate. Default: `0.0`.
         recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
             entries in all steps, others for each gate. Default: `0.0`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+        seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
         return_sequences: whether the output is that of all steps, and not that of the last one.
             Default: `False`.
@@ -511,7 +511,7 @@ class ConvLSTM3D(_ConvLSTM):
         recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
         bias_initializer: initial value of `bias`. Default: `"zeros"`.
         unit_forget_bias: whether the forget gate's part of `bias` is initialized to ones, whatever
-            `bias_initializer` says. Default: `True`.
+            `bias_initializer` specifies. Default: `True`.
         kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
             `Regularizer`; `None` for no penalty.
         recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
@@ -527,7 +527,7 @@ class ConvLSTM3D(_ConvLSTM):
             in all steps, others for each gate. Default: `0.0`.
         recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
             entries in all steps, others for each gate. Default: `0.0`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+        seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
         return_sequences: whether the output is that of all steps, and not that of the last one.
             Default: `False`.
@@ -555,8 +555,8 @@ class ConvLSTM3D(_ConvLSTM):
     `(batch, steps, channels, depth, height, width)` with `data_format="channels_first"`.
 
     Output shape: `(batch, new_depth, new_height, new_width, filters)`; with `return_sequences`,
-    `(batch, steps, new_depth, new_height, new_width, filters)`; channels stand where `data_format`
-    says. With `return_state`, a tuple of this, the last output and the last memory.
+    `(batch, steps, new_depth, new_height, new_width, filters)`; the channels' axis is that of
+    `data_format`. With `return_state`, a tuple of this, the last output and the last memory.
 
     Raises:
         ValueError: if a number is not a positive integer, if a share is not between 0 and 1, if

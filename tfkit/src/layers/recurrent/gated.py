@@ -30,7 +30,7 @@ def of_cell(name: str) -> Any:
 class GatedCell(Cell):
     """The base of `SimpleRNNCell`, `LSTMCell` and `GRUCell`.
 
-    It has weights for all gates side by side, and dropout. A subclass says how many gates it has
+    It has concatenated weights for all gates, and dropout. A subclass defines its number of gates
     (`gate_count`), and how the next states follow from the projections `inputs @ kernel + bias` and
     `state @ recurrent_kernel` (`gates`).
 
@@ -55,7 +55,7 @@ class GatedCell(Cell):
             in all steps. Default: `0.0`.
         recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
             entries in all steps. Default: `0.0`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+        seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
         **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for the same;
             arguments of every layer.

@@ -169,7 +169,7 @@ class GRU(GatedRNN):
         use_cudnn: `"auto"` or `False`; with `True` a call is refused, since tfkit has no cuDNN
             kernel. Default: `"auto"`.
         **options: options of `GRUCell` and of `RNN`, which describe them: bias, initializers,
-            regularizers, constraints, dropout, and what the loop over time returns and keeps.
+            regularizers, constraints, dropout, and the results and states of the loop over time.
         **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
             the same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy

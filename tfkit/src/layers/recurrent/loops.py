@@ -145,7 +145,7 @@ class Gates(Protocol):
     def gates(
         self, projections: list[tf.Tensor], states: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """Returns the next states; and what the gradient needs of this step, each of a state's shape."""
+        """Returns the next states, and the tensors of this step for the gradient, each of a state's shape."""
 
     def gates_gradient(
         self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
@@ -169,7 +169,7 @@ def run_gates(
     only the gradients of the states, and computes no gate again.
 
     Args:
-        cell: what follows from the product.
+        cell: the part after the product.
         inputs: the projected inputs, `(steps, batch, size)`.
         states: `(batch, units)` each; the first is multiplied by `kernel`.
         kernel: `(units, size)`.

@@ -26,7 +26,7 @@ class LSTMCell(GatedCell):
         recurrent_activation: name or function, for the gates `i`, `f` and `o`; `None` is the
             identity. Default: `"sigmoid"`.
         unit_forget_bias: whether the forget gate's part of `bias` is initialized to ones, whatever
-            `bias_initializer` says. Default: `True`.
+            `bias_initializer` specifies. Default: `True`.
         **options: options of every cell, which `GatedCell` describes: bias, initializers, regularizers,
             constraints, dropout.
         **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
@@ -147,7 +147,7 @@ class LSTM(GatedRNN):
         use_cudnn: `"auto"` or `False`; with `True` a call is refused, since tfkit has no cuDNN
             kernel. Default: `"auto"`.
         **options: options of `LSTMCell` and of `RNN`, which describe them: bias, initializers,
-            regularizers, constraints, dropout, and what the loop over time returns and keeps.
+            regularizers, constraints, dropout, and the results and states of the loop over time.
         **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
             the same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy

@@ -77,7 +77,7 @@ class SimpleRNN(GatedRNN):
         activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
             penalty.
         **options: options of `SimpleRNNCell` and of `RNN`, which describe them: bias, initializers,
-            regularizers, constraints, dropout, and what the loop over time returns and keeps.
+            regularizers, constraints, dropout, and the results and states of the loop over time.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute

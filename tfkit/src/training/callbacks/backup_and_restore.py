@@ -21,7 +21,7 @@ class BackupAndRestore(SparseCallback):
 
     After an interruption, run the program again: it ends with the same weights, results and files,
     bit for bit on a CPU, as if it had not been interrupted. The state has all variables, the seeds,
-    the position in the data, the results so far, and what the callbacks remember. A callback of
+    the position in the data, the results so far, and the callbacks' states. A callback of
     your own takes part with `get_state()` and `set_state(state)`.
 
     Data must be arrays, or a `tf.data.Dataset` or loader that gives the same batches each time it

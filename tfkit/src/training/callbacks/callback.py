@@ -79,10 +79,10 @@ class Callback:
         `on_epoch_begin` too.
 
         Args:
-            state: what `get_state()` gave.
+            state: the result of `get_state()`.
 
         Raises:
-            TypeError: where only `get_state()` is overridden.
+            TypeError: if only `get_state()` is overridden.
         """
         if state:
             raise TypeError(

@@ -26,7 +26,7 @@ class CallbackList(Callback):
 
     A loop that runs many steps in one program reads `needs_train_batches` first. If a callback needs
     every batch, the loop calls `on_train_batch_begin` and `on_train_batch_end` around single steps,
-    or around as many as `steps_per_execution` says, with `note_steps` in between.
+    or around `steps_per_execution` of them, with `note_steps` in between.
     If none does, it runs at most `chunk_limit(next_batch_index)` steps and then calls
     `on_steps_end`. It must not call both for one step.
 
@@ -35,7 +35,7 @@ class CallbackList(Callback):
         add_history: whether to add a `History` unless there is one. Default: `False`.
         add_progbar: whether to add a `ProgbarLogger` unless there is one. Default: `False`.
         model: the model that the callbacks get; `None` for none.
-        **params: what the callbacks get as `params`.
+        **params: the `params` of the callbacks.
 
     Raises:
         TypeError: if a class is given instead of a callback.
@@ -286,7 +286,7 @@ def with_backup(callbacks: Any, path: str | os.PathLike[str]) -> list[Any]:
     """Returns the `callbacks` of a `fit` with one more, for its argument `resume`.
 
     Raises:
-        ValueError: where there is a `BackupAndRestore` among them.
+        ValueError: if there is a `BackupAndRestore` among them.
     """
     listed = CallbackList(callbacks).callbacks
     if any(isinstance(callback, BackupAndRestore) for callback in listed):

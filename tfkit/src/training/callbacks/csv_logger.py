@@ -37,9 +37,8 @@ class CSVLogger(Callback):
         self.sep = separator
         self.append = append
         self.keys: list[str] | None = None
-        self._kept: int | None = (
-            None  # The number of bytes of the file that are kept during training.
-        )
+        # The number of bytes of the file that are kept during training.
+        self._kept: int | None = None
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Opens the file. Old contents that are not kept remain until the first line is written."""
@@ -76,7 +75,7 @@ class CSVLogger(Callback):
         """Continues after the lines that were saved; later lines belong to epochs that run again.
 
         Raises:
-            ValueError: where the file is shorter than it was.
+            ValueError: if the file is shorter than it was.
         """
         size = os.path.getsize(self.filename)
         if size < state["size"]:

@@ -21,15 +21,15 @@ class EarlyStopping(MonitorCallback):
         patience: number of epochs without improvement after which training ends. Default: `0`.
         verbose: 0 for no output, 1 for a line when the callback acts. Default: `0`.
         mode: `"min"` if less is better, `"max"` if more is, or `"auto"`: less for losses, and what
-            a metric itself says. Default: `"auto"`.
-        baseline: value that must be beaten, too, for the patience to start anew; `None` for none.
+            a metric itself defines. Default: `"auto"`.
+        baseline: value that must be beaten, too, for the patience to start again; `None` for none.
         restore_best_weights: whether the model gets the weights of its best epoch at the end.
             Default: `False`.
         start_from_epoch: number of epochs at the beginning that are not considered. Default: `0`.
 
     Raises:
         ValueError: in training, with `mode="auto"`, if the result is neither a loss nor a metric
-            that says which way is better.
+            that defines which direction is better.
 
     Example:
         ```python

@@ -105,7 +105,7 @@ class ReduceLROnPlateau(MonitorCallback):
         patience: number of epochs without improvement after which it is lowered. Default: `10`.
         verbose: 0 for no output, 1 for a line when the callback acts. Default: `0`.
         mode: `"min"` if less is better, `"max"` if more is, or `"auto"`: less for losses, and what
-            a metric itself says. Default: `"auto"`.
+            a metric itself defines. Default: `"auto"`.
         min_delta: least change that counts as an improvement. Default: `0.0001`.
         cooldown: number of epochs after a reduction in which epochs without improvement are not
             counted. Default: `0`.
@@ -113,7 +113,7 @@ class ReduceLROnPlateau(MonitorCallback):
 
     Raises:
         ValueError: if `factor` is 1 or more; in training, with `mode="auto"`, if the result is
-            neither a loss nor a metric that says which way is better.
+            neither a loss nor a metric that defines which direction is better.
 
     Example:
         ```python

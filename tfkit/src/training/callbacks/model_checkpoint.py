@@ -24,20 +24,20 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         filepath: path of the file. It may contain `{epoch}` and `{batch}`, which count from 1, and
             any result, with a format: `"{epoch:02d}-{val_loss:.2f}.keras"`. It ends in `.keras`,
             `.h5` or `.hdf5` for a model, in `.weights.h5` for weights. Missing folders are made.
-        monitor: name of the result that says which model is the best. Default: `"val_loss"`.
+        monitor: name of the result by which models are compared. Default: `"val_loss"`.
         verbose: 0 for no output, 1 for a line when the callback acts. Default: `0`.
         save_best_only: whether only a model that is better than those before is saved. Default:
             `False`.
         save_weights_only: whether only the weights are saved. Default: `False`.
         mode: `"min"` if less is better, `"max"` if more is, or `"auto"`: less for losses, and what
-            a metric itself says. Default: `"auto"`.
+            a metric itself defines. Default: `"auto"`.
         save_freq: `"epoch"`, or a number of batches. Default: `"epoch"`.
         initial_value_threshold: value that the first model must beat to be saved, with
             `save_best_only`; `None` for none.
 
     Raises:
         ValueError: if `filepath` has another ending or `save_freq` another value; in training, with
-            `mode="auto"`, if the result is neither a loss nor a metric that says which way is
+            `mode="auto"`, if the result is neither a loss nor a metric that defines which direction is
             better.
         KeyError: in training, if `filepath` names a result that does not exist.
 

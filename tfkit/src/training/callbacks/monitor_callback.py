@@ -18,7 +18,7 @@ class MonitorCallback(Callback):
     Args:
         monitor: name of the result; `val_` before it for that of the validation.
         mode: `"min"` where less is better, `"max"` where more is, or `"auto"`: less for a loss, and
-            what a compiled metric says of itself.
+            the direction that a compiled metric defines.
         baseline: the best value so far; unless given, the first value is the best.
         min_delta: smallest change that counts as better.
 

@@ -39,7 +39,7 @@ class SparseCallback(Callback):
     def wants_logs(self, num_steps: int) -> bool:
         """Returns whether it needs the results after the next `num_steps` steps.
 
-        The results are fetched from the device only where some callback says yes; where none does,
+        The results are fetched from the device only if some callback returns true; if none does,
         `logs` is `None`.
         """
         return True
@@ -52,7 +52,7 @@ class SparseCallback(Callback):
         Args:
             last_batch_index: index in its epoch of the last batch of the chunk.
             num_steps: how many steps the chunk had.
-            logs: results of the epoch up to here, or `None` where no callback wanted them.
+            logs: results of the epoch up to here, or `None` if no callback wanted them.
         """
 
     def on_test_steps_end(

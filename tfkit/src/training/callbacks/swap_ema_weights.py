@@ -34,9 +34,8 @@ class SwapEMAWeights(Callback):
 
     def _put_averages(self) -> None:
         optimizer = getattr(self.model, "optimizer", None)
-        optimizer = getattr(
-            optimizer, "inner_optimizer", optimizer
-        )  # The optimizer inside a `LossScaleOptimizer`.
+        # The optimizer inside a `LossScaleOptimizer`.
+        optimizer = getattr(optimizer, "inner_optimizer", optimizer)
         if optimizer is None or not optimizer.use_ema:
             warn(
                 "`SwapEMAWeights` needs an optimizer with averages of the weights: pass `use_ema=True` to "

@@ -1,4 +1,4 @@
-"""A diagram in Graphviz's language, and what Graphviz makes of it where it is installed."""
+"""Writes a diagram in Graphviz's language, and draws it with Graphviz if it is installed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ class Dot:
         self._dpi = 200.0 if dpi is None else float(dpi)
         self._splines = splines
         self._subgraph = subgraph
-        self._picture = picture_of(diagram, rankdir)  # Refuses what cannot be drawn.
+        # Raises an error for a diagram that cannot be drawn.
+        self._picture = picture_of(diagram, rankdir)
 
     def to_string(self) -> str:
         """Returns the diagram in the language DOT."""
@@ -69,7 +70,7 @@ class Dot:
         return "\n".join([*lines, "}\n"])
 
     def _grouped(self, numbers: list[int], group: tuple[str, ...]) -> Iterator[str]:
-        """The boxes of a model, and the models inside it as clusters."""
+        """Yields the boxes of a model, and the models inside it as clusters."""
         inner: dict[str, list[int]] = {}
         for number in numbers:
             box = self._diagram.boxes[number]
@@ -91,8 +92,8 @@ class Dot:
             format: `"svg"`, `"png"`, `"jpg"`, `"pdf"`, `"dot"`, or another that Graphviz has.
 
         Raises:
-            ImportError: where it needs Pillow and there is none.
-            OSError: where `prog` is given and is not installed, or fails.
+            ImportError: if it needs Pillow and there is none.
+            OSError: if `prog` is given and is not installed, or fails.
             ValueError: for a format that is not known.
         """
         if format in ("dot", "raw"):
@@ -147,12 +148,12 @@ class Dot:
         return self.write(path, prog, "png")
 
     def _repr_svg_(self) -> str:
-        """What a notebook shows."""
+        """Returns the SVG for notebooks."""
         return svg(self._picture, self._splines not in _STRAIGHT)
 
 
 def _table(box: Box) -> str:
-    """A box as a table of Graphviz's HTML."""
+    """Returns a box as a table in Graphviz's HTML."""
     title = f'<font color="white"><b>{html.escape(box.title)}</b></font>'
     rows = [f'<tr><td bgcolor="{colour_of(box)}">{title}</td></tr>']
     for label, value in box.lines:
