@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfkit.src.core.layer import Layer
 from tfkit.src.registry import serialization
 
 
-def serialize(layer: Any) -> Any:
+def serialize(layer: Layer) -> Any:
     """Returns the configuration of a layer, without its weights.
 
     Args:

@@ -67,7 +67,7 @@ class Sequential(Model):
         )
 
     @shortened
-    def add(self, layer: Any, rebuild: bool = True) -> None:
+    def add(self, layer: Layer | KerasTensor, rebuild: bool = True) -> None:
         """Puts a layer on top.
 
         Raises:
@@ -95,7 +95,9 @@ class Sequential(Model):
         if len(stack) > len(self._stack):
             self._set_stack(stack)
 
-    def _accepted(self, layer: Any, names: set[str], below: list[Layer]) -> list[Layer]:
+    def _accepted(
+        self, layer: Layer | KerasTensor, names: set[str], below: list[Layer]
+    ) -> list[Layer]:
         """A layer to put on top of those below, which have these names; the first with its input."""
         if isinstance(layer, KerasTensor):
             made_by = None if layer.node is None else layer.node.operation
