@@ -8,7 +8,7 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.registry import serialization
 
 
-def serialize(layer: Layer) -> Any:
+def serialize(layer: Layer) -> dict[str, Any]:
     """Returns the configuration of a layer, without its weights.
 
     Args:
@@ -25,7 +25,7 @@ def serialize(layer: Layer) -> Any:
     return serialization.serialize_keras_object(layer)
 
 
-def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Layer:
     """Returns the layer that a configuration describes: the inverse of `serialize`.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, Self
 
 import tensorflow as tf
 
@@ -302,7 +302,7 @@ class Sequential(Model):
         return None if self._graph is None else self._graph.flat_inputs[0].shape
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Self:
         """Returns a new model with the layers of a configuration."""
         if custom_objects:
             with registry.custom_object_scope(custom_objects):

@@ -19,7 +19,7 @@ def state_of(optimizer: Optimizer) -> dict[str, Any]:
     return {"config": config, "references": references.objects, "values": _values(optimizer)}
 
 
-def from_state(state: dict[str, Any]) -> Any:
+def from_state(state: dict[str, Any]) -> Optimizer:
     """The optimizer that `state_of` described; its slots are made when it learns its weights."""
     with serialization.References(state["references"]).read():
         optimizer = serialization.deserialize_keras_object(state["config"])

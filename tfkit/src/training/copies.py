@@ -24,7 +24,7 @@ def state_of(model: Trainer) -> dict[str, Any]:
     }
 
 
-def from_state(state: dict[str, Any]) -> Any:
+def from_state(state: dict[str, Any]) -> Trainer:
     """The model that `state_of` described: it shares nothing with the other one."""
     model = copies.from_state(state["layer"])
     if state["compiled"] is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import tensorflow as tf
 
@@ -169,7 +169,7 @@ class Bidirectional(Layer):
         return config
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a new layer with the arguments that `config` holds."""
         # Copies of the layer are used, and are built here: itself it needs no weights.
         return super().from_config({**config, "layer": _unbuilt(config["layer"])})
