@@ -447,7 +447,7 @@ class Layer(Copied, Stateful):
 
     @classmethod
     @shortened
-    def from_config(cls, config: dict[str, Any]) -> Layer:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a new layer with the arguments that `config` holds."""
         arguments = {name: deserialize_keras_object(value) for name, value in config.items()}
         return constructors.made_from(cls, arguments)

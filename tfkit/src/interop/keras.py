@@ -342,16 +342,17 @@ def _optimizer_state(reader: KerasReader, model: ModelLike) -> Checked:
     """Returns the optimizer's variables; none if it was not used before it was saved."""
     legacy = keras_legacy.is_legacy(reader)
     group = keras_legacy.OPTIMIZER if legacy else OPTIMIZER
-    if getattr(model, "optimizer", None) is None or not reader.below(group):
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is None or not reader.below(group):
         return Checked(reader)
-    if len(reader.below(group)) > len(model.optimizer.variables):  # The optimizer had been used.
-        model.optimizer.build(model.trainable_weights)
+    if len(reader.below(group)) > len(optimizer.variables):  # The optimizer had been used.
+        optimizer.build(model.trainable_weights)
     try:
         if legacy:
-            variables = keras_legacy.optimizer_variables(reader, model.optimizer)
-            apart = keras_legacy.unused(reader, model.optimizer)
+            variables = keras_legacy.optimizer_variables(reader, optimizer)
+            apart = keras_legacy.unused(reader, optimizer)
         else:
-            variables, apart = keras_contents.optimizer_variables(model.optimizer), ()
+            variables, apart = keras_contents.optimizer_variables(optimizer), ()
         return keras_matching.check(reader, keras_matching.Plan(variables), group, apart)
     except LoadError as error:
         raise LoadError(

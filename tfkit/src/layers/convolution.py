@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any, Protocol, Unpack
 
 import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
+from tfkit.src.base.protocols import HasPath
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import RegularizedOptions
@@ -36,7 +37,13 @@ def check_padding(layer: Layer, padding: Any) -> str:
     return padding.lower()
 
 
-def known_channels(layer: Any, input_shape: Any) -> tuple[int, int]:
+class HasChannels(HasPath, Protocol):
+    """A layer of images, as messages name it."""
+
+    data_format: str
+
+
+def known_channels(layer: HasChannels, input_shape: Any) -> tuple[int, int]:
     """Returns the axis of the channels and their number.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Unpack, cast
+from typing import Any, Self, Unpack
 
 import tensorflow as tf
 
@@ -89,7 +89,7 @@ class Lambda(Layer):
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Lambda:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a new layer, with functions that are registered.
 
         Raises:
@@ -98,7 +98,7 @@ class Lambda(Layer):
         named = (config.get(key) for key in ("function", "output_shape", "mask"))
         if any(isinstance(value, list) and not is_shape(value) for value in named):
             raise ValueError(serialization.LAMBDA_HELP)
-        return cast(Lambda, super().from_config(config))
+        return super().from_config(config)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, functions by their names.

@@ -467,7 +467,7 @@ class Model(Trainer):
 
     @classmethod
     @shortened
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Self:
         """Returns a new model with the layers and arguments of a configuration.
 
         Args:
@@ -482,7 +482,7 @@ class Model(Trainer):
         if keras_legacy_config.is_of_keras2(config):
             config = keras_legacy_config.graph_from_keras2(config)
         inputs, outputs = graph_from_config(config)
-        model = (Functional if cls is Model else cls)(inputs, outputs, name=config.get("name"))
+        model = cls(inputs, outputs, name=config.get("name"))
         if config.get("trainable") is False:
             model._trainable = False  # The layers have their own `trainable` flags.
         return model

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.names import escaped, free
-from tfkit.src.base.protocols import ModelLike
+from tfkit.src.base.protocols import ModelLike, Tracked
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.metrics.named_variables import named_variables
@@ -106,7 +106,7 @@ def optimizer_state(model: ModelLike) -> dict[str, tf.Variable]:
     return {} if optimizer is None or not optimizer.built else named_slots(optimizer, model)
 
 
-def named_slots(optimizer: Optimizer, model: ModelLike) -> dict[str, tf.Variable]:
+def named_slots(optimizer: Optimizer, model: Tracked) -> dict[str, tf.Variable]:
     """Returns an optimizer's variables: slots by the path of the weight that they belong to.
 
     `slots/dense/kernel/momentum` belongs to the weight at `dense/kernel`; variables without a weight are at

@@ -128,8 +128,9 @@ def load_model(
 
 def _add_optimizer(loaded: weights.Loaded, model: ModelLike) -> None:
     stored = loaded.reader.shapes(contents.OPTIMIZER)
-    if getattr(model, "optimizer", None) is not None and stored:
-        model.optimizer.build(model.trainable_weights)
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is not None and stored:
+        optimizer.build(model.trainable_weights)
         variables = contents.optimizer_state(model)
         found = loaded.match(contents.OPTIMIZER, variables, {path: path for path in stored})
         matching.check(found, loaded.reader.path, contents.OPTIMIZER)

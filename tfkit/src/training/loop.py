@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -14,6 +14,9 @@ from tfkit.src.training.callbacks.callback_list import CallbackList, make_callba
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.feeds import make_feed
 from tfkit.src.training.pace import Pace
+
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
 
 Logs = dict[str, Any]
 
@@ -35,7 +38,7 @@ class Steps:
     """
 
     def __init__(
-        self, model: Any, mode: str, data: ArrayData | DatasetData, num_steps: int | None
+        self, model: Trainer, mode: str, data: ArrayData | DatasetData, num_steps: int | None
     ) -> None:
         self.model = model
         self.mode = mode
@@ -123,7 +126,11 @@ class Steps:
 
 
 def evaluate(
-    model: Any, data: ArrayData | DatasetData, verbose: int, num_steps: int | None, callbacks: Any
+    model: Trainer,
+    data: ArrayData | DatasetData,
+    verbose: int,
+    num_steps: int | None,
+    callbacks: Any,
 ) -> dict[str, Any]:
     """Runs `Model.evaluate` on data, and returns a dict of logs."""
     steps = Steps(model, "test", data, num_steps)

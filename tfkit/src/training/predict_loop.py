@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
@@ -14,8 +14,11 @@ from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.pace import Pace
 from tfkit.src.training.prediction import Gathered, PredictProgram, to_numpy
 
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
 
-def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: Any) -> Any:
+
+def predict(model: Trainer, data: Any, verbose: int, steps: int | None, callbacks: Any) -> Any:
     """Runs `Model.predict` on data, and returns the outputs."""
     program = predict_program(model, data)
     in_order = isinstance(data, ArrayData) and not data.shuffle
@@ -37,7 +40,7 @@ def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: A
     return result
 
 
-def stream(model: Any, data: Any, steps: int | None) -> Iterator[Any]:
+def stream(model: Trainer, data: Any, steps: int | None) -> Iterator[Any]:
     """Yields the outputs batch by batch, for `Model.predict(stream=True)`."""
     program = predict_program(model, data)
     for batch in itertools.islice(data.batches(), steps):
@@ -45,7 +48,7 @@ def stream(model: Any, data: Any, steps: int | None) -> Iterator[Any]:
 
 
 def _predict_arrays(
-    model: Any, program: Any, data: ArrayData, num_steps: int, callbacks: CallbackList
+    model: Trainer, program: Any, data: ArrayData, num_steps: int, callbacks: CallbackList
 ) -> Any:
     """Returns the predictions for rows of arrays, a program at a time."""
     num_steps = min(num_steps, -(-data.num_rows // data.batch_size))
@@ -72,7 +75,7 @@ def _predict_arrays(
 
 
 def _predict_batches(
-    model: Any,
+    model: Trainer,
     program: Any,
     data: ArrayData | DatasetData,
     num_steps: int | None,
@@ -104,6 +107,6 @@ def _predict_batches(
     return gathered.result()
 
 
-def predict_program(model: Any, data: ArrayData | DatasetData) -> Any:
+def predict_program(model: Trainer, data: ArrayData | DatasetData) -> Any:
     """Returns the program that predicts for data of this form."""
     return model._programs.find(model, "predict", PredictProgram, data)

@@ -50,6 +50,7 @@ class Trainer(OlderNames):
         ("stop_training", "stop_evaluating", "stop_predicting", "history")
         + ("train_function", "test_function", "predict_function")
     )
+    history: History  # Of the last `fit`.
     _in_turn: Lock  # Held while the metrics are in use: threads that train or evaluate one model take turns.
 
     def __reduce__(self) -> tuple[Any, ...]:

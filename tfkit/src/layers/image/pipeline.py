@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from tfkit.src.core.layer import Layer
 from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
@@ -69,7 +69,7 @@ class Pipeline(Layer):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Pipeline:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a pipeline of new layers with the arguments that `config` holds."""
         layers = [deserialize_keras_object(layer) for layer in config["layers"]]
         return cls(**{**config, "layers": layers})
