@@ -92,8 +92,9 @@ class Lambda(Layer):
             return tf.ensure_shape(output, shape)
         # As in Keras, which holds no output to it: programs with a wrong `output_shape` run there.
         frames.warn(
-            f"Lambda '{self.path}' returns a tensor of shape {tuple(output.shape)}, and not of {tuple(shape)}, which "
-            "its `output_shape` says. The argument is passed over. Leave it out, or pass the shape of one sample."
+            f"Lambda '{self.path}' returns a tensor of shape {tuple(output.shape)}, and not of "
+            f"{tuple(shape)}, which its `output_shape` says. The argument is passed over. Leave it out, or "
+            "pass the shape of one sample."
         )
         return output
 
