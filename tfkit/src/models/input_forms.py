@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.base import nests
 from tfkit.src.errors import frames
+from tfkit.src.symbolic import tensors
 from tfkit.src.symbolic.tensors import KerasTensor
 
 
@@ -80,6 +81,8 @@ def _is_alike(given: Any, expected: Any) -> bool:
 
 
 def _warn(given: Any, expected: Any, name: str, consequence: str) -> None:
+    if tensors.is_described() or tensors.symbolic_leaves(given):
+        return  # The model that is being made warns when it is called, as in Keras.
     frames.warn(
         f"The structure of `inputs` doesn't match the expected structure. Model '{name}' expects "
         f"{_described(expected)}. {consequence}. Received: {_described(given)}"
