@@ -19,8 +19,6 @@ _OTHER_ENGINE = "tfkit runs on TensorFlow alone."
 # By module, the names with what to use instead; an empty text where nothing stands in for them.
 ABSENT: dict[str, dict[str, str]] = {
     "": {
-        "Function Operation RematScope StatelessScope SymbolicScope": "",
-        "name_scope": "Use `tf.name_scope(...)`.",
         "applications": _APPLICATIONS,
         "distribution": _DISTRIBUTION,
         "Quantizer quantizers distillation": _QUANTIZATION,
