@@ -29,15 +29,9 @@ ABSENT: dict[str, dict[str, str]] = {
         "OrbaxCheckpoint": "Use `callbacks.ModelCheckpoint` or `callbacks.BackupAndRestore`.",
     },
     "config": {
-        "set_backend": _OTHER_ENGINE,
-        "is_nnx_enabled": _OTHER_ENGINE,
         "enable_unsafe_deserialization": (
             "A file of tfkit's cannot run code. Pass `custom_objects`, or register the function."
         ),
-        "max_epochs max_steps_per_epoch set_max_epochs set_max_steps_per_epoch": (
-            "Pass `epochs` and `steps_per_epoch` to `fit()`."
-        ),
-        "enable_flash_attention disable_flash_attention is_flash_attention_enabled": "",
     },
     "dtype_policies": {
         "AWQDTypePolicy GPTQDTypePolicy Int4DTypePolicy QuantizedDTypePolicy "

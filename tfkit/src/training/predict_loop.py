@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list
+from tfkit.src.training.counts import limited_steps
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.pace import Pace
 from tfkit.src.training.prediction import Gathered, PredictProgram, to_numpy
@@ -19,6 +20,7 @@ def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: A
     """What `Model.predict` does."""
     program = predict_program(model, data)
     in_order = isinstance(data, ArrayData) and not data.shuffle
+    steps = limited_steps(steps, data.num_batches)
     if data.num_batches == 1 and not verbose and callbacks is None:
         batch = data.tensors if in_order else next(data.batches())
         outputs = program.run_batch(batch)
@@ -40,6 +42,7 @@ def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: A
 def stream(model: Any, data: Any, steps: int | None) -> Iterator[Any]:
     """What `Model.predict(stream=True)` does: the outputs batch by batch."""
     program = predict_program(model, data)
+    steps = limited_steps(steps, data.num_batches)
     for batch in itertools.islice(data.batches(), steps):
         yield tf.nest.map_structure(to_numpy, program.run_batch(batch))
 
