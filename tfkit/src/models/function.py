@@ -37,7 +37,7 @@ class Function(Operation):
         >>> result["sum"].numpy(), result["scaled"].numpy()
         (array([[2., 2.]], dtype=float32), array([[3., 3.]], dtype=float32))
         >>> [operation.name for operation in function.operations]
-        ['add', 'multiply']
+        ['multiply', 'add']
     """
 
     @shortened
