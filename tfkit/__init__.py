@@ -26,6 +26,7 @@ from tfkit import regularizers as regularizers
 from tfkit import saving as saving
 from tfkit import tree as tree
 from tfkit import utils as utils
+from tfkit import visualization as visualization
 from tfkit import wrappers as wrappers
 from tfkit.src.base.stateless import SymbolicScope as SymbolicScope
 from tfkit.src.base.version import __version__ as __version__

@@ -22,7 +22,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "applications": _APPLICATIONS,
         "distribution": _DISTRIBUTION,
         "Quantizer quantizers distillation": _QUANTIZATION,
-        "visualization": "Draw with matplotlib.",
         "legacy": "",
     },
     "callbacks": {

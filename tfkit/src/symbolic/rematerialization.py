@@ -99,7 +99,7 @@ class RematScope:
             `"larger_than"`: those whose output has more elements than a threshold, counting unknown sizes
             as 1. `"list_of_layers"`: those with the names of a list. `None`: none, inside of another scope.
             Default: `"full"`.
-        output_size_threshold: number of elements, for `"larger_than"`. Default: 1024.
+        output_size_threshold: number of elements, for `"larger_than"`. Default: `1024`.
         layer_names: list of names, for `"list_of_layers"`.
 
     Raises:
