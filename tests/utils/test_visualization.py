@@ -216,7 +216,7 @@ def test_galleries_refuse_what_does_not_fit(pyplot):
         gallery(IMAGES, path="a.png", show=True)
     with pytest.raises(ValueError, match="a `label_map` must also be provided"):
         gallery(IMAGES, y_true=np.arange(6))
-    with pytest.raises(ValueError, match="Expected: 6 labels. Received: 2"):
+    with pytest.raises(ValueError, match=r"Expected: 6 labels\. Received: 2"):
         gallery(IMAGES, y_true=np.arange(2), label_map=NAMES)
     with pytest.raises(ValueError, match="the lower one first"):
         gallery(IMAGES, value_range=(1, 1))

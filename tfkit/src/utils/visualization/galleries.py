@@ -70,11 +70,11 @@ def plot_image_gallery(
         ImportError: without matplotlib.
 
     Example:
-        >>> (images, labels), _ = tfkit.datasets.mnist.load_data()
-        >>> names = {label: str(label) for label in range(10)}
-        >>> plot_image_gallery(
-        ...     images[:9, :, :, None], labels[:9], label_map=names, path="digits.png"
-        ... )
+        ```python
+        (images, labels), _ = tfkit.datasets.mnist.load_data()
+        names = {label: str(label) for label in range(10)}
+        plot_image_gallery(images[:9, :, :, None], labels[:9], label_map=names, path="digits.png")
+        ```
     """
     pixels = in_range(images, value_range, data_format)
     if path is not None and show:
@@ -159,8 +159,10 @@ def plot_bounding_box_gallery(
         ImportError: without matplotlib.
 
     Example:
-        >>> boxes = {"boxes": [[[1.0, 1.0, 4.0, 3.0]]], "labels": [[0]]}
-        >>> plot_bounding_box_gallery(np.zeros((1, 5, 6, 3)), "xyxy", boxes, path="boxes.png")
+        ```python
+        boxes = {"boxes": [[[1.0, 1.0, 4.0, 3.0]]], "labels": [[0]]}
+        plot_bounding_box_gallery(np.zeros((1, 5, 6, 3)), "xyxy", boxes, path="boxes.png")
+        ```
     """
     if legend and legend_handles is not None:
         raise ValueError(
@@ -239,10 +241,10 @@ def plot_segmentation_mask_gallery(
         ImportError: without matplotlib.
 
     Example:
-        >>> masks = np.array([[[0, 1], [2, 0]]])
-        >>> plot_segmentation_mask_gallery(
-        ...     np.zeros((1, 2, 2, 3)), 2, y_true=masks, path="masks.png"
-        ... )
+        ```python
+        masks = np.array([[[0, 1], [2, 0]]])
+        plot_segmentation_mask_gallery(np.zeros((1, 2, 2, 3)), 2, y_true=masks, path="masks.png")
+        ```
     """
     plain = as_given(in_range(images, value_range, data_format), data_format)
     columns = [plain]

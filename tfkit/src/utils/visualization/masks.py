@@ -54,8 +54,8 @@ def draw_segmentation_masks(
         >>> masks = np.array([[[0, 1], [2, 255]]])
         >>> colors = {1: (255, 0, 0), 2: (0, 255, 0)}
         >>> drawn = draw_segmentation_masks(np.full((1, 2, 2, 3), 100), masks, 2, colors, alpha=0.5)
-        >>> drawn[0, 0, 1], drawn[0, 1, 0], drawn[0, 1, 1]
-        (array([177,  50,  50], dtype=uint8), array([ 50, 177,  50], dtype=uint8), array([100, 100, 100], dtype=uint8))
+        >>> drawn[0].reshape(4, 3).tolist()
+        [[100, 100, 100], [177, 50, 50], [50, 177, 50], [100, 100, 100]]
     """
     pixels = as_pixels(images, data_format)
     masks = np.asarray(segmentation_masks)
@@ -68,8 +68,8 @@ def draw_segmentation_masks(
         masks = masks.reshape(pixels.shape[:3]) if masks.size == pixels[..., 0].size else masks
     if masks.shape != pixels.shape[:3]:
         raise ValueError(
-            f"`segmentation_masks` must have the shape {pixels.shape[:3]} of the images, or an axis of size 1 "
-            f"for channels beside it. Received: {masks.shape}"
+            f"`segmentation_masks` must have the shape {pixels.shape[:3]} of the images, or an axis of "
+            f"size 1 for channels beside it. Received: {masks.shape}"
         )
     if not 0 <= alpha <= 1:
         raise ValueError(f"`alpha` must be from 0 to 1. Received: {alpha}")
