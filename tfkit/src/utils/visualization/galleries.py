@@ -263,8 +263,9 @@ def plot_segmentation_mask_gallery(
                 )
             )
     together = np.stack(columns, axis=1).reshape(-1, *plain.shape[1:])
-    form = {"rows": len(plain), "cols": len(columns)}
-    return plot_image_gallery(together, data_format=data_format, **form, **kwargs)
+    return plot_image_gallery(
+        together, rows=len(plain), cols=len(columns), data_format=data_format, **kwargs
+    )
 
 
 def _titles(kind: str, labels: Any, label_map: Mapping[int, str] | None, count: int) -> list[str]:
@@ -273,8 +274,8 @@ def _titles(kind: str, labels: Any, label_map: Mapping[int, str] | None, count: 
         return [""] * count
     if label_map is None:
         raise ValueError(
-            "If `y_true` or `y_pred` are provided, a `label_map` must also be provided: a dict from labels to "
-            "names."
+            "If `y_true` or `y_pred` are provided, a `label_map` must also be provided: a dict from labels "
+            "to names."
         )
     flat = np.asarray(labels).reshape(-1).astype(int).tolist()
     if len(flat) != count:
