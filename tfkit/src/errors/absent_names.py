@@ -44,7 +44,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "MultiOptimizer OptimizerMap": "Override `train_step`, with an optimizer for each group of weights.",
         "legacy": "Use the optimizer of the same name.",
     },
-    "saving": {"KerasFileEditor": "Use `tfkit inspect` and `tfkit diff` on the command line."},
     "utils": {"legacy": "Use the functions of the same names in `tfkit.saving`."},
 }
 _FROM_IMPORT = dis.opmap["IMPORT_FROM"]
