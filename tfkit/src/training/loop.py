@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from tfkit.src.errors import kernel_errors
 from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list
+from tfkit.src.training.counts import limited_steps
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.feeds import make_feed
 from tfkit.src.training.pace import Pace
@@ -42,6 +43,7 @@ class Steps:
     ) -> None:
         self.model = model
         self.mode = mode
+        num_steps = limited_steps(num_steps, data.num_batches)
         self.num_steps = num_steps if num_steps is not None else data.num_batches
         self.feed = make_feed(data, goes_on=mode == "train" and num_steps is not None)
         self.epoch: int | None = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list
+from tfkit.src.training.counts import limited_steps
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.pace import Pace
 from tfkit.src.training.prediction import Gathered, PredictProgram, to_numpy
@@ -22,6 +23,7 @@ def predict(model: Trainer, data: Any, verbose: int, steps: int | None, callback
     """Runs `Model.predict` on data, and returns the outputs."""
     program = predict_program(model, data)
     in_order = isinstance(data, ArrayData) and not data.shuffle
+    steps = limited_steps(steps, data.num_batches)
     if data.num_batches == 1 and not verbose and callbacks is None:
         batch = data.tensors if in_order else next(data.batches())
         outputs = program.run_batch(batch)
@@ -43,6 +45,7 @@ def predict(model: Trainer, data: Any, verbose: int, steps: int | None, callback
 def stream(model: Trainer, data: Any, steps: int | None) -> Iterator[Any]:
     """Yields the outputs batch by batch, for `Model.predict(stream=True)`."""
     program = predict_program(model, data)
+    steps = limited_steps(steps, data.num_batches)
     for batch in itertools.islice(data.batches(), steps):
         yield tf.nest.map_structure(to_numpy, program.run_batch(batch))
 
