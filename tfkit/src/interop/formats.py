@@ -184,7 +184,7 @@ def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = No
             for none.
 
     Returns:
-        A model with newly drawn weights, which is not compiled.
+        A model with newly drawn weights, compiled where the other was.
 
     Raises:
         ValueError: if a class or function is not registered.

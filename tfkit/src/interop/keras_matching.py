@@ -252,6 +252,7 @@ class Checked:
         skipped: variables that do not fit, with the reasons.
         unused: datasets that no variable has, with the reasons.
         casts: paths of the datasets that are floats of another width than the variable, with both.
+        places: the layers with the paths of their groups.
     """
 
     reader: KerasReader
@@ -261,6 +262,7 @@ class Checked:
     skipped: list[tuple[tf.Variable, str]] = dataclasses.field(default_factory=list)
     unused: dict[str, str] = dataclasses.field(default_factory=dict)
     casts: dict[str, str] = dataclasses.field(default_factory=dict)
+    places: list[tuple[str, Layer]] = dataclasses.field(default_factory=list)
 
     def add(self, other: Checked) -> None:
         """Adds other checked contents."""

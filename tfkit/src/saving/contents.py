@@ -19,6 +19,7 @@ from tfkit.src.saving import hdf5
 # Groups of a file, and the text with the layers' names.
 WEIGHTS = "weights"
 OPTIMIZER = "optimizer"
+INNER_OPTIMIZERS = "inner_optimizers"
 METRICS = "metrics"
 NAMES = "names"
 
@@ -104,6 +105,26 @@ def optimizer_state(model: ModelLike) -> dict[str, tf.Variable]:
     """Returns the variables of the model's optimizer, by path; none if it is not built."""
     optimizer = getattr(model, "optimizer", None)
     return {} if optimizer is None or not optimizer.built else named_slots(optimizer, model)
+
+
+def compiled_inside(model: ModelLike) -> dict[str, Any]:
+    """The models inside of a model that have an optimizer of their own, by path."""
+    return {
+        path: layer
+        for path, layer in tracking.named_layers(model)
+        if path
+        and getattr(layer, "compiled", False)
+        and isinstance(getattr(layer, "optimizer", None), Optimizer)
+    }
+
+
+def inner_optimizer_states(model: ModelLike) -> dict[str, tf.Variable]:
+    """The variables of the optimizers of models inside of a model, by path."""
+    return {
+        f"{path}/{name}": variable
+        for path, layer in compiled_inside(model).items()
+        for name, variable in optimizer_state(layer).items()
+    }
 
 
 def named_slots(optimizer: Optimizer, model: Tracked) -> dict[str, tf.Variable]:
