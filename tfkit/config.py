@@ -17,3 +17,6 @@ from tfkit.src.base.settings import set_floatx as set_floatx
 from tfkit.src.base.settings import set_image_data_format as set_image_data_format
 from tfkit.src.registry.dtype_policies import dtype_policy as dtype_policy
 from tfkit.src.registry.dtype_policies import set_dtype_policy as set_dtype_policy
+from tfkit.src.runtime.program_cache import disable_program_cache as disable_program_cache
+from tfkit.src.runtime.program_cache import enable_program_cache as enable_program_cache
+from tfkit.src.runtime.program_cache import is_program_cache_enabled as is_program_cache_enabled
