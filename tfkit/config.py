@@ -26,3 +26,6 @@ from tfkit.src.base.settings import set_max_epochs as set_max_epochs
 from tfkit.src.base.settings import set_max_steps_per_epoch as set_max_steps_per_epoch
 from tfkit.src.registry.dtype_policies import dtype_policy as dtype_policy
 from tfkit.src.registry.dtype_policies import set_dtype_policy as set_dtype_policy
+from tfkit.src.runtime.program_cache import disable_program_cache as disable_program_cache
+from tfkit.src.runtime.program_cache import enable_program_cache as enable_program_cache
+from tfkit.src.runtime.program_cache import is_program_cache_enabled as is_program_cache_enabled
