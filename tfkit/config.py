@@ -1,6 +1,7 @@
 """`tfkit.config`: the settings of the process."""
 
 from tfkit.src.base.settings import backend as backend
+from tfkit.src.base.settings import compile_after as compile_after
 from tfkit.src.base.settings import disable_interactive_logging as disable_interactive_logging
 from tfkit.src.base.settings import disable_traceback_filtering as disable_traceback_filtering
 from tfkit.src.base.settings import enable_interactive_logging as enable_interactive_logging
@@ -12,6 +13,7 @@ from tfkit.src.base.settings import image_data_format as image_data_format
 from tfkit.src.base.settings import is_interactive_logging_enabled as is_interactive_logging_enabled
 from tfkit.src.base.settings import is_traceback_filtering_enabled as is_traceback_filtering_enabled
 from tfkit.src.base.settings import run_functions_eagerly as run_functions_eagerly
+from tfkit.src.base.settings import set_compile_after as set_compile_after
 from tfkit.src.base.settings import set_epsilon as set_epsilon
 from tfkit.src.base.settings import set_floatx as set_floatx
 from tfkit.src.base.settings import set_image_data_format as set_image_data_format
