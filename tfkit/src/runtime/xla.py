@@ -19,9 +19,18 @@ OWN_LOOP = "_tfkit_own_loop"
 # are called: `lstm_while_body_12_grad_34`.
 _GRADIENT_BODY = re.compile(r"body_\d+(_rewritten)?(_grad_\d+)+(_rewritten)?$")
 
-# Operations that store no new numbers, or few.
-NO_WORK = frozenset(
-    ("Const", "Placeholder", "ReadVariableOp", "Shape", "NoOp", "Identity", "StridedSlice", "Reshape")
+# Types of operations whose results are known, stored already, or small.
+NOT_STORING = frozenset(
+    (
+        "Const",
+        "Placeholder",
+        "ReadVariableOp",
+        "Shape",
+        "NoOp",
+        "Identity",
+        "StridedSlice",
+        "Reshape",
+    )
     + ("AssignVariableOp", "ExpandDims", "Pack")
 )
 

@@ -57,9 +57,7 @@ class ArrayFeed:
         self._drawn_from = random_states.get() if self.data.shuffle else None
         self._rows = Pass(self.data, self.data.order())
 
-    def run(
-        self, model: Any, mode: str, num_steps: int, out_of: int
-    ) -> tuple[int, dict[str, Any]]:
+    def run(self, model: Any, mode: str, num_steps: int, out_of: int) -> tuple[int, dict[str, Any]]:
         """Runs a program of at most `num_steps` steps; returns how many it ran, and its logs.
 
         Args:
@@ -184,9 +182,7 @@ class DatasetFeed:
         if not self.data.is_one_shot:
             self._taken = 0
 
-    def run(
-        self, model: Any, mode: str, num_steps: int, out_of: int
-    ) -> tuple[int, dict[str, Any]]:
+    def run(self, model: Any, mode: str, num_steps: int, out_of: int) -> tuple[int, dict[str, Any]]:
         """Runs a program of at most `num_steps` steps; arguments and results as `ArrayFeed.run`."""
         programs, before = model._programs, self._program
         with self.data.errors_of_user():

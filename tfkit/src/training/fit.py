@@ -44,7 +44,9 @@ class Fit:
         self._logs: Logs = {}
         steps.horizon.num_runs = len(epochs)
         if validation is not None:
-            validation.steps.horizon.num_runs = sum(validation.is_due(epoch + 1) for epoch in epochs)
+            validation.steps.horizon.num_runs = sum(
+                validation.is_due(epoch + 1) for epoch in epochs
+            )
         for callback in callbacks.callbacks:
             if isinstance(callback, BackupAndRestore):
                 callback.follow(self)

@@ -83,7 +83,9 @@ class LoopProgram:
             self.plan, self._in_xla = self._in_xla, None
             self._proven = False
         else:
-            self.plan = Plan(GRAPH_LOOP, f"XLA would compile for longer than it saves in less than {least} steps")
+            self.plan = Plan(
+                GRAPH_LOOP, f"XLA would compile for longer than it saves in less than {least} steps"
+            )
 
     def _guarded(self, run: Callable[[], Any], step: Callable[[], int]) -> Any:
         """Runs a call; if XLA refuses the program at its first run, continues without XLA.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -111,21 +110,6 @@ class StepTrace:
     def operations(self) -> list[tuple[str, str]]:
         """Type and name of each operation."""
         return list(xla.operations(self._definition))
-
-    def work(self, batch_size: int) -> tuple[int, int]:
-        """Returns the number of operations, and that of the elements of their results.
-
-        Args:
-            batch_size: rows of a batch.
-        """
-        num_elements = 0
-        for operation in self.function.graph.get_operations():
-            if operation.type not in xla.NO_WORK:
-                for output in operation.outputs:
-                    shape = output.shape
-                    sizes = () if shape.rank is None else shape.as_list()
-                    num_elements += math.prod(batch_size if size is None else size for size in sizes)
-        return len(self.operations), num_elements
 
     @functools.cached_property
     def operations_in_xla(self) -> list[tuple[str, str]]:
