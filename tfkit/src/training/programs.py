@@ -62,7 +62,8 @@ class LoopProgram:
         self._strict = jit_compile is True
         self._proven = False
         self.plan = choose(trace, jit_compile)
-        self._in_xla: Plan | None = None  # The plan for a training of enough steps.
+        self._in_xla: Plan | None = None  # The plan for a training of enough steps,
+        self._least: int | None = None  # and how many these are.
         if jit_compile == "auto" and self.plan.kind != GRAPH_LOOP:
             self._in_xla = self.plan
         # The index of the step in progress, for errors: a TensorFlow loop does not report it.
@@ -78,14 +79,13 @@ class LoopProgram:
         """
         if self._in_xla is None:
             return
-        least = steps_that_pay(self.trace, batch_size)
-        if num_steps >= least:
+        if self._least is None:
+            self._least = steps_that_pay(self.trace, batch_size)
+            reason = f"XLA would compile for longer than it saves in less than {self._least} steps"
+            self.plan = Plan(GRAPH_LOOP, reason)
+        if num_steps >= self._least:
             self.plan, self._in_xla = self._in_xla, None
             self._proven = False
-        else:
-            self.plan = Plan(
-                GRAPH_LOOP, f"XLA would compile for longer than it saves in less than {least} steps"
-            )
 
     def _guarded(self, run: Callable[[], Any], step: Callable[[], int]) -> Any:
         """Runs a call; if XLA refuses the program at its first run, continues without XLA.
