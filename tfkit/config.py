@@ -1,6 +1,7 @@
 """`tfkit.config`: the settings of the process."""
 
 from tfkit.src.base.settings import backend as backend
+from tfkit.src.base.settings import compile_after as compile_after
 from tfkit.src.base.settings import disable_flash_attention as disable_flash_attention
 from tfkit.src.base.settings import disable_interactive_logging as disable_interactive_logging
 from tfkit.src.base.settings import disable_traceback_filtering as disable_traceback_filtering
@@ -19,6 +20,7 @@ from tfkit.src.base.settings import max_epochs as max_epochs
 from tfkit.src.base.settings import max_steps_per_epoch as max_steps_per_epoch
 from tfkit.src.base.settings import run_functions_eagerly as run_functions_eagerly
 from tfkit.src.base.settings import set_backend as set_backend
+from tfkit.src.base.settings import set_compile_after as set_compile_after
 from tfkit.src.base.settings import set_epsilon as set_epsilon
 from tfkit.src.base.settings import set_floatx as set_floatx
 from tfkit.src.base.settings import set_image_data_format as set_image_data_format

@@ -24,6 +24,7 @@ class _Settings:
     flash_attention: bool | None = None
     max_epochs: int | None = None
     max_steps_per_epoch: int | None = None
+    compile_after: int | None = None
 
 
 _settings = _Settings()
@@ -71,6 +72,44 @@ def is_nnx_enabled() -> bool:
         False
     """
     return False
+
+
+def compile_after() -> int | None:
+    """Returns from how many steps on XLA compiles the training of a model.
+
+    Returns:
+        An integer; `None`, unless it has been set, where tfkit estimates the number for each model.
+
+    Example:
+        >>> compile_after() is None
+        True
+    """
+    return _settings.compile_after
+
+
+def set_compile_after(num_steps: int | None) -> None:
+    """Sets from how many steps on XLA compiles the training of a model.
+
+    A model that is compiled with `jit_compile="auto"`, the default, trains without XLA if it has only a few
+    steps to run: XLA's compiler would take longer than it saves. `model.plan` says so. The number holds for
+    the steps of one `fit` together with those before it. Models that are trained already stay as they are.
+
+    Args:
+        num_steps: a number of steps; `0` for each training, however short. `None` lets tfkit estimate it from
+            the size of the model.
+
+    Raises:
+        ValueError: for anything else; the setting stays what it was.
+
+    Example:
+        >>> set_compile_after(0)
+        >>> set_compile_after(None)
+    """
+    if num_steps is not None and (type(num_steps) is not int or num_steps < 0):
+        raise ValueError(
+            f"`num_steps` must be an integer of at least 0, or `None`. Received: {num_steps!r}"
+        )
+    _settings.compile_after = num_steps
 
 
 def floatx() -> str:

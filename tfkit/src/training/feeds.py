@@ -18,6 +18,8 @@ from tfkit.src.training.tensor_slices import SlicesData, is_shuffled
 if TYPE_CHECKING:
     from tfkit.src.training.trainer import Trainer
 
+_USUAL_BATCH = 32  # rows, where a dataset does not say how many its batches have
+
 
 class ArrayFeed:
     """Rows of arrays, each pass in a new order if they are shuffled.
@@ -58,12 +60,22 @@ class ArrayFeed:
         self._drawn_from = random_states.get() if self.data.shuffle else None
         self._rows = Pass(self.data, self.data.order())
 
-    def run(self, model: Trainer, mode: str, num_steps: int) -> tuple[int, dict[str, Any]]:
-        """Runs a program of at most `num_steps` steps; returns how many it ran, and its logs."""
+    def run(
+        self, model: Trainer, mode: str, num_steps: int, out_of: int
+    ) -> tuple[int, dict[str, Any]]:
+        """Runs a program of at most `num_steps` steps; returns how many it ran, and its logs.
+
+        Args:
+            model: the model.
+            mode: `"train"` or `"test"`.
+            num_steps: number of steps.
+            out_of: number of steps of the whole training, as far as it is known.
+        """
         first, num_steps = self._taken, min(num_steps, self.left)
         self._taken += num_steps
         programs, before = model._programs, self._program
         self._program = programs.find(model, mode, ArrayProgram, self.data, before)
+        self._program.expect(out_of, min(self.data.batch_size, self.data.num_rows))
         return num_steps, self._program.run(self._rows, first, num_steps)
 
     def end(self) -> None:
@@ -175,14 +187,17 @@ class DatasetFeed:
         if not self.data.is_one_shot:
             self._taken = 0
 
-    def run(self, model: Trainer, mode: str, num_steps: int) -> tuple[int, dict[str, Any]]:
-        """Runs a program of at most `num_steps` steps; returns how many it ran, and its logs."""
+    def run(
+        self, model: Trainer, mode: str, num_steps: int, out_of: int
+    ) -> tuple[int, dict[str, Any]]:
+        """Runs a program of at most `num_steps` steps; arguments and results as `ArrayFeed.run`."""
         programs, before = model._programs, self._program
         with self.data.errors_of_user():
             self._program = program = programs.find(model, mode, IteratorProgram, self.data, before)
             if program is not before:
                 # The batches of another feed may have had other sizes.
                 program.size = self._size if before is None else before.size
+            program.expect(out_of, self.data.known_size or _USUAL_BATCH)
             done, logs = program.run(self._iterator, num_steps)
         self._taken += done
         self._ran_out = done < num_steps or self.left == 0

@@ -45,6 +45,11 @@ class Fit:
         self._epochs = epochs
         self._is_over = False
         self._logs: Logs = {}
+        steps.horizon.num_runs = len(epochs)
+        if validation is not None:
+            validation.steps.horizon.num_runs = sum(
+                validation.is_due(epoch + 1) for epoch in epochs
+            )
         for callback in callbacks.callbacks:
             if isinstance(callback, BackupAndRestore):
                 callback.follow(self)

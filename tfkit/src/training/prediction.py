@@ -182,7 +182,8 @@ def _join(parts: Sequence[Any]) -> Any:
     uneven = np.flatnonzero((shapes != shapes[:1]).any(0)) if len(shapes) == len(parts) else ()
     if len(uneven):  # Sequences of other lengths in other batches.
         rank = int(uneven[-1]) + 1
-        return tf.concat([tf.RaggedTensor.from_tensor(part, ragged_rank=rank) for part in parts], 0)
+        rows = [tf.RaggedTensor.from_tensor(part, ragged_rank=rank) for part in parts]
+        return tf.concat(rows, axis=0)
     return np.concatenate(parts)
 
 

@@ -371,6 +371,8 @@ class Trainer(OlderNames):
         with self._in_turn:
             self.reset_metrics()
             program = self._programs.find(self, mode, ArrayProgram, data)
+            self._programs.steps_run[mode] += 1
+            program.expect(self._programs.steps_run[mode], data.num_rows)
             logs = loop.to_floats(program.run(Pass(data), 0, 1))
         if return_dict:
             return logs
