@@ -179,7 +179,7 @@ def is_function(node):
 def test_docstrings_are_sentences_in_plain_english(folder):
     question = re.compile(r"(What|Where|How|That|Tells|When|Which|Those|While it)\b")
     verb = re.compile(
-        r"[A-Z][a-z]*s\b|Whether\b|Called by\b|Context manager\b|Async context manager\b"
+        r"[A-Z][a-z]*s\b|Whether\b|Called (by|at)\b|Context manager\b|Async context manager\b"
     )
     idiom = re.compile(
         r"\b(tells?|told|nobody|somebody|anew|under way|go(es)? on|stands? (for|in|there|at|on)|beside"
