@@ -124,9 +124,8 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
     if inspect.isclass(found):
         if kind == "activations" and isinstance(identifier, str):
             raise ValueError(
-                f"The name of an activation must stand for a function. {quoted(identifier)} stands "
-                "for the class "
-                f"{found.__name__}. Pass an instance of it."
+                f"The name of an activation must name a function. {quoted(identifier)} is the "
+                f"name of the class {found.__name__}. Pass an instance of it."
             )
         found = found()
     if not callable(found) and not hasattr(found, "get_config"):

@@ -145,6 +145,6 @@ def _add_metrics(loaded: weights.Loaded, model: ModelLike) -> None:
     if left:
         warn(
             f"File {loaded.reader.path}: the state of these metrics is not loaded, for their variables are "
-            f"not those of the model: {', '.join(left)}. They begin anew."
+            f"not those of the model: {', '.join(left)}. They are reset."
         )
     loaded.add(contents.METRICS, variables, found)
