@@ -10,6 +10,7 @@ import threading
 import time
 import weakref
 
+import keras as real_keras
 import numpy as np
 import pandas
 import pytest
@@ -19,6 +20,7 @@ import tensorflow as tf
 import tfkit as keras
 from tests.tolerances import assert_same_sums
 from tfkit.src.runtime.arrays import as_tensor
+from tfkit.src.training.py_dataset import PyDatasetPasses
 
 X = np.random.default_rng(1).random((50, 3)).astype("float32")
 Y = X.sum(axis=1, keepdims=True)
@@ -252,6 +254,38 @@ def test_weights_of_classes_for_rows_of_any_form(form):
     np.testing.assert_allclose(found.history["loss"], [expected], rtol=1e-6)
 
 
+@pytest.mark.parametrize("column", [True, False])
+def test_weights_of_classes_and_of_rows_are_multiplied(column):
+    model = keras.Sequential([Dense()])
+    model.compile("sgd", "mse")
+    classes, rows = np.arange(50) % 2, np.arange(1.0, 51)
+    weights = np.where(classes == 1, 3.0, 0.5) * rows
+    y = classes[:, None] if column else classes
+    found = model.fit(
+        *(X, y), class_weight={0: 0.5, 1: 3.0}, sample_weight=rows, batch_size=50, verbose=0
+    )
+    expected = np.mean(weights[:, None] * (Y - classes[:, None]) ** 2)
+    np.testing.assert_allclose(found.history["loss"], [expected], rtol=1e-6)
+
+
+def test_no_more_batches_are_read_ahead_than_the_queue_has_places():
+    seen = []
+
+    class Seen(keras.utils.PyDataset):
+        def __len__(self):
+            return 9
+
+        def __getitem__(self, index):
+            seen.append(index)
+            return X[:1]
+
+    batches = iter(PyDatasetPasses(Seen(workers=5, max_queue_size=2), shuffle=False))
+    next(batches)
+    batches.close()
+    assert 0 in seen
+    assert set(seen) <= {0, 1}
+
+
 @pytest.mark.parametrize("batch", [X[:5], (X[:5],), {"x": X[:5]}], ids=["array", "tuple", "dict"])
 def test_a_step_gets_what_keras_gives_it_of_a_py_dataset(batch):
     class Same(keras.utils.PyDataset):
@@ -451,3 +485,14 @@ def test_validations_go_on_in_a_generator_and_lose_no_batch(run_eagerly):
     assert losses(batches(1_000)) == [0.5, 2.5, 4.5, 6.5]
     assert losses(batches(1_000), validation_freq=2) == [0.5, 2.5]
     assert losses(batches(8)) == [0.5, 2.5, 4.5, 6.5]
+
+
+def test_predictions_of_batches_with_other_lengths_are_ragged():
+    """As in Keras; the sizes after the last that differs stay dense."""
+    batches = [np.ones((2, 5, 3), "float32"), np.ones((1, 2, 3), "float32")]
+    found = []
+    for module in (keras, real_keras):
+        model = module.Sequential([module.Input((None, 3)), module.layers.ReLU()])
+        found.append(model.predict(((batch,) for batch in batches), verbose=0))
+    assert found[0].shape.as_list() == found[1].shape.as_list() == [3, None, 3]
+    assert found[0].to_list() == found[1].to_list()

@@ -43,4 +43,5 @@ def force(kind):
     """Makes tfkit run every step in one kind of program."""
     programs = importlib.import_module("tfkit.src.training.programs")
     planner = importlib.import_module("tfkit.src.training.planner")
+    importlib.import_module("tfkit.src.base.settings").set_compile_after(0)
     programs.choose = lambda trace, jit_compile: planner.Plan(kind, "forced by the benchmark")

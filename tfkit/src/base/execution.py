@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from typing import Any, Protocol
 
-from tfkit.src.base import settings
+from tfkit.src.base import settings, stateless
 
 
 class Execution(Protocol):
@@ -49,6 +49,8 @@ def is_eager(owners: Iterable[Execution] = ()) -> bool:
     governing = _governing.get()
     return (
         settings.functions_run_eagerly()
+        # A change that a program makes is not seen, and could not be undone.
+        or stateless.is_open()
         or (governing is not None and governing.run_eagerly)
         or any(each.run_eagerly for each in owners)
     )

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from tfkit.src.core.state import LayerState
+    from tfkit.src.models.graph import Graph
+    from tfkit.src.optimizers.base import Optimizer
 
 
 class HasPath(Protocol):
@@ -35,11 +37,11 @@ class Tracked(Protocol):
 class ModelLike(Tracked, Protocol):
     """A model for the rooms below `models`."""
 
-    optimizer: Any
+    optimizer: Optimizer | None
     compiled: bool
     built: bool
     output_names: list[str] | None
-    _graph: Any
+    _graph: Graph | None
 
     @property
     def weights(self) -> list[Any]:

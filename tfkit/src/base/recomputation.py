@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, Protocol
 
+from tfkit.src.base import stateless
+
 _under_way: ContextVar[Recomputation | None] = ContextVar("recomputation", default=None)
 
 
@@ -78,6 +80,7 @@ def is_second() -> bool:
 
 def add_loss(owner: HasLosses, value: Any) -> None:
     """Adds to the losses of `owner`, directly or as a result of the computation in progress."""
+    stateless.loss_added(value)
     recomputation = _under_way.get()
     if recomputation is None:
         owner.losses.append(value)

@@ -23,9 +23,7 @@ class CallFrame:
 
     layer: Layer
     training: Any = None  # The mode of the call; `None` for the caller's mode.
-    autocast_dtype: str | None = (
-        None  # The dtype in which weights are read during the call; `None` for their own.
-    )
+    autocast_dtype: str | None = None  # Weights are read in this dtype; `None` for their own.
     gives_mask: bool = True  # `call` sets it to False if its outputs have no mask this time.
     # The members of the layer with their paths, by id, once they have been looked up.
     steps: dict[int, tuple[Any, str]] = field(default_factory=dict)

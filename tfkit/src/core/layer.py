@@ -23,14 +23,16 @@ from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.registry import constructors, dtype_policies
 from tfkit.src.registry.configuration import layer_config
 from tfkit.src.registry.serialization import deserialize_keras_object
-from tfkit.src.runtime.autograph import convert
 from tfkit.src.symbolic import masking, specs
 from tfkit.src.symbolic.conversion import as_tensors, check_tensors
 from tfkit.src.symbolic.input_spec import check_inputs
+from tfkit.src.symbolic.operations import Operation
 from tfkit.src.symbolic.tensors import Node, any_symbolic
+from tfkit.src.variables.arguments import by_position
 from tfkit.src.variables.together import computed_with
 
 
+@Operation.register
 class Layer(Copied, Stateful):
     """State (weights), and a transformation of inputs to outputs that uses it.
 
@@ -155,7 +157,7 @@ class Layer(Copied, Stateful):
             self._build_once(arguments)
             with self._frame(arguments) as frame:
                 args, kwargs, mask = arguments.filled(frame.training)
-                outputs = convert(self.call)(*args, **kwargs)
+                outputs = self._tfkit.computation(args, kwargs)(*args, **kwargs)
                 self._add_activity_loss(outputs)
                 if frame.gives_mask:
                     masking.attach(self, arguments.takes_mask, arguments.first, outputs, mask)
@@ -310,7 +312,7 @@ class Layer(Copied, Stateful):
             ValueError: if a size in `shape` is unknown, or if a name is.
         """
         self._tfkit.check_initialized()
-        shape, initializer, dtype = weights.by_position(args, shape, initializer, dtype)
+        shape, initializer, dtype = by_position(args, shape, initializer, dtype)
         weight: Any = weights.add(
             self,
             name or "variable",
@@ -447,7 +449,7 @@ class Layer(Copied, Stateful):
 
     @classmethod
     @shortened
-    def from_config(cls, config: dict[str, Any]) -> Layer:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a new layer with the arguments that `config` holds."""
         arguments = {name: deserialize_keras_object(value) for name, value in config.items()}
         return constructors.made_from(cls, arguments)

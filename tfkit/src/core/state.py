@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,10 @@ from tfkit.src.core.arguments import CallArguments, CallSignature
 from tfkit.src.core.context import CallFrame
 from tfkit.src.metrics.base import Metric
 from tfkit.src.registry.constructors import ConstructorArguments
+from tfkit.src.runtime.autograph import convert
 from tfkit.src.symbolic import specs
-from tfkit.src.symbolic.tensors import Node
+from tfkit.src.symbolic.rematerialization import RematScope, current_scope
+from tfkit.src.symbolic.tensors import Node, is_described
 
 if TYPE_CHECKING:
     from tfkit.src.core.claims import Builder
@@ -44,6 +46,7 @@ class LayerState(watching.Called):
     weights: list[Any] = field(default_factory=list)  # Its own weights, in order of creation.
     # Losses of the latest call of any thread.
     part: Part = field(default_factory=lambda: Part(None))
+    remat: RematScope | None = field(default_factory=current_scope)  # In which it was made.
     nodes: list[Node] = field(default_factory=list)  # The recorded calls on symbolic tensors.
     caller: weakref.ref[Layer] | None = None  # The layer that called this one first.
 
@@ -131,6 +134,19 @@ class LayerState(watching.Called):
                 "defined input and output. Call it on `Input(shape=...)`."
             )
         return self.nodes[0]
+
+    def computation(self, args: Any, kwargs: Any) -> Callable[..., Any]:
+        """`call` as it is to be run: as AutoGraph converts it, in `remat` where a `RematScope` says so."""
+        call = convert(self.layer.call)
+        if (
+            self.remat is None
+            or is_described()
+            or not all(below.built for below in tracking.all_layers(self.layer))
+        ):
+            return call
+        return self.remat.applied(
+            call, self.layer, lambda: self.layer.compute_output_spec(*args, **kwargs)
+        )
 
     # --- Losses that calls have added -----------------------------------------------------------------
 

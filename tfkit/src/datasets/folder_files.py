@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base.generators import generators_in_force
+from tfkit.src.datasets.shuffling import in_new_orders, seed_or_drawn, shuffle_in_place
 from tfkit.src.training.progress import print_message
 
 _LABEL_MODES = ("int", "categorical", "binary", None)
 _SUBSETS = ("training", "validation", "both", None)
-_SHUFFLED = 1024  # elements in the shuffle buffer, if there are no batches
-_SEEDS = 10**6
 
 Batch = Callable[[tf.data.Dataset, int], tf.data.Dataset]
 
@@ -125,12 +123,10 @@ def dataset_of_folder(
     """
     options.check()
     files = _find(directory, formats, options)
-    seed = options.seed
-    if seed is None:
-        seed = int(generators_in_force().numpy.randint(_SEEDS))
+    seed = seed_or_drawn(options.seed)
     if options.shuffle:
         order = np.arange(len(files.paths))
-        np.random.RandomState(seed).shuffle(order)
+        shuffle_in_place(order, seed)
         files = files.rows(order.tolist())
     if options.label_mode == "binary" and len(files.class_names or ()) != 2:
         raise ValueError(
@@ -240,8 +236,7 @@ def _dataset(
             labels = labels.map(lambda label: tf.one_hot(label, num_classes))
         dataset = tf.data.Dataset.zip((dataset, labels))
     if shuffled:
-        buffer = _SHUFFLED if options.batch_size is None else options.batch_size * 8
-        dataset = dataset.shuffle(buffer, seed=seed)
+        dataset = in_new_orders(dataset, options.batch_size, seed)
     if files.labels is None:
         dataset = dataset.map(load, num_parallel_calls=tf.data.AUTOTUNE)
     else:

@@ -32,10 +32,10 @@ def get_file(
 ) -> str:
     """Returns the path of a file, which is downloaded the first time.
 
-    The file is kept at `cache_dir/cache_subdir/fname`. Without `cache_dir` it is looked for in the folders of
-    the environment variable `TFKIT_DATA`, in tfkit's cache (`$TFKIT_HOME`, or `~/.tfkit`) and in Keras's
-    (`$KERAS_HOME`, or `~/.keras`), and downloaded into tfkit's. An interrupted download continues where
-    it stopped, if the file on the server has not changed.
+    The file is kept at `cache_dir/cache_subdir/fname`. Without `cache_dir` it is looked for in tfkit's
+    cache (`$TFKIT_HOME`, or `~/.tfkit`), in the folders of the environment variable `TFKIT_DATA` and in
+    Keras's cache (`$KERAS_HOME`, or `~/.keras`), and downloaded into tfkit's. An
+    interrupted download continues where it stopped, if the file on the server has not changed.
 
     Args:
         fname: name of the file, without folders. Default: the last part of `origin`.

@@ -6,7 +6,6 @@ Reference: Maas, Daly, Pham, Huang, Ng, Potts (2011), "Learning word vectors for
 from __future__ import annotations
 
 import functools
-import json
 import os
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 from tfkit.src.datasets.npz import read_npz
 from tfkit.src.datasets.places import PUBLISHED, find
 from tfkit.src.datasets.splits import Pair, shuffled
-from tfkit.src.datasets.word_sequences import numbered
+from tfkit.src.datasets.word_sequences import numbered, read_words
 from tfkit.src.errors.frames import warn
 
 URL = f"{PUBLISHED}/imdb.npz"
@@ -96,5 +95,4 @@ def get_word_index(path: str | os.PathLike[str] = "imdb_word_index.json") -> dic
     Raises:
         FileNotFoundError: when the file is nowhere and cannot be downloaded.
     """
-    with open(find(path, WORDS_URL, WORDS_MD5), encoding="utf-8") as file:
-        return json.load(file)
+    return read_words(find(path, WORDS_URL, WORDS_MD5))

@@ -5,7 +5,6 @@ Reference: Lewis (1997), "Reuters-21578 text categorization test collection".
 
 from __future__ import annotations
 
-import json
 import os
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from tfkit.src.datasets.npz import read_npz
 from tfkit.src.datasets.places import PUBLISHED, find
 from tfkit.src.datasets.splits import Pair, shuffled, split
-from tfkit.src.datasets.word_sequences import numbered
+from tfkit.src.datasets.word_sequences import numbered, read_words
 
 URL = f"{PUBLISHED}/reuters.npz"
 SHA256 = "d6586e694ee56d7a4e65172e12b3e987c03096cb01eab99753921ef915959916"
@@ -91,8 +90,7 @@ def get_word_index(path: str | os.PathLike[str] = "reuters_word_index.json") -> 
     Raises:
         FileNotFoundError: when the file is nowhere and cannot be downloaded.
     """
-    with open(find(path, WORDS_URL, WORDS_MD5), encoding="utf-8") as file:
-        return json.load(file)
+    return read_words(find(path, WORDS_URL, WORDS_MD5))
 
 
 def get_label_names() -> tuple[str, ...]:

@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base.generators import generators_in_force
+from tfkit.src.datasets.shuffling import in_new_orders, seed_or_drawn, shuffle_in_place
 from tfkit.src.errors.tracebacks import shortened
-
-_SHUFFLED = 1024  # windows in the shuffle buffer, if there are no batches
-_SEEDS = 10**6
 
 
 @shortened
@@ -86,9 +83,8 @@ def timeseries_dataset_from_array(
     dtype = "int32" if size < 2**31 else "int64"
     starts = np.arange(0, num_windows, sequence_stride, dtype=dtype)
     if shuffle:
-        if seed is None:
-            seed = int(generators_in_force().numpy.randint(_SEEDS))
-        np.random.RandomState(seed).shuffle(starts)
+        drawn = seed_or_drawn(seed)
+        shuffle_in_place(starts, drawn)
 
     rows = tf.range(0, reach, sampling_rate, dtype=dtype)
     data = tf.convert_to_tensor(data)[start:end]
@@ -100,7 +96,7 @@ def timeseries_dataset_from_array(
     dataset = tf.data.Dataset.from_tensor_slices(starts)
     dataset = dataset.map(window, num_parallel_calls=tf.data.AUTOTUNE)
     if shuffle:
-        dataset = dataset.shuffle(_SHUFFLED if batch_size is None else batch_size * 8, seed=seed)
+        dataset = in_new_orders(dataset, batch_size, drawn)
     if batch_size is not None:
         dataset = dataset.batch(batch_size)
     return dataset.prefetch(tf.data.AUTOTUNE)

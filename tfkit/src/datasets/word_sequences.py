@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,3 +53,8 @@ def numbered(
         known = [word if skip_top <= word < most else oov_char for word in texts[number]]
         result[place] = [word for word in known if word is not None]
     return result, np.asarray(labels)[kept]
+
+
+def read_words(path: Path) -> dict[str, int]:
+    """Returns the number of each word from a JSON file."""
+    return json.loads(path.read_text(encoding="utf-8"))

@@ -19,27 +19,18 @@ _OTHER_ENGINE = "tfkit runs on TensorFlow alone."
 # The names by module, with what to use instead; an empty text if there is no replacement.
 ABSENT: dict[str, dict[str, str]] = {
     "": {
-        "Function Operation RematScope StatelessScope SymbolicScope": "",
-        "name_scope": "Use `tf.name_scope(...)`.",
         "applications": _APPLICATIONS,
         "distribution": _DISTRIBUTION,
         "Quantizer quantizers distillation": _QUANTIZATION,
-        "visualization": "Draw with matplotlib.",
         "legacy": "",
     },
     "callbacks": {
         "OrbaxCheckpoint": "Use `callbacks.ModelCheckpoint` or `callbacks.BackupAndRestore`.",
     },
     "config": {
-        "set_backend": _OTHER_ENGINE,
-        "is_nnx_enabled": _OTHER_ENGINE,
         "enable_unsafe_deserialization": (
             "A file of tfkit's cannot run code. Pass `custom_objects`, or register the function."
         ),
-        "max_epochs max_steps_per_epoch set_max_epochs set_max_steps_per_epoch": (
-            "Pass `epochs` and `steps_per_epoch` to `fit()`."
-        ),
-        "enable_flash_attention disable_flash_attention is_flash_attention_enabled": "",
     },
     "dtype_policies": {
         "AWQDTypePolicy GPTQDTypePolicy Int4DTypePolicy QuantizedDTypePolicy "
@@ -53,7 +44,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "MultiOptimizer OptimizerMap": "Override `train_step`, with an optimizer for each group of weights.",
         "legacy": "Use the optimizer of the same name.",
     },
-    "saving": {"KerasFileEditor": "Use `tfkit inspect` and `tfkit diff` on the command line."},
     "utils": {"legacy": "Use the functions of the same names in `tfkit.saving`."},
 }
 _FROM_IMPORT = dis.opmap["IMPORT_FROM"]

@@ -175,7 +175,7 @@ def load_weights(
 
 
 @shortened
-def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = None) -> Any:
+def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = None) -> Model:
     """Returns a new model with the configuration that `model.to_json()` of tfkit or of Keras returned.
 
     Args:
@@ -184,7 +184,7 @@ def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = No
             for none.
 
     Returns:
-        A model with newly drawn weights, which is not compiled.
+        A model with newly drawn weights, compiled where the other was.
 
     Raises:
         ValueError: if a class or function is not registered.
@@ -199,7 +199,7 @@ def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = No
         if keras_config.is_of_keras(config):
             config = keras_config.from_keras(config)
         with budget.limited(None, config):
-            model = serialization.deserialize_keras_object(config)
+            model: Model = serialization.deserialize_keras_object(config)
     if not isinstance(model, Layer):
         raise ValueError(f"The text describes {quoted(model)}, which is no model.")
     return model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import functools
 import json
@@ -116,13 +117,19 @@ def load_model(
             )
         if not isinstance(reader, _ArchiveReader):
             document = _legacy_model(reader, document)
+        document = {key: value for key, value in document.items() if key != "compile_config"}
         config = _translated(path, keras_config.from_keras, document)
         deferred: list[budget.Deferred] = []
-        model = _made(reader, config, deferred)
+        # In HDF5 Keras keeps what models inside were compiled with, and does not use it.
+        inside = compile and isinstance(reader, _ArchiveReader)
+        with contextlib.nullcontext() if inside else serialization.without_compile():
+            model = _made(reader, config, deferred)
         checked = _matched(reader, model, rename, same_order=True)
         if compile and compiled:
             _compile(reader, model, compiled)
             checked.add(_optimizer_state(reader, model))
+        for group, inner in keras_contents.compiled_inside(checked.places) if inside else ():
+            checked.add(_optimizer_state(reader, inner, group))
         checked.assign(tracking.named_state(model))
         budget.draw_others(deferred, [variable for variable, _ in checked.values])
     return model
@@ -301,6 +308,7 @@ def _matched(
     plan = matcher.plan(places)
     apart = _APART + keras_contents.optimizers_inside(places, plan.variables)
     checked = keras_matching.check(reader, plan, "", apart, **options)
+    checked.places = places
     matcher.check_casts(checked.casts)
     if reader.below(SEEDS):
         seeds = keras_matching.Plan(keras_contents.seeds(places))
@@ -338,20 +346,21 @@ def _compile(reader: KerasReader, model: ModelLike, config: dict[str, Any]) -> N
         ) from error
 
 
-def _optimizer_state(reader: KerasReader, model: ModelLike) -> Checked:
+def _optimizer_state(reader: KerasReader, model: ModelLike, group: str = OPTIMIZER) -> Checked:
     """Returns the optimizer's variables; none if it was not used before it was saved."""
     legacy = keras_legacy.is_legacy(reader)
-    group = keras_legacy.OPTIMIZER if legacy else OPTIMIZER
-    if getattr(model, "optimizer", None) is None or not reader.below(group):
+    group = keras_legacy.OPTIMIZER if legacy else group
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is None or not reader.below(group):
         return Checked(reader)
-    if len(reader.below(group)) > len(model.optimizer.variables):  # The optimizer had been used.
-        model.optimizer.build(model.trainable_weights)
+    if len(reader.below(group)) > len(optimizer.variables):  # The optimizer had been used.
+        optimizer.build(model.trainable_weights)
     try:
         if legacy:
-            variables = keras_legacy.optimizer_variables(reader, model.optimizer)
-            apart = keras_legacy.unused(reader, model.optimizer)
+            variables = keras_legacy.optimizer_variables(reader, optimizer)
+            apart = keras_legacy.unused(reader, optimizer)
         else:
-            variables, apart = keras_contents.optimizer_variables(model.optimizer), ()
+            variables, apart = keras_contents.optimizer_variables(optimizer, group), ()
         return keras_matching.check(reader, keras_matching.Plan(variables), group, apart)
     except LoadError as error:
         raise LoadError(
@@ -390,15 +399,19 @@ def save_model(
     _check_writable(path, ".keras", overwrite)
     weights.check_whole(model)
     compiled = model.compiled and include_optimizer
-    with serialization.writes_shared_objects():
-        config = keras_config.to_keras(serialization.serialize_keras_object(model))
+    with (
+        serialization.writes_shared_objects(),
+        contextlib.nullcontext() if include_optimizer else serialization.without_compile(),
+    ):
+        config = keras_config.to_keras(serialization.serialize_uncompiled(model))
         if compiled:
             config["compile_config"] = keras_config.compile_to_keras(model.get_compile_config())
     metadata = {
         "keras_version": _FORMAT_OF,
         "date_saved": datetime.datetime.now().strftime("%Y-%m-%d@%H:%M:%S"),
     }
-    groups, values = keras_contents.contents(model, model.optimizer if compiled else None)
+    optimizer = model.optimizer if compiled else None
+    groups, values = keras_contents.contents(model, optimizer, include_optimizer)
     texts = {METADATA: json.dumps(metadata), CONFIG: json.dumps(config)}
     if excess := json_nest.too_large(texts[CONFIG]):
         raise ValueError(

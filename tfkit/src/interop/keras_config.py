@@ -37,6 +37,8 @@ def from_keras(config: Any) -> Any:
             "decorate it with `@tfkit.saving.register_keras_serializable()`, and save the model again."
         )
     result = {key: from_keras(value) for key, value in config.items() if key != "compile_config"}
+    if isinstance(config.get("compile_config"), dict):  # Of a model in a model.
+        result["compile_config"] = compile_from_keras(config["compile_config"])
     if _is_built_by_calls(config):
         result.pop("build_config", None)  # The calls around tfkit's own layers build them.
     if _is_graph(result.get("config")):
@@ -159,6 +161,8 @@ def to_keras(config: Any) -> Any:
     result = {key: to_keras(value) for key, value in config.items() if key != "auto_named"}
     if class_name in _INTERNAL and str(config.get("module")).startswith("keras"):
         result |= {"module": _INTERNAL[class_name], "registered_name": class_name}
+    if isinstance(config.get("compile_config"), dict):
+        result["compile_config"] = compile_to_keras(config["compile_config"])
     if "build_config" in config:
         build_config = _build_config_to_keras(config)
         result.pop("build_config")

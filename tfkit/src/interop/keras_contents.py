@@ -38,8 +38,8 @@ def seeds(places: list[tuple[str, Layer]]) -> dict[str, Any]:
 def optimizers_inside(places: list[tuple[str, Layer]], variables: Iterable[str]) -> tuple[str, ...]:
     """Returns path prefixes of Keras's optimizers other than that of the outermost model.
 
-    Those of compiled models inside of a model, and those in attributes, as those of two adversaries. They
-    are not read: Keras's file does not hold their configuration.
+    Those of compiled models inside of a model, which are read apart, and those in attributes, as those of two
+    adversaries. The latter are not read: Keras's file does not hold their configuration.
     """
     groups = []
     for path, layer in places:
@@ -50,8 +50,19 @@ def optimizers_inside(places: list[tuple[str, Layer]], variables: Iterable[str])
     return tuple(group for group in groups if not any(name.startswith(group) for name in taken))
 
 
+def compiled_inside(places: list[tuple[str, Layer]]) -> list[tuple[str, Any]]:
+    """The models inside of a model that have an optimizer, each with the path of its optimizer's group."""
+    return [
+        (keras_layout.join(path, OPTIMIZER), layer)
+        for path, layer in places
+        if path
+        and getattr(layer, "compiled", False)
+        and isinstance(getattr(layer, "optimizer", None), Optimizer)
+    ]
+
+
 def contents(
-    model: ModelLike, optimizer: Optimizer | None
+    model: ModelLike, optimizer: Optimizer | None, inner_optimizers: bool = False
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Returns the names of layers by the path of their groups, and the variables by path."""
     places = keras_layout.places(model._tfkit.layer)
@@ -70,4 +81,8 @@ def contents(
     if optimizer is not None:
         groups[OPTIMIZER] = optimizer.name
         values |= optimizer_variables(optimizer)
+    for path, inner in compiled_inside(places) if inner_optimizers else ():
+        if inner.optimizer.built:
+            groups[path] = inner.optimizer.name
+            values |= optimizer_variables(inner.optimizer, path)
     return groups, values | seeds(places)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import limits
-from tfkit.src.base.quoting import quoted, shown
+from tfkit.src.base.quoting import shown
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.interop import keras_layout
@@ -21,7 +22,8 @@ from tfkit.src.registry import tables as registry
 from tfkit.src.saving import contents, float_widths
 from tfkit.src.saving.errors import LoadError
 from tfkit.src.saving.matching import LoadReport
-from tfkit.src.saving.weights import tensor_of
+from tfkit.src.saving.own_loading import OwnLoading
+from tfkit.src.saving.weights import shapes_of, tensor_of
 
 
 @dataclasses.dataclass
@@ -250,6 +252,7 @@ class Checked:
         skipped: variables that do not fit, with the reasons.
         unused: datasets that no variable has, with the reasons.
         casts: paths of the datasets that are floats of another width than the variable, with both.
+        places: the layers with the paths of their groups.
     """
 
     reader: KerasReader
@@ -259,6 +262,7 @@ class Checked:
     skipped: list[tuple[tf.Variable, str]] = dataclasses.field(default_factory=list)
     unused: dict[str, str] = dataclasses.field(default_factory=dict)
     casts: dict[str, str] = dataclasses.field(default_factory=dict)
+    places: list[tuple[str, Layer]] = dataclasses.field(default_factory=list)
 
     def add(self, other: Checked) -> None:
         """Adds other checked contents."""
@@ -279,42 +283,27 @@ class Checked:
         names = {id(variable): path for path, variable in paths.items()}
         report = LoadReport(str(self.reader.path), unused=self.unused)
         report.skipped = {names.get(id(v), v.name): reason for v, reason in self.skipped}
-        before: list[Callable[[], None]] = []
+        own = OwnLoading(self.reader.path, skip_mismatch)
         for group, layer in self.stores:
-            before.insert(0, layer._restorer())
             store = {
                 path.removeprefix(f"{group}/"): self.reader.read(path)
                 for path in self.reader.below(group)
             }
             fates = [names[id(variable)] for variable in layer.variables if id(variable) in names]
-            try:
-                layer.load_own_variables(store)
+            reason = own.load(
+                layer,
+                functools.partial(layer.load_own_variables, store),
+                method="load_own_variables",
+                layer_path=layer.path,
+                part="variables",
+                content=f" The file has: {shapes_of(store)}",
+            )
+            if reason is None:
                 report.loaded += fates
-            except Exception as error:  # The user's method may raise any error.
-                for restore in before[:1] if skip_mismatch else before:
-                    restore()
-                reason = f"its `load_own_variables()` raised {type(error).__name__}: {error}"
-                if not skip_mismatch:
-                    found = {key: value.shape for key, value in store.items()}
-                    raise LoadError(
-                        f"File {self.reader.path}: layer '{layer.path}' (of type {type(layer).__name__}) "
-                        f"cannot load its variables; nothing was loaded: {reason}. The file has: "
-                        f"{quoted(found)}"
-                    ) from error
+            else:
                 report.skipped |= dict.fromkeys(fates, reason)
         for layer, load in self.assets:
-            before.insert(0, layer._restorer())
-            try:
-                load()
-            except Exception as error:
-                for restore in before[:1] if skip_mismatch else before:
-                    restore()
-                if not skip_mismatch:
-                    raise LoadError(
-                        f"File {self.reader.path}: layer '{layer.path}' (of type {type(layer).__name__}) "
-                        "cannot load its assets; nothing was loaded: its `load_assets()` raised "
-                        f"{type(error).__name__}: {error}"
-                    ) from error
+            own.load(layer, load, method="load_assets", layer_path=layer.path, part="assets")
         for variable, path in self.values:
             value = self.reader.read(path)
             if float_widths.is_other_width(value.dtype.name, variable.dtype.name):

@@ -14,6 +14,7 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions, RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.activation import Softmax
+from tfkit.src.layers.attention_projection import projection
 from tfkit.src.layers.checks import check, check_positive_integer, check_rate, is_integer
 from tfkit.src.layers.einsum_dense import EinsumDense
 from tfkit.src.layers.regularization import Dropout
@@ -398,24 +399,9 @@ class MultiHeadAttention(Layer):
             "".join(next(letters) for _ in range(count))
             for count in (num_kept, num_summed, len(features))
         )
-        layer = EinsumDense(
-            f"{kept}{summed},{summed}{made}->{kept}{made}",
-            output_shape=(*[None] * (num_kept - 1), *features),
-            bias_axes=made if self.use_bias else None,
-            activation=activation,
-            kernel_initializer=copy_of(self.kernel_initializer),
-            bias_initializer=copy_of(self.bias_initializer),
-            kernel_regularizer=self.kernel_regularizer,
-            bias_regularizer=self.bias_regularizer,
-            activity_regularizer=self._projections_regularizer,
-            kernel_constraint=self.kernel_constraint,
-            bias_constraint=self.bias_constraint,
-            name=name,
-            dtype=self.dtype_policy,
-        )
-        layer.supports_masking = True  # A mask of the query or the value has no effect here.
-        layer.build(input_shape)
-        return layer
+        equation = f"{kept}{summed},{summed}{made}->{kept}{made}"
+        output_shape = (*[None] * (num_kept - 1), *features)
+        return projection(self, name, input_shape, equation, output_shape, activation)
 
     def call(
         self,
@@ -500,13 +486,6 @@ def visible_steps(
     for part in parts:
         visible = part if visible is None else visible & part
     return visible
-
-
-def copy_of(initializer: Any) -> Any:
-    """Returns an initializer of the same configuration; without a seed it has a new one."""
-    if not hasattr(initializer, "get_config"):
-        return initializer
-    return type(initializer).from_config(initializer.get_config())
 
 
 def _equations(rank: int, axes: tuple[int, ...]) -> tuple[str, str]:

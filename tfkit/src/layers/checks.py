@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.core.layer import Layer
 
-def check(layer: Any, holds: bool, argument: str, expected: str, received: Any) -> None:
+
+def check(layer: Layer, holds: bool, argument: str, expected: str, received: Any) -> None:
     """Raises an error about an argument of a layer's constructor unless `holds`.
 
     Raises:
@@ -22,20 +24,20 @@ def check(layer: Any, holds: bool, argument: str, expected: str, received: Any) 
         )
 
 
-def check_positive_integer(layer: Any, **arguments: Any) -> None:
+def check_positive_integer(layer: Layer, **arguments: Any) -> None:
     """Raises an error unless all arguments are integers above 0."""
     for name, value in arguments.items():
         check(layer, is_integer(value) and value > 0, name, "a positive integer", value)
 
 
-def check_rate(layer: Any, **arguments: Any) -> None:
+def check_rate(layer: Layer, **arguments: Any) -> None:
     """Raises an error unless all arguments are numbers from 0 to 1."""
     for name, value in arguments.items():
         is_number = isinstance(value, (int, float, np.integer, np.floating))
         check(layer, is_number and 0 <= float(value) <= 1, name, "a number from 0 to 1", value)
 
 
-def check_absent(layer: Any, **arguments: Any) -> None:
+def check_absent(layer: Layer, **arguments: Any) -> None:
     """Raises an error for any value but `None` of arguments of Keras that tfkit does not have."""
     for name, value in arguments.items():
         check(layer, value is None, name, "None: tfkit does not have this option", value)
@@ -46,7 +48,7 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def standardize_pair(layer: Any, argument: str, value: Any, minimum: int = 1) -> tuple[int, int]:
+def standardize_pair(layer: Layer, argument: str, value: Any, minimum: int = 1) -> tuple[int, int]:
     """Returns two integers, from one or from two.
 
     Args:
@@ -65,7 +67,7 @@ def standardize_pair(layer: Any, argument: str, value: Any, minimum: int = 1) ->
     return (pair[0], pair[1])
 
 
-def check_axes(layer: Any, axes: Sequence[int], input_shape: Any) -> None:
+def check_axes(layer: Layer, axes: Sequence[int], input_shape: Any) -> None:
     """Raises an error for axes that inputs of this shape do not have.
 
     Raises:
@@ -81,7 +83,7 @@ def check_axes(layer: Any, axes: Sequence[int], input_shape: Any) -> None:
             )
 
 
-def as_floats(layer: Any, inputs: Any) -> Any:
+def as_floats(layer: Layer, inputs: Any) -> Any:
     """Returns `inputs`, with integers and booleans cast to the layer's compute dtype.
 
     Raises:
@@ -98,7 +100,7 @@ def as_floats(layer: Any, inputs: Any) -> Any:
     return tf.cast(inputs, layer.compute_dtype)
 
 
-def check_floats(layer: Any, inputs: Any) -> None:
+def check_floats(layer: Layer, inputs: Any) -> None:
     """Raises an error for inputs that are not floats, for layers that scale them or add noise.
 
     Raises:

@@ -12,7 +12,8 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.activation import Softmax
-from tfkit.src.layers.attention import copy_of, visible_steps
+from tfkit.src.layers.attention import visible_steps
+from tfkit.src.layers.attention_projection import projection
 from tfkit.src.layers.checks import check, check_positive_integer, check_rate
 from tfkit.src.layers.einsum_dense import EinsumDense
 from tfkit.src.layers.regularization import Dropout
@@ -163,46 +164,15 @@ class GroupQueryAttention(Layer):
         self._softmax = Softmax(axis=-1, dtype=self.dtype_policy)
         self._dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, seed=self.seed)
         self.dim = query_shape[-1]
-        self._output_dense = self._dense(
-            "attention_output",
-            "abcd,cde->abe",
-            (None, self.dim),
-            "e",
-            (*query_shape[:2], query_heads, self.head_dim),
+        heads_shape = (*query_shape[:2], query_heads, self.head_dim)
+        self._output_dense = projection(
+            self, "attention_output", heads_shape, "abcd,cde->abe", (None, self.dim)
         )
 
     def _projection(self, name: str, shape: Any, heads: int, activation: Any = None) -> EinsumDense:
         """Returns a dense layer from features to heads: `(batch, steps, heads, head_dim)`."""
         sizes = (None, heads, self.head_dim)
-        return self._dense(name, "abc,cde->abde", sizes, "de", shape, activation)
-
-    def _dense(
-        self,
-        name: str,
-        equation: str,
-        sizes: tuple[Any, ...],
-        bias_axes: str,
-        input_shape: Any,
-        activation: Any = None,
-    ) -> EinsumDense:
-        layer = EinsumDense(
-            equation,
-            output_shape=sizes,
-            bias_axes=bias_axes if self.use_bias else None,
-            activation=activation,
-            kernel_initializer=copy_of(self.kernel_initializer),
-            bias_initializer=copy_of(self.bias_initializer),
-            kernel_regularizer=self.kernel_regularizer,
-            bias_regularizer=self.bias_regularizer,
-            activity_regularizer=self._projections_regularizer,
-            kernel_constraint=self.kernel_constraint,
-            bias_constraint=self.bias_constraint,
-            name=name,
-            dtype=self.dtype_policy,
-        )
-        layer.supports_masking = True  # A mask of the query or the value has no effect here.
-        layer.build(input_shape)
-        return layer
+        return projection(self, name, shape, "abc,cde->abde", sizes, activation)
 
     def _check_shapes(self, query_shape: Any, value_shape: Any, key_shape: Any) -> None:
         ranks = {len(shape) for shape in (query_shape, value_shape, key_shape)}

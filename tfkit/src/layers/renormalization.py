@@ -10,12 +10,13 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import check
 
 _CLIPPING = ("rmax", "rmin", "dmax")
 
 
-def checked_clipping(layer: Any, renorm: bool, clipping: Any) -> dict[str, Any] | None:
+def checked_clipping(layer: Layer, renorm: bool, clipping: Any) -> dict[str, Any] | None:
     """Returns the bounds of the corrections as a dict; `None` without renormalization.
 
     Raises:

@@ -8,16 +8,16 @@ import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
 from tfkit.src.base.settings import standardize_data_format
-from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
-from tfkit.src.layers.checks import as_floats, check, check_positive_integer, is_integer
-from tfkit.src.layers.convolution import check_padding, known_channels, sizes
-from tfkit.src.ops.convolution import channels_last, conv_transpose
+from tfkit.src.layers.bias import add_bias
+from tfkit.src.layers.checks import check, check_positive_integer, is_integer
+from tfkit.src.layers.convolution import BiasedConvolution, check_padding, known_channels, sizes
+from tfkit.src.ops.convolution import conv_transpose
 from tfkit.src.symbolic.input_spec import InputSpec
 
 
-class _TransposedConvolution(Layer):
+class _TransposedConvolution(BiasedConvolution):
     """The base of `Conv1DTranspose` to `Conv3DTranspose`, which describe the arguments; they set `rank`."""
 
     rank = 2
@@ -89,34 +89,19 @@ class _TransposedConvolution(Layer):
             regularizer=self.kernel_regularizer,
             constraint=self.kernel_constraint,
         )
-        self.bias = None
-        if self.use_bias:
-            self.bias = self.add_weight(
-                name="bias",
-                shape=(self.filters,),
-                initializer=self.bias_initializer,
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
+        self.bias = add_bias(self, (self.filters,))
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={axis: channels})
 
-    def call(self, inputs: Any) -> tf.Tensor:
-        """Returns `activation(conv_transpose(inputs, kernel) + bias)`."""
-
-        def transposed(x: tf.Tensor) -> tf.Tensor:
-            outputs = conv_transpose(
-                x,
-                self.kernel,
-                self.strides,
-                self.padding,
-                self.output_padding,
-                "channels_last",
-                self.dilation_rate,
-            )
-            return outputs if self.bias is None else tf.nn.bias_add(outputs, self.bias)
-
-        inputs = as_floats(self, inputs)
-        return self.activation(channels_last(inputs, self.data_format, transposed))
+    def _convolved(self, inputs: tf.Tensor) -> tf.Tensor:
+        return conv_transpose(
+            inputs,
+            self.kernel,
+            self.strides,
+            self.padding,
+            self.output_padding,
+            "channels_last",
+            self.dilation_rate,
+        )
 
 
 class Conv1DTranspose(_TransposedConvolution):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import tensorflow as tf
 
@@ -203,7 +203,7 @@ class Metric(watching.Watched, tf.Module):
         return {"name": self.name, "dtype": self.dtype}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a metric with the arguments in `config`."""
         return cls(**config)
 

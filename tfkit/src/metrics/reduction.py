@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import tensorflow as tf
 
@@ -185,7 +185,7 @@ class MeanMetricWrapper(Mean):
         return {**super().get_config(), **serialization.serialize_keras_object(arguments)}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a metric with the arguments in `config`."""
         return cls(**serialization.deserialize_keras_object(config))
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.core.layer import Layer
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.layers.input_layer import InputLayer
+from tfkit.src.models.graph import Graph
 from tfkit.src.models.model import Functional
 from tfkit.src.models.sequential import Sequential
 from tfkit.src.registry import serialization
@@ -18,7 +20,7 @@ from tfkit.src.symbolic.tensors import KerasTensor
 
 @shortened
 def clone_model(
-    model: Any,
+    model: Layer,
     input_tensors: Any = None,
     clone_function: Callable[[Any], Any] | None = None,
     call_function: Callable[..., Any] | None = None,
@@ -54,13 +56,13 @@ def clone_model(
         >>> clone.count_params() == model.count_params()
         True
     """
-    graph = getattr(model, "_graph", None)  # A layer has no settings of `compile`.
+    graph: Graph | None = getattr(model, "_graph", None)  # A layer has none.
     if call_function is not None and (isinstance(model, Sequential) or graph is None):
         raise ValueError(
             f"`call_function` needs a functional model, whose calls it makes. Received: {model!r}"
         )
 
-    def clone(layer: Any) -> Any:
+    def clone(layer: Layer) -> Any:
         if recursive and isinstance(layer, (Functional, Sequential)):
             calls = None if isinstance(layer, Sequential) else call_function
             return clone_model(
@@ -95,21 +97,21 @@ def clone_model(
                 f"Received: {model!r}"
             )
         return _compiled_like(model, serialization.made_again(model))
-    copies: dict[int, Any] = {id(layer): clone(layer) for layer in model._graph.layers}
+    copies: dict[int, Any] = {id(layer): clone(layer) for layer in graph.layers}
     values: dict[int, Any] = {}
     if input_tensors is not None:
-        values = _replaced(model, input_tensors)
+        values = _replaced(graph, input_tensors)
     calls = {} if call_function is None else {"call": call_function}
-    inputs, outputs = model._graph.replay(copies, values, **calls)
-    kind = type(model) if _takes_graph(type(model)) else Functional
+    inputs, outputs = graph.replay(copies, values, **calls)
+    kind: type[Any] = type(model) if _takes_graph(type(model)) else Functional
     return _compiled_like(model, kind(inputs, outputs, name=model.name))
 
 
-def _replaced(model: Any, input_tensors: Any) -> dict[int, Any]:
+def _replaced(graph: Graph, input_tensors: Any) -> dict[int, Any]:
     """Returns the symbolic tensors that replace the inputs, by id of the input."""
-    expected = model.input
+    expected = graph.inputs
     given = tf.nest.flatten(input_tensors)
-    alike = len(given) == len(model._graph.flat_inputs)
+    alike = len(given) == len(graph.flat_inputs)
     if isinstance(expected, Mapping):
         alike = (
             isinstance(input_tensors, Mapping) and input_tensors.keys() == expected.keys() and alike
@@ -119,7 +121,7 @@ def _replaced(model: Any, input_tensors: Any) -> dict[int, Any]:
             "`input_tensors` must have the same structure as model.input, with a symbolic tensor for each. "
             f"Expected the form of: {expected}. Received: input_tensors={input_tensors}"
         )
-    return {id(old): new for old, new in zip(model._graph.flat_inputs, given, strict=True)}
+    return {id(old): new for old, new in zip(graph.flat_inputs, given, strict=True)}
 
 
 def _takes_graph(cls: type[Any]) -> bool:
@@ -131,7 +133,7 @@ def _takes_graph(cls: type[Any]) -> bool:
     )
 
 
-def _compiled_like(model: Any, copy: Any) -> Any:
+def _compiled_like(model: Layer, copy: Any) -> Any:
     """Returns a copy compiled like the model, with its own optimizer, losses and metrics."""
 
     def anew(value: Any) -> Any:

@@ -11,10 +11,12 @@ import tensorflow as tf
 
 from tfkit.src.base import budget, settings
 from tfkit.src.base.brief import brief
+from tfkit.src.base.names import free
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.input_layer import Input, InputLayer
 from tfkit.src.models.input_forms import path_of
 from tfkit.src.symbolic import masking
+from tfkit.src.symbolic.operations import FunctionCall, Operation
 from tfkit.src.symbolic.tensors import KerasTensor, Node, symbolic_leaves
 
 
@@ -204,6 +206,31 @@ def _check_names(layers: list[Layer]) -> None:
         )
 
 
+def operation_names(graph: Graph) -> dict[int, str]:
+    """Returns a name for each node's operation: its own; a function's, numbered within the model."""
+    names: dict[int, str] = {}
+    taken = {it.name for it in graph.operations if isinstance(it, Operation)}
+    for node in graph.nodes:
+        if isinstance(node.operation, Operation):
+            names[id(node)] = node.operation.name
+        else:
+            names[id(node)] = name = free(node.operation.__name__, taken)
+            taken.add(name)
+    return names
+
+
+def operations_of(graph: Graph) -> list[Operation]:
+    """The operations of a graph, in order; the call of a function is one, with a name in the graph."""
+    names = operation_names(graph)
+    found: dict[int, Operation] = {}
+    for node in graph.nodes:
+        operation = node.operation
+        if not isinstance(operation, Operation):
+            operation = FunctionCall(node, names[id(node)])
+        found.setdefault(id(operation), operation)
+    return list(found.values())
+
+
 def _unique(items: Any) -> list[Any]:
     return list({id(item): item for item in items}.values())
 
@@ -256,8 +283,8 @@ def _in_order(inputs: list[KerasTensor], outputs: list[KerasTensor]) -> list[Nod
 
 
 def _identity(node: Node) -> Any:
-    """Returns what counts as one operation: a layer for all its calls, a function for each call."""
-    return node.operation if isinstance(node.operation, Layer) else node
+    """Returns what counts as one operation: an `Operation` for all its calls, a function for each call."""
+    return node.operation if isinstance(node.operation, Operation) else node
 
 
 def _origin(tensor: KerasTensor, given: set[int]) -> Node:

@@ -10,9 +10,10 @@ import tensorflow as tf
 
 from tfkit.src.base.quoting import quoted
 from tfkit.src.core.layer import Layer
-from tfkit.src.models.graph import Graph
+from tfkit.src.models.graph import Graph, operation_names
 from tfkit.src.registry import serialization
 from tfkit.src.registry import tables as registry
+from tfkit.src.symbolic.operations import Operation
 from tfkit.src.symbolic.tensors import KerasTensor, Node, any_symbolic
 
 
@@ -48,27 +49,9 @@ def graph_to_config(graph: Graph) -> dict[str, Any]:
     }
 
 
-def operation_names(graph: Graph) -> dict[int, str]:
-    """Returns a name for each node's operation: a layer's own; a function's, numbered within the model."""
-    names: dict[int, str] = {}
-    taken = {layer.name for layer in graph.layers}
-    for node in graph.nodes:
-        if isinstance(node.operation, Layer):
-            names[id(node)] = node.operation.name
-        else:
-            base = name = node.operation.__name__
-            count = 0
-            while name in taken:
-                count += 1
-                name = f"{base}_{count}"
-            taken.add(name)
-            names[id(node)] = name
-    return names
-
-
 def _operation_config(node: Node) -> dict[str, Any]:
     operation = node.operation
-    known = isinstance(operation, Layer) or registry.is_builtin(operation)
+    known = isinstance(operation, Operation) or registry.is_builtin(operation)
     if not known and registry.get_registered_name(operation) == operation.__name__:
         raise TypeError(
             f"Cannot save a functional model that calls `{operation.__module__}.{operation.__name__}` on "

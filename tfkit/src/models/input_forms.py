@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.base import nests
 from tfkit.src.errors import frames
+from tfkit.src.symbolic import tensors
 from tfkit.src.symbolic.tensors import KerasTensor
 
 
@@ -46,7 +47,7 @@ def match_form(given: Any, expected: Any, name: str) -> list[Any]:
             f"Model '{name}' expects {len(wanted)} input(s): {wanted}. Received: {len(flat)} in a "
             f"{type(given).__name__}: {_described(given)}. Targets are an argument of their own: `fit(x, y)`."
         )
-    if len(flat) > 1 and not _is_alike(given, expected):
+    if len(flat) > 1 and not is_alike(given, expected):
         _warn(given, expected, name, "The values are taken in their order")
     return flat
 
@@ -65,7 +66,7 @@ def _by_key(given: Mapping[Any, Any], expected: Any, name: str) -> list[Any]:
     return tf.nest.flatten(wanted)
 
 
-def _is_alike(given: Any, expected: Any) -> bool:
+def is_alike(given: Any, expected: Any) -> bool:
     """Whether two nests have the same structure; lists and tuples are interchangeable."""
     if isinstance(expected, KerasTensor) or not nests.is_nested(expected):
         return not nests.is_nested(given)
@@ -73,13 +74,15 @@ def _is_alike(given: Any, expected: Any) -> bool:
         return False
     if isinstance(expected, Mapping):
         return given.keys() == expected.keys() and all(
-            _is_alike(given[key], item) for key, item in expected.items()
+            is_alike(given[key], item) for key, item in expected.items()
         )
     ours, theirs = list(nests.children(expected)), list(nests.children(given))
-    return len(ours) == len(theirs) and all(map(_is_alike, theirs, ours))
+    return len(ours) == len(theirs) and all(map(is_alike, theirs, ours))
 
 
 def _warn(given: Any, expected: Any, name: str, consequence: str) -> None:
+    if tensors.is_described() or tensors.symbolic_leaves(given):
+        return  # The model that is being made warns when it is called, as in Keras.
     frames.warn(
         f"The structure of `inputs` doesn't match the expected structure. Model '{name}' expects "
         f"{_described(expected)}. {consequence}. Received: {_described(given)}"

@@ -24,8 +24,8 @@ from tfkit.src.export.saved_model import default_signature
 from tfkit.src.interop import keras_legacy_config
 from tfkit.src.interop.formats import load_weights, save_model
 from tfkit.src.models import state_tree as state_trees
-from tfkit.src.models.graph import Graph, graph_between
-from tfkit.src.models.graph_config import graph_from_config, graph_to_config, operation_names
+from tfkit.src.models.graph import Graph, graph_between, operation_names, operations_of
+from tfkit.src.models.graph_config import graph_from_config, graph_to_config
 from tfkit.src.models.input_forms import match_form, path_of
 from tfkit.src.models.naming import local_names
 from tfkit.src.models.summary import html_summary, print_summary
@@ -210,7 +210,7 @@ class Model(Trainer):
     @property
     def operations(self) -> list[Any]:
         """The layers and functions that a functional model calls, in order, including its inputs."""
-        return self.layers if self._graph is None else self._graph.operations
+        return self.layers if self._graph is None else operations_of(self._graph)
 
     def _graph_layers(self) -> list[Layer]:
         return [] if self._graph is None else self._graph.layers
@@ -467,7 +467,7 @@ class Model(Trainer):
 
     @classmethod
     @shortened
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Self:
         """Returns a new model with the layers and arguments of a configuration.
 
         Args:
@@ -482,7 +482,7 @@ class Model(Trainer):
         if keras_legacy_config.is_of_keras2(config):
             config = keras_legacy_config.graph_from_keras2(config)
         inputs, outputs = graph_from_config(config)
-        model = (Functional if cls is Model else cls)(inputs, outputs, name=config.get("name"))
+        model = cls(inputs, outputs, name=config.get("name"))
         if config.get("trainable") is False:
             model._trainable = False  # The layers have their own `trainable` flags.
         return model

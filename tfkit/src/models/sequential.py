@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, Self
 
 import tensorflow as tf
 
@@ -67,7 +67,7 @@ class Sequential(Model):
         )
 
     @shortened
-    def add(self, layer: Any, rebuild: bool = True) -> None:
+    def add(self, layer: Layer | KerasTensor, rebuild: bool = True) -> None:
         """Adds a layer on top.
 
         Raises:
@@ -95,7 +95,9 @@ class Sequential(Model):
         if len(stack) > len(self._stack):
             self._set_stack(stack)
 
-    def _accepted(self, layer: Any, names: set[str], below: list[Layer]) -> list[Layer]:
+    def _accepted(
+        self, layer: Layer | KerasTensor, names: set[str], below: list[Layer]
+    ) -> list[Layer]:
         """Returns a layer to add on top of the others, whose names are given; the first with its input."""
         if isinstance(layer, KerasTensor):
             made_by = None if layer.node is None else layer.node.operation
@@ -300,7 +302,7 @@ class Sequential(Model):
         return None if self._graph is None else self._graph.flat_inputs[0].shape
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Self:
         """Returns a new model with the layers of a configuration."""
         if custom_objects:
             with registry.custom_object_scope(custom_objects):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -10,11 +10,15 @@ import tensorflow as tf
 from tfkit.src.base.names import escaped, free
 from tfkit.src.core import tracking
 from tfkit.src.metrics.named_variables import named_variables
+from tfkit.src.optimizers.base import Optimizer
+
+if TYPE_CHECKING:
+    from tfkit.src.models.model import Model
 
 _FORMATS = ("backend_tensor", "numpy_array")
 
 
-def get(model: Any, value_format: str) -> dict[str, Any]:
+def get(model: Model, value_format: str) -> dict[str, Any]:
     """Returns the tree of a model, as `Model.get_state_tree`."""
     if value_format not in _FORMATS:
         raise ValueError(
@@ -27,7 +31,7 @@ def get(model: Any, value_format: str) -> dict[str, Any]:
     return {kind: _nested(paths, value) for kind, paths in _variables(model).items()}
 
 
-def assign(model: Any, tree: dict[str, Any]) -> None:
+def assign(model: Model, tree: dict[str, Any]) -> None:
     """Assigns the values of a tree, as `Model.set_state_tree`; all are checked before the first."""
     known = _variables(model)
     values: list[tuple[tf.Variable, Any]] = []
@@ -54,7 +58,7 @@ def assign(model: Any, tree: dict[str, Any]) -> None:
         variable.assign(value)
 
 
-def _variables(model: Any) -> dict[str, dict[str, tf.Variable]]:
+def _variables(model: Model) -> dict[str, dict[str, tf.Variable]]:
     """Returns the variables of each kind by path."""
     state = tracking.named_state(model)
     trained = {id(weight) for weight in model.trainable_weights}
@@ -73,7 +77,7 @@ def _variables(model: Any) -> dict[str, dict[str, tf.Variable]]:
     }
 
 
-def _optimizer_variables(optimizer: Any, model: Any) -> dict[str, tf.Variable]:
+def _optimizer_variables(optimizer: Optimizer, model: Model) -> dict[str, tf.Variable]:
     """Returns an optimizer's variables: a slot of `dense/kernel` as `adam/dense_kernel_momentum`."""
     paths = {id(weight): path for path, weight in tracking.named_weights(model).items()}
     found: dict[str, tf.Variable] = {}
@@ -87,7 +91,7 @@ def _optimizer_variables(optimizer: Any, model: Any) -> dict[str, tf.Variable]:
     return found
 
 
-def _metrics(model: Any) -> list[Any]:
+def _metrics(model: Model) -> list[Any]:
     """Returns the metrics of a model, those of `compile` one by one."""
     return [each for metric in model.metrics for each in getattr(metric, "metrics", [metric])]
 

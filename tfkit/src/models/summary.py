@@ -7,7 +7,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 from rich.console import Console, JustifyMethod
@@ -19,11 +19,14 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.models.graph_config import operation_names
 from tfkit.src.symbolic.tensors import Node
 
+if TYPE_CHECKING:
+    from tfkit.src.models.model import Model
+
 _JUSTIFY: dict[str, JustifyMethod] = {"Param #": "right", "Trainable": "center"}
 
 
 def print_summary(
-    model: Any,
+    model: Model,
     *,
     line_length: int | None,
     positions: Any,
@@ -65,12 +68,12 @@ def print_summary(
         notebooks.show(_table(model, columns, rows), capture.get())
 
 
-def html_summary(model: Any) -> str:
+def html_summary(model: Model) -> str:
     """Returns the table as HTML, for notebooks."""
     return _table(model, *_cells(model, False, False, None))
 
 
-def _table(model: Any, columns: list[str], rows: list[list[str]]) -> str:
+def _table(model: Model, columns: list[str], rows: list[list[str]]) -> str:
     head = "".join(f"<th>{html.escape(title)}</th>" for title in columns)
     body = "".join(
         f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows
@@ -85,7 +88,7 @@ def _table(model: Any, columns: list[str], rows: list[list[str]]) -> str:
 
 
 def _cells(
-    model: Any, expand_nested: bool, show_trainable: bool, layer_range: Any
+    model: Model, expand_nested: bool, show_trainable: bool, layer_range: Any
 ) -> tuple[list[str], list[list[str]]]:
     """Returns the titles of the columns, and the rows."""
     calls = _calls(model)
@@ -103,7 +106,7 @@ def _cells(
 # --- The rows ---------------------------------------------------------------------------------------
 
 
-def _calls(model: Any) -> dict[Any, list[Node]]:
+def _calls(model: Model) -> dict[Any, list[Node]]:
     """Returns the layers and functions that the model runs, with their calls in its graph, if it has one."""
     calls: dict[Any, list[Node]] = {}
     for node in _nodes(model):
@@ -119,11 +122,11 @@ def _operation(node: Node) -> Any:
     return node.operation if isinstance(node.operation, Layer) else node
 
 
-def _nodes(model: Any) -> list[Node]:
+def _nodes(model: Model) -> list[Node]:
     return [] if model._graph is None else model._graph.nodes
 
 
-def _branches(model: Any) -> bool:
+def _branches(model: Model) -> bool:
     """Whether the graph is more than a chain of calls to different layers."""
     nodes = _nodes(model)
     chain = all(
@@ -239,7 +242,7 @@ def _widths(positions: Any, columns: list[str], line_length: int) -> list[int | 
 # --- Sums below the table ---------------------------------------------------------------------------
 
 
-def _totals(model: Any) -> dict[str, str]:
+def _totals(model: Model) -> dict[str, str]:
     kinds = {
         "Trainable params": model.trainable_weights,
         "Non-trainable params": model.non_trainable_weights,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from tfkit.src.variables.variables import lent
 
+if TYPE_CHECKING:
+    from tfkit.src.optimizers.base import Optimizer
+
 
 def apply(
-    optimizer: Any,
+    optimizer: Optimizer,
     optimizer_variables: Sequence[Any],
     grads: Sequence[Any],
     trainable_variables: Sequence[Any],

@@ -218,7 +218,7 @@ def serialize(dtype_policy: DTypePolicy) -> dict[str, Any]:
     return serialize_keras_object(dtype_policy)
 
 
-def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> DTypePolicy:
     """Returns the dtype policy that a configuration describes: the inverse of `serialize`.
 
     Args:

@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from tfkit.src.base.names import did_you_mean
 from tfkit.src.base.quoting import quoted
+from tfkit.src.errors.frames import warn
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.registry import tables as registry
 from tfkit.src.registry.dtypes import NUMBER_DTYPES
@@ -26,6 +27,7 @@ from tfkit.src.registry.tables import (
     is_builtin,
 )
 
+_compiles: ContextVar[bool] = ContextVar("whether models are compiled", default=True)
 _written: ContextVar[dict[int, Any] | None] = ContextVar("objects written", default=None)
 _read: ContextVar[dict[int, Any] | None] = ContextVar("objects read", default=None)
 
@@ -48,6 +50,16 @@ def reads_shared_objects() -> Iterator[None]:
         yield
     finally:
         _read.reset(token)
+
+
+@contextlib.contextmanager
+def without_compile() -> Iterator[None]:
+    """Within the `with` block configurations do not say how models were compiled, and none is compiled."""
+    token = _compiles.set(False)
+    try:
+        yield
+    finally:
+        _compiles.reset(token)
 
 
 class References:
@@ -148,7 +160,7 @@ def serialize_keras_object(obj: Any) -> Any:
     """Returns a configuration of an object: only numbers, strings, lists, tuples and dicts.
 
     An object becomes `{"module", "class_name", "config", "registered_name"}`, its `config` from
-    `get_config()`; a function becomes its name.
+    `get_config()`; a compiled model has a `compile_config`, too. A function becomes its name.
 
     Args:
         obj: a layer, an optimizer or another object with `get_config()`, a function, an array, a
@@ -300,7 +312,12 @@ def _serialize_function(function: Any) -> dict[str, Any]:
     }
 
 
-def _serialize_instance(obj: Any) -> dict[str, Any]:
+def serialize_uncompiled(model: Any) -> dict[str, Any]:
+    """The configuration of a model without what it was compiled with; models inside of it keep theirs."""
+    return _serialize_instance(model, compiled=False)
+
+
+def _serialize_instance(obj: Any, compiled: bool = True) -> dict[str, Any]:
     cls = type(obj)
     kind = registry.kind_of(cls)
     if kind is not None:
@@ -325,6 +342,24 @@ def _serialize_instance(obj: Any) -> dict[str, Any]:
     build_config = obj.get_build_config() if hasattr(obj, "get_build_config") else None
     if build_config is not None:
         config["build_config"] = serialize_keras_object(build_config)
+    compile_config = _compile_config(obj) if compiled else None
+    if compile_config is not None:
+        config["compile_config"] = compile_config
+    return config
+
+
+def _compile_config(obj: Any) -> dict[str, Any] | None:
+    """What a model was compiled with; `None` where it was not, and with a warning where it is no data."""
+    if not _compiles.get() or not hasattr(obj, "get_compile_config"):
+        return None
+    try:
+        config: dict[str, Any] | None = obj.get_compile_config()
+    except TypeError as error:
+        warn(
+            f"The configuration of model '{obj.name}' does not say what it was compiled with, for that is no "
+            f"data: {error}"
+        )
+        return None
     return config
 
 
@@ -426,6 +461,15 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
     if config.get("build_config") and hasattr(instance, "build_from_config"):
         instance.build_from_config(config["build_config"])
         instance.built = True
+    compile_config = config.get("compile_config")
+    if compile_config and _compiles.get() and hasattr(instance, "compile_from_config"):
+        try:
+            instance.compile_from_config(compile_config)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"Model '{instance.name}' cannot be compiled as its configuration says: {error} To load a "
+                "file without that, pass `compile=False`."
+            ) from error
     if known is not None and isinstance(shared_id, int):
         known[shared_id] = instance
     return instance

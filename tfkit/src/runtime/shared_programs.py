@@ -51,6 +51,8 @@ class SharedProgram:
         name, renaming = self._renaming()
         self._name = name.encode()
         self._to_compile = renaming.compiled
+        self._has_one_form = all(it.shape.is_fully_defined() for it in function.inputs)
+        self._compiled_for: set[tuple[tf.TensorShape, ...]] = set()
 
     def __call__(self, *arguments: Any) -> Any:
         """Returns the results for arguments in the form that the function was traced for."""
@@ -59,7 +61,7 @@ class SharedProgram:
 
     def run_flat(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """Returns the flat results for flat arguments."""
-        if self._to_compile:
+        if self._to_compile and self._shapes(tensors) not in self._compiled_for:
             return self._run_first(tensors)
         inputs = tensors + self._captures
         try:
@@ -69,12 +71,19 @@ class SharedProgram:
 
     def _run_first(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """Returns the results of the first run, in which XLA compiles the program unless it is cached."""
-        program_cache.provide(self._to_compile)
-        self._to_compile = []
+        shapes = self._shapes(tensors)
         try:
+            program_cache.provide(self._to_compile, shapes)
+            self._compiled_for.add(shapes)
+            if self._has_one_form:
+                self._to_compile = []
             return self.run_flat(tensors)
         finally:
             program_cache.keep()
+
+    @staticmethod
+    def _shapes(tensors: list[tf.Tensor]) -> tuple[tf.TensorShape, ...]:
+        return tuple(tensor.shape for tensor in tensors)
 
     def _renaming(self) -> tuple[str, _Renaming]:
         """Returns the name of the program, and its operations before renaming."""

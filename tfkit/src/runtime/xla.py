@@ -19,6 +19,21 @@ OWN_LOOP = "_tfkit_own_loop"
 # layers: `lstm_while_body_12_grad_34`.
 _GRADIENT_BODY = re.compile(r"body_\d+(_rewritten)?(_grad_\d+)+(_rewritten)?$")
 
+# Types of operations whose results are known, stored already, or small.
+NOT_STORING = frozenset(
+    (
+        "Const",
+        "Placeholder",
+        "ReadVariableOp",
+        "Shape",
+        "NoOp",
+        "Identity",
+        "StridedSlice",
+        "Reshape",
+    )
+    + ("AssignVariableOp", "ExpandDims", "Pack")
+)
+
 # Placeholders for arguments, which no device runs.
 _NO_COMPUTATION = frozenset(("Placeholder", "_Arg", "_Retval"))
 

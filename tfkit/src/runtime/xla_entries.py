@@ -13,8 +13,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from google.protobuf import text_encoding, text_format
-
 from tfkit.src.borrowed.private import HloModuleProto
 
 _KEY = {
@@ -44,9 +42,9 @@ def as_text(entry: bytes) -> bytes | None:
     if not parts.key.keys() <= _KEY.keys() or module.ByteSize() != size:
         return None
     key = " ".join(f"{_KEY[number]}: {_scalar(value)}" for number, value in parts.key.items())
-    code = text_encoding.CEscape(_FEATURES.sub(_without_preferences, parts.code), False)
-    program = text_format.MessageToString(module, as_one_line=True)
-    return f'key {{ {key} }} hlo_module {{ {program} }} executable: "{code}"'.encode()
+    code = _FEATURES.sub(_without_preferences, parts.code)
+    # 1.2 MB in 25 ms, where `text_format` and `text_encoding` take 160.
+    return f"key {{ {key} }} hlo_module {{ {module} }} executable: {_quoted(code)}".encode()
 
 
 class _Entry:
@@ -66,7 +64,12 @@ def _without_preferences(features: re.Match[bytes]) -> bytes:
 
 
 def _scalar(value: int | bytes) -> str:
-    return str(value) if isinstance(value, int) else f'"{text_encoding.CEscape(value, False)}"'
+    return str(value) if isinstance(value, int) else _quoted(value)
+
+
+def _quoted(value: bytes) -> str:
+    """Bytes as protobuf reads them in a text: as Python writes them, in single quotes."""
+    return "'" + repr(b'"' + value)[3:]
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:

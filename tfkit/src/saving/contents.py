@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.names import escaped, free
-from tfkit.src.base.protocols import ModelLike
+from tfkit.src.base.protocols import ModelLike, Tracked
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.metrics.named_variables import named_variables
@@ -19,6 +19,7 @@ from tfkit.src.saving import hdf5
 # Groups of a file, and the text with the layers' names.
 WEIGHTS = "weights"
 OPTIMIZER = "optimizer"
+INNER_OPTIMIZERS = "inner_optimizers"
 METRICS = "metrics"
 NAMES = "names"
 
@@ -106,7 +107,27 @@ def optimizer_state(model: ModelLike) -> dict[str, tf.Variable]:
     return {} if optimizer is None or not optimizer.built else named_slots(optimizer, model)
 
 
-def named_slots(optimizer: Optimizer, model: ModelLike) -> dict[str, tf.Variable]:
+def compiled_inside(model: ModelLike) -> dict[str, Any]:
+    """The models inside of a model that have an optimizer of their own, by path."""
+    return {
+        path: layer
+        for path, layer in tracking.named_layers(model)
+        if path
+        and getattr(layer, "compiled", False)
+        and isinstance(getattr(layer, "optimizer", None), Optimizer)
+    }
+
+
+def inner_optimizer_states(model: ModelLike) -> dict[str, tf.Variable]:
+    """The variables of the optimizers of models inside of a model, by path."""
+    return {
+        f"{path}/{name}": variable
+        for path, layer in compiled_inside(model).items()
+        for name, variable in optimizer_state(layer).items()
+    }
+
+
+def named_slots(optimizer: Optimizer, model: Tracked) -> dict[str, tf.Variable]:
     """Returns an optimizer's variables: slots by the path of the weight that they belong to.
 
     `slots/dense/kernel/momentum` belongs to the weight at `dense/kernel`; variables without a weight are at

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,10 @@ def save_model(
     weights.check_writable(path, overwrite)
     weights.check_whole(model)
     _check_no_assets(model)
+    with contextlib.nullcontext() if include_optimizer else serialization.without_compile():
+        config = serialization.serialize_uncompiled(model)
     texts = {
-        CONFIG: to_json(serialization.serialize_keras_object(model)),
+        CONFIG: to_json(config),
         contents.NAMES: contents.layer_names(model),
     }
     groups = {
@@ -51,6 +54,8 @@ def save_model(
     if model.compiled and include_optimizer:
         texts[COMPILE] = to_json(serialization.serialize_keras_object(model.get_compile_config()))
         groups[contents.OPTIMIZER] = contents.optimizer_state(model)
+    if include_optimizer and (inner := contents.inner_optimizer_states(model)):
+        groups[contents.INNER_OPTIMIZERS] = inner
     with atomic_write(path) as temporary:
         hdf5.write(temporary, texts, groups)
 
@@ -99,7 +104,10 @@ def load_model(
             )
         try:
             deferred: list[budget.Deferred] = []
-            with budget.limited(reader.stored_bytes(contents.WEIGHTS), config, deferred):
+            with (
+                budget.limited(reader.stored_bytes(contents.WEIGHTS), config, deferred),
+                contextlib.nullcontext() if compile else serialization.without_compile(),
+            ):
                 model: ModelLike = serialization.deserialize_keras_object(from_json(config))
         except Exception as error:
             # The constructors of layers may raise any error for wrong arguments.
@@ -120,6 +128,8 @@ def load_model(
                     f"alone, pass `compile=False`. {type(error).__name__}: {error}"
                 ) from error
             _add_optimizer(loaded, model)
+        if compile:
+            _add_inner_optimizers(loaded, model)
         _add_metrics(loaded, model)
         loaded.assign()
         budget.draw_others(deferred, [variable for variable, _, _ in loaded.values])
@@ -128,12 +138,29 @@ def load_model(
 
 def _add_optimizer(loaded: weights.Loaded, model: ModelLike) -> None:
     stored = loaded.reader.shapes(contents.OPTIMIZER)
-    if getattr(model, "optimizer", None) is not None and stored:
-        model.optimizer.build(model.trainable_weights)
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is not None and stored:
+        optimizer.build(model.trainable_weights)
         variables = contents.optimizer_state(model)
         found = loaded.match(contents.OPTIMIZER, variables, {path: path for path in stored})
         matching.check(found, loaded.reader.path, contents.OPTIMIZER)
         loaded.add(contents.OPTIMIZER, variables, found)
+
+
+def _add_inner_optimizers(loaded: weights.Loaded, model: ModelLike) -> None:
+    """The states of the optimizers of models inside, of those that had been used."""
+    stored = loaded.reader.shapes(contents.INNER_OPTIMIZERS)
+    inside = contents.compiled_inside(model)
+    for path, inner in inside.items():
+        if any(place.startswith(f"{path}/") for place in stored) and not inner.optimizer.built:
+            inner.optimizer.build(inner.trainable_weights)
+    used = tuple(f"{path}/" for path, inner in inside.items() if inner.optimizer.built)
+    stored = {place: shape for place, shape in stored.items() if place.startswith(used)}
+    if stored:
+        variables = contents.inner_optimizer_states(model)
+        found = loaded.match(contents.INNER_OPTIMIZERS, variables, {path: path for path in stored})
+        matching.check(found, loaded.reader.path, contents.INNER_OPTIMIZERS)
+        loaded.add(contents.INNER_OPTIMIZERS, variables, found)
 
 
 def _add_metrics(loaded: weights.Loaded, model: ModelLike) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+import functools
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from tfkit.src.saving import contents, float_widths, hdf5, matching, shards
 from tfkit.src.saving.atomic import atomic_write
 from tfkit.src.saving.errors import LoadError
 from tfkit.src.saving.matching import LoadReport, Match, Rename
+from tfkit.src.saving.own_loading import OwnLoading
 
 Reader = hdf5.Reader | shards.ShardReader
 _SUFFIX = ".weights.h5"
@@ -198,22 +200,17 @@ class Loaded:
 
         Values are read one by one: no second copy of all of them is ever in memory.
         """
-        before: list[Callable[[], None]] = []
+        own = OwnLoading(self.reader.path, skip_mismatch)
         for prefix, layer, store in self.stores:
-            before.insert(0, layer._restorer())
-            try:
-                layer.load_own_variables(store)
-            except Exception as error:
-                for restore in before[:1] if skip_mismatch else before:
-                    restore()
-                reason = f"its `load_own_variables()` raised {type(error).__name__}: {error}"
-                if not skip_mismatch:
-                    found = {key: value.shape for key, value in store.items()}
-                    raise LoadError(
-                        f"File {self.reader.path}: layer '{_layer_path(prefix, layer)}' (of type "
-                        f"{type(layer).__name__}) cannot load its variables; nothing was loaded: {reason}. "
-                        f"The file has: {quoted(found)}"
-                    ) from error
+            reason = own.load(
+                layer,
+                functools.partial(layer.load_own_variables, store),
+                method="load_own_variables",
+                layer_path=_layer_path(prefix, layer),
+                part="variables",
+                content=f" The file has: {shapes_of(store)}",
+            )
+            if reason is not None:
                 self.report.skip_below(prefix, reason)
         for variable, group, path in self.values:
             value = self.reader.value(group, path)
@@ -237,6 +234,11 @@ def _names(reader: Reader) -> dict[str, str]:
 
 def _layer_path(prefix: str, layer: Layer) -> str:
     return prefix.removesuffix("vars/").rstrip("/") or layer.name
+
+
+def shapes_of(store: Mapping[str, np.ndarray]) -> str:
+    """Returns the shapes of stored values, for a message."""
+    return quoted({key: value.shape for key, value in store.items()})
 
 
 def tensor_of(value: np.ndarray) -> Any:

@@ -48,6 +48,8 @@ class KerasTensor:
         record_history: whether functional models may be made that lead to it; accepted as in Keras, and
             always so. Default: `True`.
         name: name of the tensor.
+        **kwargs: `ragged_rank`, the number of ragged axes, and `row_splits_dtype`, the dtype of their
+            bounds, of a ragged tensor; kept as attributes. `None` for what is not said.
 
     Example:
         >>> KerasTensor((None, 3))
@@ -64,7 +66,12 @@ class KerasTensor:
         ragged: bool = False,
         record_history: bool = True,
         name: str | None = None,
+        **kwargs: Any,
     ) -> None:
+        self.ragged_rank = kwargs.pop("ragged_rank", None)
+        self.row_splits_dtype = kwargs.pop("row_splits_dtype", None)
+        if kwargs:
+            raise TypeError(f"Unexpected keyword arguments of KerasTensor: {sorted(kwargs)}")
         del record_history  # Part of Keras's signature; the node is set when a call is recorded.
         if sparse and ragged:
             raise ValueError("A KerasTensor cannot have `sparse=True` and `ragged=True` at once.")
@@ -172,7 +179,14 @@ def _own(leaf: Any, given: set[int]) -> Any:
     """Returns `leaf` as an output of a call: a new tensor if it is an input or belongs to another call."""
     if not isinstance(leaf, KerasTensor) or (leaf.node is None and id(leaf) not in given):
         return leaf
-    copy = KerasTensor(leaf.shape, leaf.dtype, leaf.sparse, leaf.ragged)
+    copy = KerasTensor(
+        leaf.shape,
+        leaf.dtype,
+        leaf.sparse,
+        leaf.ragged,
+        ragged_rank=leaf.ragged_rank,
+        row_splits_dtype=leaf.row_splits_dtype,
+    )
     masking.set_mask(copy, masking.get_mask(leaf))
     return copy
 
@@ -266,12 +280,13 @@ def placeholder(leaf: Any) -> Any:
 
 def _ragged_placeholder(leaf: KerasTensor) -> tf.RaggedTensor:
     """Returns a placeholder with a ragged axis for each unknown size, except for the batch size."""
-    ragged_rank = sum(size is None for size in leaf.shape[1:]) or 1
+    ragged_rank = leaf.ragged_rank or sum(size is None for size in leaf.shape[1:]) or 1
+    splits_dtype = tf.as_dtype(leaf.row_splits_dtype or tf.int64)
     sizes = leaf.shape[1 + ragged_rank :]
     value = tf.compat.v1.placeholder(leaf.dtype, (None, *sizes))
     rows = None if leaf.shape[0] is None else leaf.shape[0] + 1
     for axis in reversed(range(ragged_rank)):
-        splits = tf.compat.v1.placeholder(tf.int64, (None if axis else rows,))
+        splits = tf.compat.v1.placeholder(splits_dtype, (None if axis else rows,))
         value = tf.RaggedTensor.from_row_splits(value, splits, validate=False)
     return value
 
@@ -287,6 +302,8 @@ def specification(leaf: Any) -> Any:
         sparse=isinstance(leaf, tf.SparseTensor),
         ragged=isinstance(leaf, tf.RaggedTensor),
     )
+    if result.ragged:
+        result.ragged_rank, result.row_splits_dtype = leaf.ragged_rank, leaf.row_splits.dtype.name
     mask = masking.get_mask(leaf)
     if mask is not None:
         masking.set_mask(result, specification(mask))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -36,12 +37,16 @@ class Programs:
 
     Args:
         settings: the arguments of the model's `compile`.
+
+    Attributes:
+        steps_run: number of steps that were run in each mode.
     """
 
     def __init__(self, settings: CompileSettings) -> None:
         self._settings = settings
         self._traces: dict[Any, StepTrace] = {}
         self._latest: dict[str, Program] = {}
+        self.steps_run: Counter[str] = Counter()
         self._lock = Lock()  # Threads that need the same program do not make it twice.
 
     def find(

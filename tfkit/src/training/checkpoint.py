@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import tensorflow as tf
 
@@ -22,11 +22,14 @@ from tfkit.src.saving.contents import named_slots
 from tfkit.src.saving.errors import LoadError
 from tfkit.src.training import random_states
 
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
+
 
 class Training(Protocol):
     """The parts of a `fit` whose state is saved."""
 
-    model: Any
+    model: Trainer
     callbacks: Any
     epoch: int
 
@@ -140,12 +143,12 @@ def _callbacks(training: Training) -> dict[str, Any]:
     return found
 
 
-def _beside_variables(model: Any) -> list[tuple[str, Any]]:
+def _beside_variables(model: Trainer) -> list[tuple[str, Any]]:
     """Returns the layers of which files store more than variables, such as vocabularies, by path."""
     return [(path, layer) for path, layer in tracking.named_layers(model) if layer._set_by_files]
 
 
-def _variables(model: Any) -> dict[str, tf.Variable]:
+def _variables(model: Trainer) -> dict[str, tf.Variable]:
     """Returns all variables that training changes, by path."""
     found: dict[str, tf.Variable] = {}
 

@@ -20,6 +20,9 @@ from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.planner import Plans
 from tfkit.src.training.strategies import check_strategy
 
+# What stands for an optimizer: itself, a name, a configuration.
+OptimizerLike = Optimizer | str | dict[str, Any] | None
+
 
 class Compiled(Layer):
     """A layer with the settings of its training.
@@ -46,7 +49,7 @@ class Compiled(Layer):
     @shortened
     def compile(
         self,
-        optimizer: Any = "rmsprop",
+        optimizer: OptimizerLike = "rmsprop",
         loss: Any = None,
         loss_weights: Any = None,
         metrics: Any = None,
@@ -103,7 +106,12 @@ class Compiled(Layer):
             jit_compile=jit_compile,
         )
 
-    def _compile(self, optimizer: Any, auto_scale_loss: bool, **settings: Any) -> None:
+    def _compile(
+        self,
+        optimizer: OptimizerLike,
+        auto_scale_loss: bool,
+        **settings: Any,
+    ) -> None:
         """Implements `compile`, which users may override. If an argument is refused, nothing changes."""
         checked = self._tfkit_settings.changed(auto_scale_loss=auto_scale_loss, **settings)
         if checked.jit_compile == "auto" and is_op_determinism_enabled():

@@ -6,6 +6,8 @@ import dataclasses
 import operator
 from typing import Any
 
+from tfkit.src.optimizers.base import Optimizer
+
 
 @dataclasses.dataclass(eq=False, kw_only=True)
 class CompileSettings:
@@ -22,7 +24,7 @@ class CompileSettings:
         ValueError: for settings that are wrong, or that contradict each other.
     """
 
-    optimizer: Any = None
+    optimizer: Optimizer | None = None
     loss: Any = None
     loss_weights: Any = None
     metrics: Any = None

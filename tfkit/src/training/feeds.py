@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -14,6 +14,11 @@ from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.data import ArrayData, DatasetData, Pass
 from tfkit.src.training.iterator_program import IteratorProgram
 from tfkit.src.training.tensor_slices import SlicesData, is_shuffled
+
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
+
+_USUAL_BATCH = 32  # rows, where a dataset does not say how many its batches have
 
 
 class ArrayFeed:
@@ -55,19 +60,29 @@ class ArrayFeed:
         self._drawn_from = random_states.get() if self.data.shuffle else None
         self._rows = Pass(self.data, self.data.order())
 
-    def run(self, model: Any, mode: str, num_steps: int) -> tuple[int, dict[str, Any]]:
-        """Runs a program of at most `num_steps` steps; returns how many it ran, and its logs."""
+    def run(
+        self, model: Trainer, mode: str, num_steps: int, out_of: int
+    ) -> tuple[int, dict[str, Any]]:
+        """Runs a program of at most `num_steps` steps; returns how many it ran, and its logs.
+
+        Args:
+            model: the model.
+            mode: `"train"` or `"test"`.
+            num_steps: number of steps.
+            out_of: number of steps of the whole training, as far as it is known.
+        """
         first, num_steps = self._taken, min(num_steps, self.left)
         self._taken += num_steps
         programs, before = model._programs, self._program
         self._program = programs.find(model, mode, ArrayProgram, self.data, before)
+        self._program.expect(out_of, min(self.data.batch_size, self.data.num_rows))
         return num_steps, self._program.run(self._rows, first, num_steps)
 
     def end(self) -> None:
         """Ends an epoch."""
         self._is_open = self.goes_on and self.left != 0
 
-    def build(self, model: Any, mode: str) -> None:
+    def build(self, model: Trainer, mode: str) -> None:
         """Makes all variables that a step needs, as the first step would."""
         _build(model, mode, self.data, lambda: Pass(self.data).batch(0))
 
@@ -172,14 +187,17 @@ class DatasetFeed:
         if not self.data.is_one_shot:
             self._taken = 0
 
-    def run(self, model: Any, mode: str, num_steps: int) -> tuple[int, dict[str, Any]]:
-        """Runs a program of at most `num_steps` steps; returns how many it ran, and its logs."""
+    def run(
+        self, model: Trainer, mode: str, num_steps: int, out_of: int
+    ) -> tuple[int, dict[str, Any]]:
+        """Runs a program of at most `num_steps` steps; arguments and results as `ArrayFeed.run`."""
         programs, before = model._programs, self._program
         with self.data.errors_of_user():
             self._program = program = programs.find(model, mode, IteratorProgram, self.data, before)
             if program is not before:
                 # The batches of another feed may have had other sizes.
                 program.size = self._size if before is None else before.size
+            program.expect(out_of, self.data.known_size or _USUAL_BATCH)
             done, logs = program.run(self._iterator, num_steps)
         self._taken += done
         self._ran_out = done < num_steps or self.left == 0
@@ -197,7 +215,7 @@ class DatasetFeed:
         threading.Thread(target=held.clear).start()
         self.data.end()
 
-    def build(self, model: Any, mode: str) -> None:
+    def build(self, model: Trainer, mode: str) -> None:
         """Makes all variables that a step needs, as the first step would."""
         spec = self.data.structure
         _build(model, mode, self.data, lambda: tf.nest.map_structure(_zeros, spec))
@@ -264,7 +282,7 @@ def _keeps_order(dataset: Any) -> bool:
     return any(map(_keeps_order, inner))
 
 
-def _build(model: Any, mode: str, data: Any, batch: Callable[[], Any]) -> None:
+def _build(model: Trainer, mode: str, data: Any, batch: Callable[[], Any]) -> None:
     step = model._step_for(mode)
     if model._programs.runs_eagerly:
         step.run(batch())

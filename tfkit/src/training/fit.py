@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfkit.src.errors.frames import warn
 from tfkit.src.training.callbacks.backup_and_restore import BackupAndRestore
@@ -10,6 +10,9 @@ from tfkit.src.training.callbacks.callback_list import CallbackList
 from tfkit.src.training.callbacks.history import History
 from tfkit.src.training.loop import Logs, Steps, run_test
 from tfkit.src.training.validation import Validation
+
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
 
 
 class Fit:
@@ -28,7 +31,7 @@ class Fit:
 
     def __init__(
         self,
-        model: Any,
+        model: Trainer,
         steps: Steps,
         validation: Validation | None,
         callbacks: CallbackList,
@@ -42,6 +45,11 @@ class Fit:
         self._epochs = epochs
         self._is_over = False
         self._logs: Logs = {}
+        steps.horizon.num_runs = len(epochs)
+        if validation is not None:
+            validation.steps.horizon.num_runs = sum(
+                validation.is_due(epoch + 1) for epoch in epochs
+            )
         for callback in callbacks.callbacks:
             if isinstance(callback, BackupAndRestore):
                 callback.follow(self)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import functools
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
 
 from tfkit.src.errors import kernel_errors
 from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list
+from tfkit.src.training.counts import limited_steps
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.feeds import make_feed
+from tfkit.src.training.horizon import Horizon
 from tfkit.src.training.pace import Pace
+
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
 
 Logs = dict[str, Any]
 
@@ -31,19 +36,22 @@ class Steps:
         num_steps: steps of one run, `None` if that is not known yet.
         epoch: index of the epoch in progress, in a training.
         done: steps of the present run.
+        horizon: the steps of all runs.
         logs: their results.
     """
 
     def __init__(
-        self, model: Any, mode: str, data: ArrayData | DatasetData, num_steps: int | None
+        self, model: Trainer, mode: str, data: ArrayData | DatasetData, num_steps: int | None
     ) -> None:
         self.model = model
         self.mode = mode
+        num_steps = limited_steps(num_steps, data.num_batches)
         self.num_steps = num_steps if num_steps is not None else data.num_batches
         self.feed = make_feed(data, goes_on=mode == "train" and num_steps is not None)
         self.epoch: int | None = None
         self.done = 0
         self.logs: Logs = {}
+        self.horizon = Horizon(model._programs.steps_run[mode])
         self._size = model.steps_per_execution or 1
         self._pace = Pace(model.steps_per_execution)
         self._stopped_by = "stop_training" if mode == "train" else "stop_evaluating"
@@ -72,18 +80,23 @@ class Steps:
         limit = size if dense else None
         if not dense and self.mode == "train":
             limit = callbacks.chunk_limit(first)
+        if not dense:  # Then programs end where time has it.
+            limit = min((x for x in (limit, self.horizon.limit(self.num_steps)) if x), default=None)
         wanted = self._pace.steps(None if self.num_steps is None else self.num_steps - first, limit)
         if dense:
             getattr(callbacks, f"on_{self.mode}_batch_begin")(first)
         started = time.perf_counter()
         try:
-            steps, logs = self.feed.run(self.model, self.mode, wanted)
+            out_of = self.horizon.num_steps(self.num_steps)
+            steps, logs = self.feed.run(self.model, self.mode, wanted, out_of)
         except tf.errors.OpError as error:
             raise self._located(error) from None
         if steps == 0:
             return False
         self._pace.learn(steps, time.perf_counter() - started)
         self.done, self.logs = first + steps, logs
+        self.horizon.done += steps
+        self.model._programs.steps_run[self.mode] += steps
         if dense:
             if size > 1:
                 callbacks.note_steps(self.done - 1, steps)
@@ -114,16 +127,23 @@ class Steps:
             "num_steps": self.num_steps,
             "logs": to_floats(self.logs),
             "feed": self.feed.get_state(),
+            "horizon": self.horizon.get_state(),
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restores the progress of another run."""
         self.done, self.num_steps, self.logs = state["done"], state["num_steps"], state["logs"]
         self.feed.set_state(state["feed"])
+        if "horizon" in state:  # Older states have none.
+            self.horizon.set_state(state["horizon"])
 
 
 def evaluate(
-    model: Any, data: ArrayData | DatasetData, verbose: int, num_steps: int | None, callbacks: Any
+    model: Trainer,
+    data: ArrayData | DatasetData,
+    verbose: int,
+    num_steps: int | None,
+    callbacks: Any,
 ) -> dict[str, Any]:
     """Runs `Model.evaluate` on data, and returns a dict of logs."""
     steps = Steps(model, "test", data, num_steps)

@@ -95,7 +95,7 @@ class OlderMetrics:
 
     name = "compile_metrics"
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: ModelSteps) -> None:
         self._model = model
 
     def update_state(self, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
@@ -104,13 +104,11 @@ class OlderMetrics:
             "`model.compiled_metrics` is deprecated. Use "
             "`model.compute_metrics(x, y, y_pred, sample_weight)`.",
         )
-        result: dict[str, Any] = self._model.compute_metrics(None, y, y_pred, sample_weight)
-        return result
+        return self._model.compute_metrics(None, y, y_pred, sample_weight)
 
     def result(self) -> dict[str, Any]:
         """Returns the results of the metrics by name."""
-        result: dict[str, Any] = self._model.get_metrics_result()
-        return result
+        return self._model.get_metrics_result()
 
     def reset_state(self) -> None:
         """Resets the metrics to their initial state."""

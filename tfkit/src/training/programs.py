@@ -20,6 +20,7 @@ import tensorflow as tf
 from tfkit.src.errors import kernel_errors
 from tfkit.src.errors.frames import warn
 from tfkit.src.runtime import xla
+from tfkit.src.training.compile_cost import steps_that_pay
 from tfkit.src.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP, Plan, choose
 from tfkit.src.training.step import Step, StepTrace
 
@@ -62,9 +63,30 @@ class LoopProgram:
         self._strict = jit_compile is True
         self._proven = False
         self.plan = choose(trace, jit_compile)
+        self._in_xla: Plan | None = None  # The plan for a training of enough steps,
+        self._least: int | None = None  # and how many these are.
+        if jit_compile == "auto" and self.plan.kind != GRAPH_LOOP:
+            self._in_xla = self.plan
         # The index of the step in progress, for errors: a TensorFlow loop does not report it.
         with tf.init_scope():
             self._position = tf.Variable(0, trainable=False, dtype="int64")
+
+    def expect(self, num_steps: int, batch_size: int) -> None:
+        """Lets XLA compile the program, once and for all, if that pays over the steps that are to come.
+
+        Args:
+            num_steps: the steps of the training, those that are done among them, as far as they are known.
+            batch_size: rows of a batch.
+        """
+        if self._in_xla is None:
+            return
+        if self._least is None:
+            self._least = steps_that_pay(self.trace, batch_size)
+            reason = f"XLA would compile for longer than it saves in less than {self._least} steps"
+            self.plan = Plan(GRAPH_LOOP, reason)
+        if num_steps >= self._least:
+            self.plan, self._in_xla = self._in_xla, None
+            self._proven = False
 
     def _guarded(self, run: Callable[[], Any], step: Callable[[], int]) -> Any:
         """Runs a call; if XLA refuses the program at its first run, continues without XLA.
@@ -155,6 +177,9 @@ class EagerProgram:
 
     trace = None
     plan = Plan(EAGER, "`run_eagerly=True`")
+
+    def expect(self, num_steps: int, batch_size: int) -> None:
+        """Does nothing: see `LoopProgram.expect`."""
 
     def __init__(self, step: Step) -> None:
         self._step = step

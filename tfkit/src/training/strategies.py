@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import tensorflow as tf
 
+from tfkit.src.core.layer import Layer
 
-def check_strategy(model: Any, method: str) -> None:
+
+def check_strategy(model: Layer, method: str) -> None:
     """Raises an error if a strategy is in scope, or has placed the model's variables on several devices.
 
     Raises:
@@ -23,7 +23,7 @@ def check_strategy(model: Any, method: str) -> None:
     )
 
 
-def strategy_of(model: Any) -> tf.distribute.Strategy | None:
+def strategy_of(model: Layer) -> tf.distribute.Strategy | None:
     """Returns the strategy that has placed the model's variables, if it uses more than one device."""
     for variable in model.variables:
         strategy = getattr(variable, "_distribute_strategy", None)

@@ -16,7 +16,12 @@ from tfkit.src.training import copies, loop, predict_loop
 from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.callbacks.callback_list import make_callback_list, with_backup
 from tfkit.src.training.callbacks.history import History
-from tfkit.src.training.counts import check_counts, check_positive, check_validation
+from tfkit.src.training.counts import (
+    check_counts,
+    check_positive,
+    check_validation,
+    limited_epochs,
+)
 from tfkit.src.training.data import (
     DatasetData,
     Pass,
@@ -50,6 +55,7 @@ class Trainer(OlderNames):
         ("stop_training", "stop_evaluating", "stop_predicting", "history")
         + ("train_function", "test_function", "predict_function")
     )
+    history: History  # Of the last `fit`.
     _in_turn: Lock  # Held while the metrics are in use: threads that train or evaluate one model take turns.
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -137,6 +143,7 @@ class Trainer(OlderNames):
         check_validation(validation_split, validation_freq)
         check_positive(steps_per_epoch=steps_per_epoch, validation_steps=validation_steps)
         verbose = _verbosity(verbose)
+        epochs = limited_epochs(epochs)
         with self._in_turn:
             if validation_split and validation_data is None:
                 (x, y, sample_weight), validation_data = split_validation(
@@ -364,6 +371,8 @@ class Trainer(OlderNames):
         with self._in_turn:
             self.reset_metrics()
             program = self._programs.find(self, mode, ArrayProgram, data)
+            self._programs.steps_run[mode] += 1
+            program.expect(self._programs.steps_run[mode], data.num_rows)
             logs = loop.to_floats(program.run(Pass(data), 0, 1))
         if return_dict:
             return logs

@@ -15,11 +15,12 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base import budget
+from tfkit.src.base import budget, stateless
 from tfkit.src.base.names import auto_name, operation_name
 from tfkit.src.borrowed.private import tape, write_object_proto_for_resource_variable
 from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.registry.serialization import resolve
+from tfkit.src.variables.name_scope import current_path
 from tfkit.src.variables.operators import Operators, Value
 
 _AGGREGATIONS = {
@@ -209,16 +210,20 @@ class Variable(Operators):
             ValueError: for a value of another shape.
             TypeError: for text in place of numbers, and vice versa.
         """
-        return super().assign(_assignable(self, value), *args, **kwargs)  # type: ignore[misc]
+        value = _assignable(self, value)
+        stateless.about_to_change(self)
+        return super().assign(value, *args, **kwargs)  # type: ignore[misc]
 
     def assign_add(self, delta: Any, *args: Any, **kwargs: Any) -> Any:
         """Adds a value that is cast to the dtype, and broadcast to the shape, of the variable."""
         delta = _assignable(self, delta, broadcast=True)
+        stateless.about_to_change(self)
         return super().assign_add(delta, *args, **kwargs)  # type: ignore[misc]
 
     def assign_sub(self, delta: Any, *args: Any, **kwargs: Any) -> Any:
         """Subtracts a value that is cast to the dtype, and broadcast to the shape, of the variable."""
         delta = _assignable(self, delta, broadcast=True)
+        stateless.about_to_change(self)
         return super().assign_sub(delta, *args, **kwargs)  # type: ignore[misc]
 
     def _write_object_proto(self, proto: Any, options: Any) -> None:
@@ -275,6 +280,21 @@ def _assignable(variable: Any, value: Any, broadcast: bool = False) -> Any:
             f"Variable '{variable.path}' has shape {tuple(shape)}. Received: a value of shape {value.shape}"
         )
     return value
+
+
+def _told(name: str) -> Callable[..., Any]:
+    """A method that changes a variable in parts, of which a `StatelessScope` is told."""
+
+    def change(self: Any, *args: Any, **kwargs: Any) -> Any:
+        stateless.about_to_change(self)
+        return getattr(super(Variable, self), name)(*args, **kwargs)
+
+    change.__name__ = name
+    return change
+
+
+for _name in ("add", "div", "max", "min", "mul", "sub", "update", "nd_add", "nd_sub", "nd_update"):
+    setattr(Variable, f"scatter_{_name}", _told(f"scatter_{_name}"))
 
 
 @functools.cache
@@ -362,7 +382,8 @@ def make_variable(
             # Its class depends on the strategy and on scopes of `tf.variable_creator_scope`.
             base: Any = type(variable)
             variable.__class__ = _class_over(base)
-        variable.label = variable.path = name or "variable"
+        variable.label = name or "variable"
+        variable.path = "/".join(filter(None, (current_path(), variable.label)))
     return variable
 
 

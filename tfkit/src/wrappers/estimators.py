@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ class _Estimator(BaseEstimator):
 
     def __init__(
         self,
-        model: Any,
+        model: Model | Callable[..., Model],
         warm_start: bool = False,
         model_kwargs: dict[str, Any] | None = None,
         fit_kwargs: dict[str, Any] | None = None,

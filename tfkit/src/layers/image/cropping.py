@@ -45,9 +45,7 @@ class _Crop(SizedLayer):
         size = (self.height, self.width)
         part = _choose(
             drawn["fits"],
-            lambda: tf.slice(
-                images, tf.stack([0, drawn["top"], drawn["left"], 0]), [-1, *size, -1]
-            ),
+            lambda: self._cut(images, drawn),
             lambda: tf.cast(
                 resize(
                     images,
@@ -60,6 +58,18 @@ class _Crop(SizedLayer):
             ),
         )
         return tf.ensure_shape(part, [images.shape[0], *size, images.shape[3]])
+
+    def _cut(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
+        size = (self.height, self.width)
+        top, left = drawn["top"], drawn["left"]
+        if isinstance(drawn["fits"], bool):
+            return tf.slice(images, tf.stack([0, top, left, 0]), [-1, *size, -1])
+        # XLA compiles this branch for images that are too small as well, and it must have the same shape.
+        found = tf.minimum(tf.shape(images)[1:3], size)
+        begin = tf.concat([[0], tf.maximum(tf.stack([top, left]), 0), [0]], 0)
+        part = tf.slice(images, begin, tf.concat([[-1], found, [-1]], 0))
+        missing = tf.concat([[0], size - found, [0]], 0)
+        return tf.pad(part, tf.stack([tf.zeros_like(missing), missing], 1))
 
     def change_boxes(self, boxes: dict[str, Any], drawn: Any) -> dict[str, Any]:
         """Returns the boxes in the part."""

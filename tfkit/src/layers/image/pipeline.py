@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
+from tfkit.src.base.quoting import quoted
 from tfkit.src.core.layer import Layer
 from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
 
@@ -69,7 +70,12 @@ class Pipeline(Layer):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Pipeline:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a pipeline of new layers with the arguments that `config` holds."""
+        if not isinstance(config.get("layers"), (list, tuple)):
+            raise ValueError(
+                "The configuration of a `Pipeline` must have a list of configurations under 'layers'. "
+                f"Received: layers={quoted(config.get('layers'))}"
+            )
         layers = [deserialize_keras_object(layer) for layer in config["layers"]]
         return cls(**{**config, "layers": layers})

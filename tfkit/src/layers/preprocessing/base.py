@@ -47,7 +47,7 @@ def is_plain(value: Any) -> bool:
     return isinstance(value, _PLAIN)
 
 
-def check_mode(layer: Any, value: Any, allowed: tuple[Any, ...], argument: str) -> None:
+def check_mode(layer: Layer, value: Any, allowed: tuple[Any, ...], argument: str) -> None:
     """Raises an error for a setting that is not allowed.
 
     Raises:

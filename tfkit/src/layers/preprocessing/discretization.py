@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import tensorflow as tf
@@ -221,12 +221,12 @@ class Discretization(Preprocessing):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Discretization:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a layer; boundaries in addition to `num_bins` are those that its `adapt` has found."""
         config = dict(config)
         adapted = config.get("bin_boundaries") is not None and config.get("num_bins") is not None
         found = config.pop("bin_boundaries") if adapted else None
-        layer: Discretization = super().from_config(config)  # type: ignore[assignment]
+        layer = super().from_config(config)
         if adapted:
             layer.bin_boundaries = _floats(found)
         return layer

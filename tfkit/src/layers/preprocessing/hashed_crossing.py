@@ -64,6 +64,11 @@ class HashedCrossing(Preprocessing):
         self.sparse = sparse
         self.autocast = False
 
+    @property
+    def input_dtype(self) -> str:
+        """The dtype that inputs have when the layer is built from shapes alone."""
+        return "int64"
+
     def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Returns the arguments as tensors; columns that are lists are converted separately."""
         made = [

@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.core.layer import Layer
 from tfkit.src.layers.preprocessing.base import Preprocessing
 from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
 from tfkit.src.layers.preprocessing.entries import on_entries
@@ -123,7 +124,7 @@ class Hashing(Preprocessing):
         return encoded_spec(inputs, mode, self.num_bins, dtype, self.sparse)
 
 
-def output_dtype(layer: Any, mode: str, dtype: Any) -> Any:
+def output_dtype(layer: Layer, mode: str, dtype: Any) -> Any:
     """Returns the dtype of a layer's outputs: `int64` for indices unless another is given.
 
     Raises:

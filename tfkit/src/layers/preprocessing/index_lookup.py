@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import tensorflow as tf
@@ -316,7 +316,7 @@ class IndexLookup(WithVocabulary):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a layer. A path is not accepted as a vocabulary, because configurations come from files."""
         check_no_path(cls, config)
         return super().from_config(config)

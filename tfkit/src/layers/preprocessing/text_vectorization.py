@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import tensorflow as tf
@@ -363,7 +363,7 @@ class TextVectorization(Preprocessing):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a layer. A path is not accepted as a vocabulary, because configurations come from files."""
         check_no_path(cls, config)
         return super().from_config(config)

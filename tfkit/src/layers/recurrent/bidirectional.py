@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, Self
 
 import tensorflow as tf
 
@@ -19,6 +19,20 @@ MERGES: dict[Any, Callable[[Any, Any], Any]] = {
     None: lambda forward, backward: (forward, backward),
 }
 _SHARED = ("stateful", "return_sequences", "return_state")
+
+
+class Recurrent(Protocol):
+    """A layer that reads the steps of sequences in either direction."""
+
+    go_backwards: bool
+    stateful: bool
+    return_sequences: bool
+    return_state: bool
+    input_spec: Any
+
+    @property
+    def name(self) -> str:
+        """The label."""
 
 
 class Bidirectional(Layer):
@@ -66,7 +80,7 @@ class Bidirectional(Layer):
 
     def __init__(
         self,
-        layer: Any,
+        layer: Recurrent,
         merge_mode: str | None = "concat",
         weights: Any = None,
         backward_layer: Layer | None = None,
@@ -155,13 +169,13 @@ class Bidirectional(Layer):
         return config
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a new layer with the arguments that `config` holds."""
         # Copies of the layer are built and used here; the layer itself needs no weights.
         return super().from_config({**config, "layer": _unbuilt(config["layer"])})
 
 
-def _copy(layer: Layer, prefix: str, **changes: Any) -> Any:
+def _copy(layer: Recurrent, prefix: str, **changes: Any) -> Any:
     """Returns a new layer with the configuration of `layer`, and `prefix` in its name."""
     references = serialization.References()
     with references.written():

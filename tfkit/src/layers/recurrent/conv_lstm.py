@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfkit.src import random
 from tfkit.src.base.settings import standardize_data_format
+from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check
 from tfkit.src.layers.convolution import check_padding, known_channels, sizes
 from tfkit.src.layers.recurrent.gated import GatedRNN, of_cell
@@ -82,15 +83,7 @@ class ConvLSTMCell(LSTMCell):
             regularizer=self.recurrent_regularizer,
             constraint=self.recurrent_constraint,
         )
-        self.bias = None
-        if self.use_bias:
-            self.bias = self.add_weight(
-                name="bias",
-                shape=(width,),
-                initializer=self._first_bias,
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
+        self.bias = add_bias(self, (width,), self._first_bias)
         self._input_sizes = (*spatial, channels)
         self._output_sizes = (*map(self._output_size, spatial, range(self.rank)), self.filters)
 

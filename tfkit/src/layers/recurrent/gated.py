@@ -11,6 +11,7 @@ from tfkit.src import activations, constraints, random, regularizers
 from tfkit.src.base.names import to_snake_case
 from tfkit.src.core.context import CallFrame
 from tfkit.src.initializers import lookup as initializers
+from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check, check_positive_integer, check_rate
 from tfkit.src.layers.recurrent.cell import Cell, is_unchanged
 from tfkit.src.layers.recurrent.loops import run_cell, run_gates
@@ -138,15 +139,7 @@ class GatedCell(Cell):
             regularizer=self.recurrent_regularizer,
             constraint=self.recurrent_constraint,
         )
-        self.bias = None
-        if self.use_bias:
-            self.bias = self.add_weight(
-                name="bias",
-                shape=self._bias_shape(width),
-                initializer=self._first_bias,
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
+        self.bias = add_bias(self, self._bias_shape(width), self._first_bias)
 
     def _bias_shape(self, width: int) -> tuple[int, ...]:
         return (width,)

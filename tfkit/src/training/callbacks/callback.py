@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tfkit.src.models.model import Model
 
 Logs = dict[str, Any]
 
@@ -40,7 +43,7 @@ class Callback:
         """Receives `params` before the first hook is called."""
         self.params = params
 
-    def set_model(self, model: Any) -> None:
+    def set_model(self, model: Model) -> None:
         """Receives the model before the first hook is called."""
         self._model = model
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import tensorflow as tf
@@ -15,6 +15,9 @@ from tfkit.src.training.callbacks.callback import Callback, Logs
 from tfkit.src.training.callbacks.history import History
 from tfkit.src.training.callbacks.progbar_logger import ProgbarLogger
 from tfkit.src.training.callbacks.sparse_callback import SparseCallback
+
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
 
 
 class _StepsHook(Protocol):
@@ -56,7 +59,7 @@ class CallbackList(Callback):
         callbacks: Any = None,
         add_history: bool = False,
         add_progbar: bool = False,
-        model: Any = None,
+        model: Trainer | None = None,
         **params: Any,
     ) -> None:
         super().__init__()
@@ -101,7 +104,7 @@ class CallbackList(Callback):
             for callback in self.callbacks:
                 callback.set_params(params)
 
-    def set_model(self, model: Any) -> None:
+    def set_model(self, model: Trainer | None) -> None:
         """Passes the model to the callbacks, unless it is `None`."""
         if model is None:
             return
@@ -267,7 +270,7 @@ class CallbackList(Callback):
 
 
 def make_callback_list(
-    model: Any, callbacks: Any, verbose: int, add_history: bool = True, **params: Any
+    model: Trainer, callbacks: Any, verbose: int, add_history: bool = True, **params: Any
 ) -> CallbackList:
     """Returns a `CallbackList` of the `callbacks` passed to `fit` and the other loops."""
     if isinstance(callbacks, CallbackList):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfkit.src.training.callbacks.callback import Callback, Logs
+
+if TYPE_CHECKING:
+    from tfkit.src.models.model import Model
 
 
 class History(Callback):
@@ -25,7 +28,7 @@ class History(Callback):
         self.history: dict[str, list[Any]] = {}
         self.epoch: list[int] = []
 
-    def set_model(self, model: Any) -> None:
+    def set_model(self, model: Model) -> None:
         """Sets itself as the model's `history`."""
         super().set_model(model)
         model.history = self

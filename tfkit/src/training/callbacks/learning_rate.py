@@ -10,12 +10,13 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.errors.frames import warn
+from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.training.callbacks.callback import Callback, Logs
 from tfkit.src.training.callbacks.monitor_callback import MonitorCallback
 from tfkit.src.training.progress import print_message
 
 
-def named_optimizers(optimizer: Any) -> dict[str, Any]:
+def named_optimizers(optimizer: Optimizer) -> dict[str, Any]:
     """Returns the optimizers to set, by the names of their learning rates in the results.
 
     One optimizer is `"learning_rate"`; those inside an optimizer of several carry their names.
@@ -26,12 +27,12 @@ def named_optimizers(optimizer: Any) -> dict[str, Any]:
     return {f"learning_rate_{part.name}": part for part in parts}
 
 
-def learning_rates(optimizer: Any) -> dict[str, float]:
+def learning_rates(optimizer: Optimizer) -> dict[str, float]:
     """Returns the current learning rates, by name."""
     return {name: _rate(part) for name, part in named_optimizers(optimizer).items()}
 
 
-def _rate(optimizer: Any) -> float:
+def _rate(optimizer: Optimizer) -> float:
     return float(tf.convert_to_tensor(optimizer.learning_rate))
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import tensorflow as tf
 
-from tfkit.src.errors.frames import warn
 from tfkit.src.training.callbacks.callback import Callback, Logs
 
 
 class SwapEMAWeights(Callback):
     """Replaces a model's weights by their moving averages for evaluations and predictions.
 
-    The averages are those of an optimizer with `use_ema=True`. Without them the callback does nothing, and
-    warns.
+    The averages are those of an optimizer with `use_ema=True`.
 
     Args:
         swap_on_epoch: whether the averages also replace the weights between epochs, from the end of each,
             so that a callback after this one, such as `ModelCheckpoint`, saves them. Default: `False`.
+
+    Raises:
+        ValueError: where averages are to be put in place, by an optimizer without them.
 
     Example:
         ```python
@@ -32,16 +35,18 @@ class SwapEMAWeights(Callback):
             tuple[tf.Variable, tf.Tensor]
         ] = []  # Weights with their trained values.
 
-    def _put_averages(self) -> None:
-        optimizer = getattr(self.model, "optimizer", None)
-        # The optimizer inside a `LossScaleOptimizer`.
-        optimizer = getattr(optimizer, "inner_optimizer", optimizer)
+    def _optimizer_with_averages(self) -> Any:
+        outer = getattr(self.model, "optimizer", None)
+        optimizer = getattr(outer, "inner_optimizer", outer)  # Of a `LossScaleOptimizer`.
         if optimizer is None or not optimizer.use_ema:
-            warn(
-                "`SwapEMAWeights` needs an optimizer with averages of the weights: pass `use_ema=True` to "
-                "it. Nothing is swapped."
+            raise ValueError(
+                "`SwapEMAWeights` must be used with an optimizer that keeps averages of the weights: pass "
+                f"`use_ema=True` to it. Received: {type(optimizer).__name__ if optimizer else 'no optimizer'}"
             )
-            return
+        return optimizer
+
+    def _put_averages(self) -> None:
+        optimizer = self._optimizer_with_averages()
         if self._weights:
             return
         for weight, average in optimizer._averaged():
@@ -55,6 +60,11 @@ class SwapEMAWeights(Callback):
 
     def _abandon(self) -> None:
         self._put_back()
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Asks for the averages before an epoch is trained in vain, for `swap_on_epoch=True`."""
+        if self.swap_on_epoch:
+            self._optimizer_with_averages()
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         """Restores the weights."""

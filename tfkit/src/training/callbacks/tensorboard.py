@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -21,6 +21,9 @@ from tfkit.src.training.callbacks.summaries import (
     write_model,
     write_scalar,
 )
+
+if TYPE_CHECKING:
+    from tfkit.src.models.model import Model
 
 
 class TensorBoard(SparseCallback):
@@ -101,7 +104,7 @@ class TensorBoard(SparseCallback):
         self._writers: dict[str, Any] = {}
         self._recording = contextlib.ExitStack()
 
-    def set_model(self, model: Any) -> None:
+    def set_model(self, model: Model) -> None:
         """Writes the structure of the model."""
         super().set_model(model)
         if self.write_graph and type(model).__name__ in ("Sequential", "Functional"):

@@ -12,6 +12,7 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.layers.input_layer import InputLayer
 from tfkit.src.models.graph import Graph
 from tfkit.src.models.graph_config import operation_names
+from tfkit.src.models.model import Model
 from tfkit.src.symbolic.tensors import Node, symbolic_leaves
 
 _Sources = dict[int, int | None]
@@ -54,7 +55,7 @@ class Diagram:
     arrows: list[tuple[int, int]] = dataclasses.field(default_factory=list)
 
 
-def diagram_of(model: Any, shown: Shown) -> Diagram:
+def diagram_of(model: Model, shown: Shown) -> Diagram:
     """Returns the diagram of a model: its graph, or one box for a model without one."""
     drawing = _Drawing(shown)
     if model._graph is None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tfkit.src.utils.plotting.diagram import Box, Diagram
-from tfkit.src.utils.plotting.drawing import picture_of, raster, svg
+from tfkit.src.utils.plotting.drawing import colour_of, picture_of, raster, svg
 
 _STRAIGHT = ("line", "false", "polyline", "ortho")
 _TIMEOUT = 120.0  # seconds that Graphviz may take
@@ -98,11 +98,16 @@ class Dot:
         """
         if format in ("dot", "raw"):
             return self.to_string().encode()
-        graphviz = prog or shutil.which("dot")
-        if graphviz and shutil.which(graphviz):
-            return self._by_graphviz(graphviz, format)
+        program = shutil.which(prog or "dot")
+        if program:
+            return self._by_graphviz(program, format)
+        if prog:
+            raise OSError(
+                f"`prog` must be an installed program of Graphviz. Received: prog={prog!r}, which is not "
+                "found. Install Graphviz, or leave `prog` out: tfkit then draws the picture itself."
+            )
         if format == "svg":
-            return svg(self._picture, self._splines not in _STRAIGHT).encode()
+            return self._repr_svg_().encode()
         return raster(self._picture, format, self._dpi)
 
     def _by_graphviz(self, program: str, format: str) -> bytes:
@@ -149,10 +154,8 @@ class Dot:
 
 def _table(box: Box) -> str:
     """Returns a box as a table in Graphviz's HTML."""
-    colour = {None: "black", True: "#2e7d32", False: "#c62828"}[box.trainable]
-    rows = [
-        f'<tr><td bgcolor="{colour}"><font color="white"><b>{html.escape(box.title)}</b></font></td></tr>'
-    ]
+    title = f'<font color="white"><b>{html.escape(box.title)}</b></font>'
+    rows = [f'<tr><td bgcolor="{colour_of(box)}">{title}</td></tr>']
     for label, value in box.lines:
         rows.append(f"<tr><td>{html.escape(label)}: <b>{html.escape(value)}</b></td></tr>")
     return (

@@ -152,7 +152,7 @@ def _svg_box(rectangle: Rectangle) -> Iterator[str]:
     )
     yield (
         f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{_LINE + _PAD / 2:.1f}" rx="3" '
-        f'fill="{_colour(rectangle.box)}"/>'
+        f'fill="{colour_of(rectangle.box)}"/>'
     )
     yield (
         f'<text x="{middle:.1f}" y="{top + _LINE:.1f}" font-size="{_FONT:.0f}" font-weight="bold" '
@@ -166,7 +166,8 @@ def _svg_box(rectangle: Rectangle) -> Iterator[str]:
         )
 
 
-def _colour(box: Box) -> str:
+def colour_of(box: Box) -> str:
+    """Returns the color of a box: that of trained, of frozen, or of no weights."""
     return "black" if box.trainable is None else _GREEN if box.trainable else _RED
 
 
@@ -235,7 +236,9 @@ class _Brush:
             rectangle.left, rectangle.top, rectangle.width, rectangle.height, "white", "black"
         )
         head = _LINE + _PAD / 2
-        self._rectangle(rectangle.left, rectangle.top, rectangle.width, head, _colour(box), "black")
+        self._rectangle(
+            rectangle.left, rectangle.top, rectangle.width, head, colour_of(box), "black"
+        )
         self._text(middle, rectangle.top + head / 2, box.title, _FONT, "white")
         for number, (label, value) in enumerate(box.lines):
             top = rectangle.top + _LINE * (number + 1.5) + _PAD / 2

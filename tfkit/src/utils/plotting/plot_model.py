@@ -16,7 +16,7 @@ from tfkit.src.utils.plotting.dot import Dot
 
 @shortened
 def model_to_dot(
-    model: Any,
+    model: Model,
     show_shapes: bool = False,
     show_dtype: bool = False,
     show_layer_names: bool = True,
@@ -91,7 +91,7 @@ def model_to_dot(
 
 @shortened
 def plot_model(
-    model: Any,
+    model: Model,
     to_file: str | os.PathLike[str] = "model.png",
     show_shapes: bool = False,
     show_dtype: bool = False,
