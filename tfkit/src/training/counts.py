@@ -82,7 +82,7 @@ def limited_steps(steps: int | None, num_batches: int | None) -> int | None:
 
     Args:
         steps: what was asked for; `None` for all batches.
-        num_batches: how many there are, `None` where that is not known.
+        num_batches: how many there are, `None` if that is not known.
 
     Returns:
         The number of steps; `None` for all batches.

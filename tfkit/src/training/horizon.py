@@ -31,7 +31,7 @@ class Horizon:
         """Returns the total number of steps, as far as it is known.
 
         Args:
-            in_run: steps of one run; `None` where they are unknown.
+            in_run: steps of one run; `None` if they are unknown.
         """
         if in_run is not None:
             return self._earlier + max(self.num_runs * in_run, self.done)

@@ -55,7 +55,7 @@ def plot_image_gallery(
         value_range: least and greatest value of the images. Default: `(0, 255)`.
         scale: height and width of an image in inches. Default: `2`.
         path: file to write to; `None` for none.
-        show: whether the picture is shown; `None` where there is no `path`.
+        show: whether the picture is shown; `None` if there is no `path`.
         transparent: whether the file has a transparent background. Default: `True`.
         dpi: pixels of the file to an inch. Default: `60`.
         legend_handles: what a legend explains, patches of matplotlib; `None` for no legend.

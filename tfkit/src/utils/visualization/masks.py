@@ -46,7 +46,7 @@ def draw_segmentation_masks(
         An array of `uint8` in the form of `images`.
 
     Raises:
-        TypeError: for masks that are no integers.
+        TypeError: for masks that are not an integers.
         ValueError: for another number of axes, for masks of another size than the images, and for an
             `alpha` out of range.
 
