@@ -179,8 +179,8 @@ def _join(parts: Sequence[Any]) -> Any:
     if isinstance(parts[0], tf.SparseTensor):
         return tf.sparse.concat(0, list(parts))  # TensorFlow 2.21 makes a generator of a tuple.
     shapes = np.array([np.shape(part)[1:] for part in parts if np.ndim(part) == np.ndim(parts[0])])
-    uneven = np.flatnonzero((shapes != shapes[:1]).any(0)) if len(shapes) == len(parts) else ()
-    if len(uneven):  # Sequences of other lengths in other batches.
+    uneven = np.flatnonzero((shapes != shapes[:1]).any(axis=0))
+    if len(uneven) and len(shapes) == len(parts):  # Sequences of other lengths in other batches.
         rank = int(uneven[-1]) + 1
         rows = [tf.RaggedTensor.from_tensor(part, ragged_rank=rank) for part in parts]
         return tf.concat(rows, axis=0)
