@@ -1,4 +1,4 @@
-"""`tfkit.visualization`: boxes and masks drawn on images, and images side by side."""
+"""`tfkit.visualization`: boxes and masks drawn on images, and galleries of images."""
 
 from tfkit.src.utils.visualization.boxes import draw_bounding_boxes as draw_bounding_boxes
 from tfkit.src.utils.visualization.galleries import (

@@ -273,7 +273,7 @@ def test_logits_that_a_tensor_carries_are_used():
     y_pred._keras_logits = logits
     actual = losses.categorical_crossentropy(ONE_HOT[0], y_pred)
     close(actual, losses.categorical_crossentropy(ONE_HOT[0], logits, from_logits=True))
-    with pytest.warns(UserWarning, match="output of a Softmax, which is no logits"):
+    with pytest.warns(UserWarning, match="output of a Softmax, which are not logits"):
         losses.categorical_crossentropy(ONE_HOT[0], y_pred, from_logits=True)
 
 

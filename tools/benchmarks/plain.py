@@ -29,7 +29,7 @@ class Adam:
 
     Args:
         fused: whether TensorFlow's kernel for it updates the weights. It passes over memory once where
-            the formula takes ten passes; XLA fuses the formula by itself.
+            the formula takes ten passes; XLA fuses the formula.
     """
 
     def __init__(self, weights, fused, rate=1e-3, beta_1=0.9, beta_2=0.999, epsilon=1e-7):

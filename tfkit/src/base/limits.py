@@ -116,7 +116,7 @@ ATTRIBUTES = Limit(
 TOKENS = Limit(
     10_000_000,
     "tokens of a vocabulary",
-    "Each takes 40 bytes beside its text; large vocabularies of words have a million.",
+    "Each takes 40 bytes in addition to its text; large vocabularies of words have a million.",
 )
 SHARDS = Limit(
     10_000, "files", "Each is open while an index is read; 10,000 of 2 GB are more than any disk."

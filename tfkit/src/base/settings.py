@@ -375,7 +375,7 @@ def is_flash_attention_enabled() -> bool | None:
 
 
 def max_epochs() -> int | None:
-    """Returns the greatest number of epochs that any `fit` makes.
+    """Returns the largest number of epochs of any `fit`.
 
     Returns:
         An integer; `None` for no limit.
@@ -444,7 +444,7 @@ def set_max_steps_per_epoch(max_steps_per_epoch: int | None) -> None:
 
 
 def _limit(name: str, value: Any) -> int | None:
-    """A limit as a positive integer, or `None`."""
+    """Returns a limit as a positive integer, or `None`."""
     if value is None:
         return None
     try:
@@ -457,7 +457,7 @@ def _limit(name: str, value: Any) -> int | None:
 
 
 def _limits_of_environment() -> None:
-    """Sets the limits that environment variables give, as Keras does."""
+    """Sets the limits from environment variables, as Keras does."""
     for name in ("max_epochs", "max_steps_per_epoch"):
         variable = f"KERAS_{name.upper()}"
         text = os.environ.get(variable)

@@ -1,4 +1,4 @@
-"""The stateless scopes of each thread: who is told when a variable is about to change, or a loss is added."""
+"""The stateless scopes of each thread, which are notified of changes of variables and of losses."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any, Protocol
 
 
 class Scope(Protocol):
-    """A stateless scope, as far as what happens inside of it is told."""
+    """A stateless scope that is notified of the changes inside of it."""
 
     def about_to_change(self, variable: Any) -> None:
         """Keeps the value that a variable had."""
 
     def loss_added(self, loss: Any) -> None:
-        """Notes a loss that a layer adds."""
+        """Adds a loss of a layer."""
 
 
 class _Open(threading.local):
-    """Those of one thread, the innermost last; and how many symbolic scopes it is in."""
+    """The scopes of one thread, the innermost last, and the number of symbolic scopes around it."""
 
     scopes: tuple[Scope, ...] = ()
     symbolic: int = 0
@@ -27,24 +27,24 @@ open_scopes = _Open()
 
 
 def is_open() -> bool:
-    """Whether this thread is in a stateless scope: changes of variables will be undone."""
+    """Whether this thread is in a stateless scope, which will undo changes of variables."""
     return bool(open_scopes.scopes)
 
 
 def about_to_change(variable: Any) -> None:
-    """Tells the innermost scope, which undoes the change when it ends."""
+    """Notifies the innermost scope, which undoes the change when it ends."""
     if open_scopes.scopes:
         open_scopes.scopes[-1].about_to_change(variable)
 
 
 def loss_added(loss: Any) -> None:
-    """Tells the innermost scope, unless a symbolic one says that only shapes are asked for."""
+    """Adds a loss to the innermost scope, unless a symbolic one needs only shapes."""
     if open_scopes.scopes and not open_scopes.symbolic:
         open_scopes.scopes[-1].loss_added(loss)
 
 
 class SymbolicScope:
-    """Says that what is computed in its `with` block is wanted for its shapes alone.
+    """A context in which computations are needed only for their shapes.
 
     A `StatelessScope(collect_losses=True)` collects no losses in it. Values are computed as everywhere.
 

@@ -85,7 +85,7 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
         state = self._tfkit
         waits = not state.built and claims.is_needed(self)
         with claims.claimed(self) if waits else contextlib.nullcontext():
-            if waits and state.built:  # Another thread has built it meanwhile.
+            if waits and state.built:  # Another thread has built it already.
                 return
             before, builds = state.build_state(), state.builds
             if not builds:

@@ -2,10 +2,10 @@
 
 The first call of a kind (same nest, dtypes, ranks, flags) runs eagerly: it builds the layer,
 and an error in a user's `call` shows the user's line. From the second call on, a traced function
-answers. Outputs, masks and `add_loss` values come back as its results.
+runs instead. Outputs, masks and `add_loss` values are its results.
 
 A call that sets attributes (`self.steps += 1`, `self.scores = scores`) does something on each call that
-a trace would do once, so it stays eager; so does one that cannot be traced. A changed attribute
+a trace would do once, so it remains eager, like a call that cannot be traced. A changed attribute
 of any layer that took part (`layer.rate = 0.1`, `layer.trainable = False`) makes the trace stale.
 """
 

@@ -136,7 +136,7 @@ class LayerState(watching.Called):
         return self.nodes[0]
 
     def computation(self, args: Any, kwargs: Any) -> Callable[..., Any]:
-        """`call` as it is to be run: as AutoGraph converts it, in `remat` where a `RematScope` says so."""
+        """Returns `call` converted by AutoGraph, and with `remat` if a `RematScope` requires it."""
         call = convert(self.layer.call)
         if (
             self.remat is None

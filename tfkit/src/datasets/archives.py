@@ -94,9 +94,7 @@ def _opener(archive: Path, formats: str | Sequence[str] | None) -> Any:
         return _Tar
     if "zip" in allowed and zipfile.is_zipfile(archive):
         return _Zip
-    raise ValueError(
-        f"{archive} is no archive of the formats {list(allowed)}. It was left as it is."
-    )
+    raise ValueError(f"{archive} is no archive of the formats {list(allowed)}. It was not changed.")
 
 
 class _Tar:

@@ -1,4 +1,4 @@
-"""The order of a dataset's elements: one from a seed before training, and a new one in each pass."""
+"""Orders of a dataset's elements: one from a seed before training, and a new one in each pass."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import tensorflow as tf
 from tfkit.src.base.generators import generators_in_force
 
 _SEEDS = 10**6
-_BUFFER = 1024  # elements that are drawn from, where there are no batches
-_BATCHES = 8  # batches that are drawn from
+_BUFFER = 1024  # elements in the shuffle buffer, if there are no batches
+_BATCHES = 8  # batches in the shuffle buffer
 
 
 def seed_or_drawn(seed: int | None) -> int:
-    """Returns `seed`, or a new seed where it is `None`."""
+    """Returns `seed`, or a new seed if it is `None`."""
     return int(generators_in_force().numpy.randint(_SEEDS)) if seed is None else seed
 
 

@@ -27,8 +27,8 @@ def check(what: str) -> None:
     """
     if threads_are_lost:
         raise RuntimeError(
-            f"{what} could wait for ever: this process (pid {os.getpid()}) was forked after TensorFlow had "
-            "begun to run, and TensorFlow's threads are not in it. Start processes anew, with "
+            f"{what} could wait forever: this process (pid {os.getpid()}) was forked after TensorFlow had "
+            "begun to run, and TensorFlow's threads are not in it. Start new processes, with "
             "`multiprocessing.get_context('spawn')` or `'forkserver'`; or fork before the first tensor, "
             "layer or model is made, and make them in the child."
         )

@@ -10,7 +10,7 @@ calls, branches and loops, into one more result of the function:
                                       accepted = accepts_GatherV2(x, i, 0, y)
 
 It is done on `FunctionDef`s, after the trace, because a trace holds functions that were traced earlier (a
-user's `tf.function`) or by TensorFlow itself (gradients of loops), where nothing of ours runs.
+user's `tf.function`) or by TensorFlow itself (gradients of loops), where no code of tfkit runs.
 """
 
 from __future__ import annotations
@@ -161,8 +161,8 @@ def _tensors_of(node: Any) -> list[tuple[str, tf.DType]]:
 def _inlined(definition: Any, node: Any, predicate: Predicate) -> str:
     """Adds the operations of a predicate of shapes, and returns its result.
 
-    No call: to know its result when it compiles, XLA would take all arguments of a call for constants, and
-    compile anew for each value that a batch has. It stops at operations that read a shape.
+    It adds no call: to know its result when it compiles, XLA would treat all arguments of a call as
+    constants, and compile again for each value of a batch. It stops at operations that read a shape.
     """
     body, tensors = predicate.function.definition, _tensors_of(node)
     arguments = [argument.name for argument in body.signature.input_arg]

@@ -67,7 +67,7 @@ class Difference:
         way_out = "Pass `jit_compile='auto'` to `compile()`"
         if self.error is None:
             way_out = (
-                "The model goes on where TensorFlow's kernel would raise an error. "
+                "The model continues where TensorFlow's kernel would raise an error. "
                 f"{way_out}, or check the values before"
             )
         warn(f"`jit_compile=True`, and XLA {self.described(path_of)}. {way_out}.")

@@ -137,7 +137,7 @@ _COSINE_WINDOWS = {
 
 
 def _taylor(distance: np.ndarray, samples: int) -> np.ndarray:
-    """Taylor's window of 4 side lobes at -30 decibels, 1 in the middle."""
+    """Returns Taylor's window with 4 side lobes at -30 decibels, 1 in the middle."""
     lobes, order = 4, np.arange(1.0, 4.0)
     a = np.arccosh(10.0 ** (30 / 20)) / np.pi
     spread = lobes**2 / (a**2 + (lobes - 0.5) ** 2)
@@ -174,7 +174,7 @@ NAMED_WINDOWS = (*_COSINE_WINDOWS, *_OTHER_WINDOWS)
 
 
 def named_window(name: str, length: int, periodic: bool) -> np.ndarray:
-    """The values of a window of `NAMED_WINDOWS`; a periodic one is a symmetric one without its last value."""
+    """Returns a window of `NAMED_WINDOWS`; a periodic one is a symmetric one without its last value."""
     if length == 1:
         return np.ones(1)
     samples = length + 1 if periodic else length

@@ -1,4 +1,4 @@
-"""`KerasFileEditor`: a file of weights, looked at, changed, and written again."""
+"""`KerasFileEditor`: shows, changes and writes a file of weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tfkit.src.saving.errors import check_exists
 from tfkit.src.saving.weights import check_built, check_writable
 
 _SUFFIXES = (".keras", ".weights.h5")
-_VARS = "vars"  # The group of Keras's in which the weights of a layer stand.
+_VARS = "vars"  # Keras's group for the weights of a layer.
 
 Tree = dict[str, Any]  # Objects by name, and weights, which are arrays.
 
@@ -69,8 +69,8 @@ class KerasFileEditor:
         check_exists(path)
         self.metadata: dict[str, Any] | None = None
         self.weights_dict: Tree = {}
-        self._names: dict[str, str] = {}  # Those that users gave to layers, by path.
-        self._kept: dict[str, Any] = {}  # What belongs to no object, such as states of seeds.
+        self._names: dict[str, str] = {}  # The names that users have given to layers, by path.
+        self._kept: dict[str, Any] = {}  # Values that belong to no object, such as states of seeds.
         self._is_of_keras = keras.is_keras_file(path)
         if self._is_of_keras:
             self._read_keras(path)
@@ -103,7 +103,7 @@ class KerasFileEditor:
                 group, _, weight = place.rpartition("/")
                 _made(self.weights_dict, group)[weight] = reader.value(contents.WEIGHTS, place)
 
-    # --- Looking --------------------------------------------------------------------------------------
+    # --- Showing --------------------------------------------------------------------------------------
 
     def summary(self) -> None:
         """Prints the objects with their weights."""
@@ -115,7 +115,7 @@ class KerasFileEditor:
 
     @shortened
     def compare(self, reference_model: Any) -> dict[str, Any]:
-        """Compares the weights with those of a model, and prints what differs.
+        """Compares the weights with those of a model, and prints the differences.
 
         Args:
             reference_model: a built model.
@@ -163,11 +163,11 @@ class KerasFileEditor:
         return {"status": status, "error_count": len(errors), "match_count": matches}
 
     def _found(self) -> dict[str, dict[str, tuple[int, ...]]]:
-        """The shapes of the weights of each object in the file that has any."""
+        """Returns the shapes of the weights of each object in the file that has any."""
         return _by_object({path: value.shape for path, value in _weights(self.weights_dict)})
 
     def _expected(self, model: Any) -> dict[str, dict[str, tuple[int, ...]]]:
-        """The same of a model."""
+        """Returns the shapes of the weights of each object in a model that has any."""
         values: dict[str, Any]
         if self._is_of_keras:
             optimizer = getattr(model, "optimizer", None)
@@ -188,7 +188,7 @@ class KerasFileEditor:
 
     @shortened
     def rename_object(self, object_name: str, new_name: str) -> None:
-        """Gives an object another name.
+        """Renames an object.
 
         Args:
             object_name: name or path of the object.
@@ -212,7 +212,7 @@ class KerasFileEditor:
 
     @shortened
     def delete_object(self, object_name: str) -> None:
-        """Takes an object away, with all that is inside of it.
+        """Removes an object and its contents.
 
         Args:
             object_name: name or path of the object.
@@ -249,7 +249,7 @@ class KerasFileEditor:
 
     @shortened
     def delete_weight(self, object_name: str, weight_name: str) -> None:
-        """Takes a weight of an object away.
+        """Removes a weight of an object.
 
         Args:
             object_name: name or path of the object.
@@ -268,7 +268,7 @@ class KerasFileEditor:
 
     @shortened
     def add_weights(self, object_name: str, weights: Mapping[str, Any]) -> None:
-        """Adds weights to an object; those that it has are replaced.
+        """Adds weights to an object; existing ones are replaced.
 
         Args:
             object_name: name or path of the object.
@@ -288,7 +288,7 @@ class KerasFileEditor:
 
     @shortened
     def save(self, filepath: Any) -> None:
-        """Writes the weights to a file, whole or not at all.
+        """Writes the weights to a file, completely or not at all.
 
         Args:
             filepath: path that ends in `.weights.h5`; an existing file is replaced.
@@ -317,13 +317,13 @@ class KerasFileEditor:
             target.check()
 
     def resave_weights(self, filepath: Any) -> None:
-        """The same as `save`."""
+        """Writes the weights to a file; an alias of `save`."""
         self.save(filepath)
 
     # --- Finding --------------------------------------------------------------------------------------
 
     def _path_of(self, name: str) -> str:
-        """The path of the object that a path or the last part of one means."""
+        """Returns the path of an object, given by its path or the last part of it."""
         paths = [path for path, item in _objects(self.weights_dict) if isinstance(item, dict)]
         found = [path for path in paths if path == name] or [
             path for path in paths if path.endswith(f"/{name}")
@@ -343,7 +343,7 @@ class KerasFileEditor:
         return next((item for place, item in _objects(self.weights_dict) if place == path), None)
 
     def _move(self, old: str, new: str | None) -> None:
-        """Takes the names of layers along where an object has another path, or none."""
+        """Moves the names of layers to the new path of an object, or removes them."""
         for path in [each for each in self._names if f"{each}/".startswith(f"{old}/")]:
             name = self._names.pop(path)
             if new is not None:
@@ -354,14 +354,14 @@ class KerasFileEditor:
 
 
 def _made(tree: Tree, path: str) -> Tree:
-    """The object at a path, made where it is not there."""
+    """Returns the object at a path, and makes it if it is missing."""
     for step in filter(None, path.split("/")):
         tree = tree.setdefault(step, {})
     return tree
 
 
 def _objects(tree: Tree, above: str = "") -> Iterator[tuple[str, Tree]]:
-    """All objects with their paths."""
+    """Yields all objects with their paths."""
     pending = [(above, tree)]
     while pending:
         path, found = pending.pop()
@@ -373,7 +373,7 @@ def _objects(tree: Tree, above: str = "") -> Iterator[tuple[str, Tree]]:
 
 
 def _weights(tree: Tree) -> Iterator[tuple[str, np.ndarray]]:
-    """All weights with their paths."""
+    """Yields all weights with their paths."""
     for path, found in (("", tree), *_objects(tree)):
         for name, item in found.items():
             if not isinstance(item, dict):
@@ -389,7 +389,7 @@ def _by_object(shapes: dict[str, tuple[int, ...]]) -> dict[str, dict[str, tuple[
 
 
 def _lines(tree: Tree, depth: int) -> Iterator[tuple[int, str, Any]]:
-    """What a summary shows, line by line."""
+    """Yields the entries of a summary: level, name and item."""
     pending = [(depth, name, tree[name]) for name in sorted(tree, reverse=True)]
     while pending:
         level, name, item = pending.pop()
@@ -399,7 +399,7 @@ def _lines(tree: Tree, depth: int) -> Iterator[tuple[int, str, Any]]:
 
 
 def _arrays(weights: Any) -> Tree:
-    """Weights that a user gives, as arrays."""
+    """Returns weights passed by a user as arrays."""
     if not isinstance(weights, Mapping):
         raise ValueError(
             "Argument `weights` should be a dict where keys are weight names (usually '0', '1', etc.) and "

@@ -125,7 +125,7 @@ class Archive:
                     f"{ASSETS}/",
                 )
             if name in members:
-                self._refuse(name, "stands in the archive twice")
+                self._refuse(name, "is in the archive twice")
             if info.flag_bits & _ENCRYPTED:
                 self._refuse(name, "is encrypted")
             if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:

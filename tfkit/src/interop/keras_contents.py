@@ -51,7 +51,7 @@ def optimizers_inside(places: list[tuple[str, Layer]], variables: Iterable[str])
 
 
 def compiled_inside(places: list[tuple[str, Layer]]) -> list[tuple[str, Any]]:
-    """The models inside of a model that have an optimizer, each with the path of its optimizer's group."""
+    """Returns models inside of a model that have an optimizer, with the paths of the optimizers' groups."""
     return [
         (keras_layout.join(path, OPTIMIZER), layer)
         for path, layer in places

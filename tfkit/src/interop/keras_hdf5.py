@@ -94,7 +94,7 @@ class KerasReader:
             elif item.kind == "again":
                 self._refuse(path, "is another name of something in the file")
             elif item.depth > limits.DEPTH.most:
-                self._refuse(path, f"lies more than {limits.DEPTH.most} groups deep")
+                self._refuse(path, f"is more than {limits.DEPTH.most} groups deep")
             elif item.kind == "group":
                 self._attributes[path] = item.attributes
             elif item.dataset is not None:

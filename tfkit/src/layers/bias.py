@@ -1,4 +1,4 @@
-"""The bias of a layer: a weight that is added to each of its outputs."""
+"""The bias of layers: a weight that is added to each of their outputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Biased(Protocol):
 
 
 def add_bias(layer: Biased, shape: tuple[int, ...], initializer: Any = None) -> tf.Variable | None:
-    """Returns the new weight `bias` of a layer, or `None` where it has `use_bias=False`.
+    """Returns the new weight `bias` of a layer, or `None` for `use_bias=False`.
 
     Args:
         layer: the layer, while it is built.

@@ -87,7 +87,7 @@ class Lambda(Layer):
         )
 
     def _with_shape(self, output: Any, shape: Any) -> Any:
-        """An output with the shape that `output_shape` says, unless it is known to have another."""
+        """Returns an output with the shape of `output_shape`, unless it is known to have another."""
         if output.shape.is_compatible_with(shape):
             return tf.ensure_shape(output, shape)
         # As in Keras, which holds no output to it: programs with a wrong `output_shape` run there.

@@ -27,8 +27,8 @@ def find_logits(y_pred: tf.Tensor, from_logits: bool, op_type: str) -> tuple[tf.
         return y_pred, from_logits
     if from_logits:
         warn(
-            f"A loss got `from_logits=True` and the output of a {op_type}, which is no logits. "
-            f"Remove the {op_type} from the model, or say `from_logits=False`."
+            f"A loss got `from_logits=True` and the output of a {op_type}, which are not logits. "
+            f"Remove the {op_type} from the model, or pass `from_logits=False`."
         )
     return logits, True
 

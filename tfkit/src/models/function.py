@@ -49,7 +49,7 @@ class Function(Operation):
         self._inputs, self._outputs = tf.nest.flatten(inputs), tf.nest.flatten(outputs)
         for tensor in self._inputs:
             if isinstance(tensor, KerasTensor) and tensor.node is None:
-                Input(tensor=tensor)  # Gives it an origin.
+                Input(tensor=tensor)  # Sets its origin.
         self._graph: Graph = graph_between(inputs, outputs)
 
     @property
@@ -64,7 +64,7 @@ class Function(Operation):
 
     @property
     def operations(self) -> list[Operation]:
-        """What is called between inputs and outputs, in order."""
+        """The layers and functions between inputs and outputs, in order."""
         entries = {id(tensor.node.operation) for tensor in self._graph.flat_inputs if tensor.node}
         return [it for it in operations_of(self._graph) if id(it) not in entries]
 
@@ -95,7 +95,7 @@ class Function(Operation):
         )
 
     def _checked(self, inputs: Any) -> Any:
-        """Inputs that have the form and shapes of the function's own; arrays as tensors."""
+        """Returns inputs that have the form and shapes of the function's own, with arrays as tensors."""
         expected = self._graph.inputs
         if not is_alike(inputs, expected):
             raise ValueError(

@@ -220,7 +220,7 @@ def operation_names(graph: Graph) -> dict[int, str]:
 
 
 def operations_of(graph: Graph) -> list[Operation]:
-    """The operations of a graph, in order; the call of a function is one, with a name in the graph."""
+    """Returns the operations of a graph, in order; each call of a function is a separate, named one."""
     names = operation_names(graph)
     found: dict[int, Operation] = {}
     for node in graph.nodes:

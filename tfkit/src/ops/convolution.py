@@ -1,6 +1,6 @@
 """Convolutions in one, two and three dimensions.
 
-TensorFlow's CPU kernels know images with channels last only, so channels-first images are turned
+TensorFlow's CPU kernels support images with channels last only, so channels-first images are turned
 around the operation; under a compiler the two turns fuse away.
 """
 

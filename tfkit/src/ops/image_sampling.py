@@ -1,7 +1,7 @@
 """Samples images between their pixels, for each pixel of a result.
 
-TensorFlow's kernel for projective maps, which knows no XLA, has here its equal of gathers: programs that XLA
-compiles take that one, and so does the gradient.
+TensorFlow's kernel for projective maps, which XLA does not support, has an equivalent here, made of gathers:
+programs that XLA compiles use it, and so does the gradient.
 """
 
 from __future__ import annotations

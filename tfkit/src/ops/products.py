@@ -197,7 +197,7 @@ def einsum(subscripts: str, *operands: Any, **kwargs: Any) -> tf.Tensor:
 
     Args:
         subscripts: one letter for each axis of each operand, then those of the result:
-            `"ij,jk->ik"`. Letters that the result lacks are summed over; `...` stands for axes
+            `"ij,jk->ik"`. Letters that the result lacks are summed over; `...` means axes
             that broadcast. Without an arrow the result has the letters that occur once, in
             alphabetical order.
         *operands: tensors, one for each group of letters.

@@ -1,10 +1,10 @@
 """Transposed convolutions of images with channels last.
 
-TensorFlow's kernels for them are those for the gradients of convolutions. On CPU they know no dilation
+TensorFlow's kernels for them are those for the gradients of convolutions. On CPU they support no dilation
 unless they are oneDNN's, and refuse some output paddings; with strides of one they are slower than a
 convolution if `convolution_gradients` applies. In these cases a convolution does the same: with stride
 `s`, the outputs at every `s`-th place, from a first one on, are a convolution with every `s`-th point of
-the kernel. So one convolution with `s` times as many filters gives them all, side by side.
+the kernel. So one convolution with `s` times as many filters gives them all, next to each other.
 """
 
 from __future__ import annotations

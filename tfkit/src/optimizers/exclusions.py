@@ -15,7 +15,7 @@ from tfkit.src.optimizers.slots import variable_path
 class Exclusions:
     """Variables excluded from weight decay: by identity, by patterns of names, or by positions.
 
-    Positions are for copies of an optimizer, which know no variables until they are built.
+    Positions are for copies of an optimizer, which have no variables until they are built.
     """
 
     def __init__(self) -> None:

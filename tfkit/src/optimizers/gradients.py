@@ -103,6 +103,6 @@ def drop_missing(
     if missing:
         warn(
             f"Gradients do not exist for variables {missing} when minimizing the loss. Their "
-            "values stay as they are. If the loss should depend on them, compute it in the tape."
+            "values do not change. If the loss should depend on them, compute it in the tape."
         )
     return [of_tensors(g) for g, _ in pairs], [v for _, v in pairs]

@@ -54,7 +54,7 @@ def reads_shared_objects() -> Iterator[None]:
 
 @contextlib.contextmanager
 def without_compile() -> Iterator[None]:
-    """Within the `with` block configurations do not say how models were compiled, and none is compiled."""
+    """Context manager in which configurations omit settings of `compile`, and models are not compiled."""
     token = _compiles.set(False)
     try:
         yield
@@ -136,9 +136,8 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
     if inspect.isclass(found):
         if kind == "activations" and isinstance(identifier, str):
             raise ValueError(
-                f"The name of an activation must stand for a function. {quoted(identifier)} stands "
-                "for the class "
-                f"{found.__name__}. Pass an instance of it."
+                f"The name of an activation must name a function. {quoted(identifier)} is the "
+                f"name of the class {found.__name__}. Pass an instance of it."
             )
         found = found()
     if not callable(found) and not hasattr(found, "get_config"):
@@ -314,7 +313,7 @@ def _serialize_function(function: Any) -> dict[str, Any]:
 
 
 def serialize_uncompiled(model: Any) -> dict[str, Any]:
-    """The configuration of a model without what it was compiled with; models inside of it keep theirs."""
+    """Returns the configuration of a model without its settings of `compile`; inner models keep theirs."""
     return _serialize_instance(model, compiled=False)
 
 
@@ -350,7 +349,7 @@ def _serialize_instance(obj: Any, compiled: bool = True) -> dict[str, Any]:
 
 
 def _compile_config(obj: Any) -> dict[str, Any] | None:
-    """What a model was compiled with; `None` where it was not, and with a warning where it is no data."""
+    """Returns the settings of `compile`; `None` without any, or, with a warning, if they are not data."""
     if not _compiles.get() or not hasattr(obj, "get_compile_config"):
         return None
     try:

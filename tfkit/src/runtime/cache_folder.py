@@ -1,8 +1,8 @@
-"""Where compiled programs are kept on disk, and whether it is safe to run what lies there.
+"""The folder of compiled programs on disk, and the check that its contents are safe to run.
 
 A compiled program is machine code. Its folder must be such that only the user (and the administrator) can
 have written to it: the folder, what is in it, and each folder above, in which another user could otherwise
-put a folder of his in its place.
+replace it by another folder.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _MOST = 1 << 28  # bytes on disk, of all environments
 
 
 def is_switched_off() -> bool:
-    """Whether the environment says that nothing is kept."""
+    """Whether the environment switches the cache off."""
     return os.environ.get("TFKIT_CACHE", "on").lower() in _OFF
 
 
 def checked_folder() -> Path | None:
-    """The folder of this environment, made where needed.
+    """Returns the folder of this environment, made if needed.
 
     Returns:
-        A path without symbolic links. `None` where there is no home to keep it in, and, after a warning,
+        A path without symbolic links. `None` if there is no home to keep it in, and, after a warning,
         where others could write to it.
 
     Raises:
@@ -62,7 +62,7 @@ def checked_folder() -> Path | None:
 
 
 def read_own(path: Path) -> bytes | None:
-    """The content of a file in the folder; `None` if it is no plain file that the user alone can write to."""
+    """Returns a file's contents; `None` unless it is a plain file that only the user can write to."""
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
         status = os.fstat(file.fileno())
         is_own = status.st_uid == os.geteuid() and not _is_writable_to_others(status)
@@ -70,12 +70,12 @@ def read_own(path: Path) -> bytes | None:
 
 
 def make_room(folder: Path) -> None:
-    """Removes what was not used for the longest time, in the folders of all environments, over the bound."""
+    """Removes the least recently used files, in the folders of all environments, above the size limit."""
     entries = []
     for environment in os.listdir(folder.parent):
         with contextlib.suppress(OSError), os.scandir(folder.parent / environment) as inside:
             for entry in inside:
-                with contextlib.suppress(FileNotFoundError):  # Another process removes, too.
+                with contextlib.suppress(FileNotFoundError):  # Another process may have removed it.
                     status = entry.stat(follow_symlinks=False)
                     entries.append((status.st_mtime, status.st_size, entry.path))
     excess = sum(size for _, size, _ in entries) - _MOST
@@ -88,13 +88,13 @@ def make_room(folder: Path) -> None:
 
 
 def _root() -> Path | None:
-    """The folder of all environments."""
+    """Returns the folder of all environments."""
     chosen = os.environ.get("TFKIT_CACHE", "")
     shared = os.environ.get("XDG_CACHE_HOME", "")
     try:
         if chosen.lower() not in _OFF:
             return Path(chosen).expanduser().absolute() / "programs"
-        if os.path.isabs(shared):  # Others are to be passed over, the standard says.
+        if os.path.isabs(shared):  # The standard requires that others are ignored.
             return Path(shared) / "tfkit" / "programs"
         return Path.home() / ".cache" / "tfkit" / "programs"
     except RuntimeError:  # There is no home folder.
@@ -111,7 +111,7 @@ def _make(folder: Path) -> None:
 
 
 def _open_to_others(folder: Path) -> Path | None:
-    """The folder, or one above, through which others could bring in files of theirs; `None` if none is so."""
+    """Returns the folder, or one above it, in which others could put files; `None` if there is none."""
     user = os.geteuid()
     for place in (folder, folder.parent, *folder.parents[1:]):
         status = os.lstat(place)
@@ -120,7 +120,7 @@ def _open_to_others(folder: Path) -> Path | None:
         if place in (folder, folder.parent):
             is_safe = status.st_uid == user and not _is_writable_to_others(status)
         else:
-            # In a sticky folder, as /tmp, nobody can replace what is another's.
+            # In a sticky folder like /tmp, users cannot replace files of others.
             is_sticky = bool(status.st_mode & stat.S_ISVTX)
             is_safe = status.st_uid in (user, 0) and (
                 is_sticky or not _is_writable_to_others(status)
@@ -137,7 +137,7 @@ def _is_writable_to_others(status: os.stat_result) -> bool:
 
 
 def _is_private_group(group: int) -> bool:
-    """Whether a group has the user's name and no further member: many systems give each user such a one."""
+    """Whether a group has the user's name and no other member, as many systems make for each user."""
     try:
         name = pwd.getpwuid(os.geteuid()).pw_name
         entry = grp.getgrgid(group)
@@ -147,13 +147,13 @@ def _is_private_group(group: int) -> bool:
 
 
 def _environment() -> str:
-    """A name for all that machine code depends on beside the program."""
+    """Returns a name for everything except the program that machine code depends on."""
     parts = [
         tf.version.VERSION,
         tf.version.GIT_VERSION,
         platform.machine(),
         *_cpu(),
-        str(len(os.sched_getaffinity(0))),  # XLA cuts work into parts for them.
+        str(len(os.sched_getaffinity(0))),  # XLA divides work among them.
         str(tf.config.threading.get_intra_op_parallelism_threads()),
         *(
             os.environ.get(name, "")
@@ -164,7 +164,7 @@ def _environment() -> str:
 
 
 def _cpu() -> Iterator[str]:
-    """Model and features of the CPU, as Linux says them."""
+    """Yields model and features of the CPU, as Linux lists them."""
     wanted = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features")
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         for line in file:

@@ -1,9 +1,9 @@
 """Programs that XLA has compiled, kept on disk for the next process.
 
-TensorFlow's own cache ends a program with an error where a file is damaged, a disk full, a folder gone. So it
-is given a folder in memory (`ram://`), which cannot fail; what goes to the disk and comes from there goes
-through this file, where each failure means: compile. An entry is found by the name of its program, which is a
-hash of the content, and has a seal. `cache_folder.py` says where they lie.
+TensorFlow's own cache ends a program with an error if a file is damaged, a disk full or a folder missing.
+Therefore it gets a folder in memory (`ram://`), which cannot fail; this file copies entries from the disk and
+to the disk, and compiles after each failure. An entry is found by the name of its program, which is a hash of
+the content, and has a seal. `cache_folder.py` defines the folder on disk.
 """
 
 from __future__ import annotations
@@ -30,19 +30,22 @@ _FLAG = "--tf_xla_persistent_cache_directory="
 # Programs for other devices were not tried.
 _FLAGS = f"{_FLAG}{_IN_MEMORY} --tf_xla_persistent_cache_device_types=CPU"
 # Versions of TensorFlow whose entries the tests have read and written.
-_KNOWN = ("2.18.", "2.21.")
+_KNOWN = (
+    "2.18.",
+    "2.21.",
+)  # After this many written bytes the folder is checked against its size limit again.
 # After so many bytes the folder is looked through again for what is too much.
 _BETWEEN_LOOKS = 1 << 23
 
 
 class _State:
-    """What this process knows.
+    """The state of the cache in this process.
 
     Attributes:
-        is_told: whether TensorFlow was told to keep programs in memory.
-        is_wanted: whether those are to be kept on disk.
-        is_checked: whether the folder was looked at.
-        folder: on disk; `None` before it is needed, and where it is refused.
+        is_told: whether TensorFlow's flags were set to keep programs in memory.
+        is_wanted: whether these are kept on disk.
+        is_checked: whether the folder was checked.
+        folder: on disk; `None` before it is needed, and if it is refused.
         given: names of files in memory that came from the disk.
         shapes: by program, a digest of the shapes that it is run for.
         running: how many programs run for the first time now: TensorFlow may be about to read their entries.
@@ -65,9 +68,9 @@ _state = _State()
 
 
 def begin() -> None:
-    """Tells TensorFlow about the folder in memory, unless the environment says no.
+    """Sets TensorFlow's folder in memory, unless the environment switches the cache off.
 
-    A process inherits the flags of the one that started it, and decides anew.
+    A process inherits the flags of the one that started it, and decides again.
     """
     _take_flags_back()
     if not cache_folder.is_switched_off() and _can_be_told():
@@ -78,7 +81,7 @@ def begin() -> None:
 
 
 def _can_be_told() -> bool:
-    """Whether TensorFlow has such a cache, none of the user's choice, and has not read its flags yet."""
+    """Whether TensorFlow has such a cache, not chosen by the user, and has not read its flags yet."""
     running, flags = context.context_safe(), os.environ.get("TF_XLA_FLAGS", "").strip()
     return (
         sys.platform == "linux"
@@ -86,7 +89,7 @@ def _can_be_told() -> bool:
         and _FLAG not in flags
         and (
             not flags or flags.startswith("-")
-        )  # What begins otherwise is the path of a file with flags.
+        )  # A value with another beginning is the path of a file with flags.
         and (running is None or running._physical_devices is None)
     )
 
@@ -118,7 +121,7 @@ def enable_program_cache() -> None:
 
 
 def disable_program_cache() -> None:
-    """Neither takes compiled programs from the disk nor keeps them there.
+    """Switches reading and writing of compiled programs on disk off.
 
     It holds from the next program on that is compiled, for this process alone. To turn the cache off for a
     process and all that it starts, set the environment variable `TFKIT_CACHE=off`.
@@ -149,11 +152,11 @@ def is_program_cache_enabled() -> bool:
 
 
 def provide(programs: Iterable[str], shapes: Iterable[tf.TensorShape]) -> None:
-    """Lets TensorFlow find what earlier processes have compiled for these programs; `keep` must follow.
+    """Provides entries of earlier processes for these programs to TensorFlow; `keep` must follow.
 
     Args:
         programs: their names.
-        shapes: of what they are run with: XLA compiles anew for others.
+        shapes: of their arguments: XLA compiles again for others.
     """
     _take_flags_back()  # TensorFlow has read them; other programs that this one starts are not to.
     with _state.lock, contextlib.suppress(OSError):
@@ -193,7 +196,7 @@ def _give(path: Path) -> None:
 
 
 def keep() -> None:
-    """Writes what was compiled since to the disk, and takes all out of memory: TensorFlow has read it.
+    """Writes new entries to the disk, and removes all from memory after TensorFlow has read them.
 
     It follows each `provide`, and comes once more at the end of the process.
     """

@@ -108,7 +108,7 @@ def optimizer_state(model: ModelLike) -> dict[str, tf.Variable]:
 
 
 def compiled_inside(model: ModelLike) -> dict[str, Any]:
-    """The models inside of a model that have an optimizer of their own, by path."""
+    """Returns the models inside of a model that have an optimizer of their own, by path."""
     return {
         path: layer
         for path, layer in tracking.named_layers(model)
@@ -119,7 +119,7 @@ def compiled_inside(model: ModelLike) -> dict[str, Any]:
 
 
 def inner_optimizer_states(model: ModelLike) -> dict[str, tf.Variable]:
-    """The variables of the optimizers of models inside of a model, by path."""
+    """Returns the variables of the optimizers of models inside of a model, by path."""
     return {
         f"{path}/{name}": variable
         for path, layer in compiled_inside(model).items()

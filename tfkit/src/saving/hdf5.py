@@ -204,7 +204,7 @@ class Reader:
             elif item.kind == "again":
                 self._refuse(item.path, "is another name of something in the file")
             elif item.depth > limits.DEPTH.most:
-                self._refuse(item.path, f"lies more than {limits.DEPTH.most} groups deep")
+                self._refuse(item.path, f"is more than {limits.DEPTH.most} groups deep")
             elif item.kind == "group":
                 self._groups.add(item.path)
             elif item.dataset is not None:

@@ -183,7 +183,7 @@ class Tree:
             raise TreeError(f"{what} is a part of two objects")
         self._seen.add(address)
         if size > limits.STRUCTURE.most or address + size + self._base > self._length:
-            raise TreeError(f"{what} lies outside of the file")
+            raise TreeError(f"{what} is outside of the file")
         self._file.seek(self._base + address)
         block = Bytes(_read(self._file, size), what)
         if block.take(len(signature)) != signature:
@@ -317,7 +317,7 @@ class _Header:
         if offset == _UNDEFINED:  # Nothing was written.
             return Dataset(shape, dtype, 0, 0)
         if offset + size + self._tree._base > self._tree._length:
-            raise TreeError("a dataset lies outside of the file")
+            raise TreeError("a dataset is outside of the file")
         return Dataset(shape, dtype, offset + self._tree._base, size)
 
     def _attribute(self, message: bytes) -> tuple[str, Attribute] | None:
@@ -492,7 +492,7 @@ class _Heap:
             begin, data = self._blocks[number]
             if offset + length <= begin + len(data):
                 return data[offset - begin : offset - begin + length]
-        raise TreeError("a name lies outside of its heap")
+        raise TreeError("a name is outside of its heap")
 
 
 def _width_of(largest: int) -> int:

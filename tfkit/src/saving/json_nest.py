@@ -61,7 +61,7 @@ def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"key {quoted(twice)} stands twice")
+        raise ValueError(f"key {quoted(twice)} appears twice")
     for key in found:
         if excess := limits.NAME.excess(len(key)):
             raise ValueError(f"key {quoted(key)} has {excess}")

@@ -148,7 +148,7 @@ def _add_optimizer(loaded: weights.Loaded, model: ModelLike) -> None:
 
 
 def _add_inner_optimizers(loaded: weights.Loaded, model: ModelLike) -> None:
-    """The states of the optimizers of models inside, of those that had been used."""
+    """Adds the states of the optimizers of models inside that have been used."""
     stored = loaded.reader.shapes(contents.INNER_OPTIMIZERS)
     inside = contents.compiled_inside(model)
     for path, inner in inside.items():
@@ -172,6 +172,6 @@ def _add_metrics(loaded: weights.Loaded, model: ModelLike) -> None:
     if left:
         warn(
             f"File {loaded.reader.path}: the state of these metrics is not loaded, for their variables are "
-            f"not those of the model: {', '.join(left)}. They begin anew."
+            f"not those of the model: {', '.join(left)}. They are reset."
         )
     loaded.add(contents.METRICS, variables, found)

@@ -1,4 +1,4 @@
-"""Layers that load a part of a file by a method of their own: all of them, or none."""
+"""Layers that load a part of a file with their own methods: all of them, or none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfkit.src.saving.errors import LoadError
 
 @dataclasses.dataclass
 class OwnLoading:
-    """Calls the methods of layers that load a part of a file; a method may raise anything.
+    """Calls the methods of layers that load a part of a file; a method may raise any error.
 
     Args:
         path: the file, for messages.
@@ -34,7 +34,7 @@ class OwnLoading:
         part: str,
         content: str = "",
     ) -> str | None:
-        """Returns `None`, or the reason why the layer was passed over; it is then as it was before.
+        """Returns `None`, or the reason why the layer was skipped; it is then unchanged.
 
         Args:
             layer: the layer.

@@ -214,8 +214,8 @@ class ShardReader:
         if not name.endswith(".weights.h5") or "/" in name or "\\" in name or "\0" in name:
             raise LoadError(
                 f"File {self.path} names the file {quoted(name)}. Expected the name of a "
-                "`.weights.h5` file beside "
-                "it, and no path. It is refused."
+                "`.weights.h5` file next "
+                "to it, and no path. It is refused."
             )
         if path.is_symlink():
             raise LoadError(f"File {path}, named in {self.path}, is a link. It is refused.")
@@ -223,7 +223,7 @@ class ShardReader:
             reader = hdf5.Reader(path)
         except FileNotFoundError:
             raise LoadError(
-                f"File {self.path} needs {name} beside it, which is not there. Copy all files of a save "
+                f"File {self.path} needs {name} next to it, which is missing. Copy all files of a save "
                 "together."
             ) from None
         if reader.seal != seal:

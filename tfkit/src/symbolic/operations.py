@@ -15,7 +15,7 @@ from tfkit.src.symbolic.tensors import Node
 
 
 class Operation(metaclass=abc.ABCMeta):
-    """A computation without state, which may stand between the layers of a functional model.
+    """A computation without state, which can be used between the layers of a functional model.
 
     A subclass computes in `call`. Called on symbolic tensors, an operation is recorded. The arguments of the
     constructor are recorded, too, so that `get_config` needs no override. A layer is an operation: for
@@ -46,7 +46,7 @@ class Operation(metaclass=abc.ABCMeta):
     _arguments: constructors.ConstructorArguments
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Keeps the constructor's arguments, for `get_config()`."""
+        """Creates the operation and records the constructor's arguments for `get_config()`."""
         operation = super().__new__(cls)
         operation._arguments = constructors.ConstructorArguments(cls, args, kwargs)
         operation._inbound_nodes = []
@@ -94,20 +94,20 @@ class Operation(metaclass=abc.ABCMeta):
     def rematerialized_call(
         self, fn: Callable[..., Any], *args: Any, **kwargs: Any
     ) -> Callable[..., Any]:
-        """Returns `fn`, in `remat` where the `RematScope` that the operation was made in asks for that."""
+        """Returns `fn`, with `remat` if the operation was made in a `RematScope` that requires it."""
         if self._remat is None:
             return fn
         return self._remat.applied(fn, self, lambda: self.compute_output_spec(*args, **kwargs))
 
     @property
     def input(self) -> Any:
-        """The symbolic inputs of the first recorded call, a list where there are several."""
+        """The symbolic inputs of the first recorded call; a list if there are several."""
         inputs = self._first_node("input").input_tensors
         return inputs[0] if len(inputs) == 1 else inputs
 
     @property
     def output(self) -> Any:
-        """The symbolic outputs of the first recorded call, a list where there are several."""
+        """The symbolic outputs of the first recorded call; a list if there are several."""
         outputs = self._first_node("output").output_tensors
         return outputs[0] if len(outputs) == 1 else outputs
 

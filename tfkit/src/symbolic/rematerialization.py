@@ -1,4 +1,4 @@
-"""Activations computed a second time instead of kept, where memory is short."""
+"""Computes activations twice instead of keeping them, to save memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tfkit.src.symbolic.masking import get_mask, set_mask
 
 
 def remat(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns `f`, whose intermediate results are not kept for the gradient but computed again for it.
+    """Returns `f` with intermediate results that are computed again for the gradient instead of kept.
 
     Args:
         f: a layer or a function of tensors. Its variables must exist before the first call.
@@ -42,7 +42,7 @@ def remat(f: Callable[..., Any]) -> Callable[..., Any]:
     def rematerialized(*args: Any, **kwargs: Any) -> Any:
         frame, recomputation = calls.frame, Recomputation()
         given = tf.nest.flatten((args, kwargs))
-        forms: list[Any] = []  # What the first computation gives.
+        forms: list[Any] = []  # The results of the first computation.
 
         def call(tensors: Sequence[Any]) -> Any:
             copies = iter(tensors)
@@ -54,7 +54,7 @@ def remat(f: Callable[..., Any]) -> Callable[..., Any]:
 
         def compute(*tensors: Any) -> list[Any]:
             if forms:
-                # The gradient may be asked for after the call that this was in.
+                # The gradient may be computed after the call that contains it.
                 before, calls.frame = calls.frame, frame
                 try:
                     with recomputation.second():
@@ -90,9 +90,9 @@ _scopes: ContextVar[tuple[RematScope, ...]] = ContextVar("scopes of remat", defa
 
 
 class RematScope:
-    """Layers that are made in its `with` block keep no results inside for the gradient, as with `remat`.
+    """A scope for layers that keep no intermediate results for the gradient, as with `remat`.
 
-    A layer whose sublayers are not built yet computes its first call as it is: `remat` makes no variables.
+    A layer whose sublayers are not built yet computes its first call unchanged: `remat` makes no variables.
 
     Args:
         mode: which layers. `"full"`: all of them. `"activations"`: the activation functions of all of them.
@@ -136,7 +136,7 @@ class RematScope:
     def applied(
         self, call: Callable[..., Any], owner: Any, outputs: Callable[[], Any]
     ) -> Callable[..., Any]:
-        """Returns `call`, the computation of a layer or an operation, as the mode asks.
+        """Returns `call`, the computation of a layer or an operation, in the form that the mode requires.
 
         Args:
             call: the computation.
@@ -154,13 +154,13 @@ class RematScope:
 
 
 def current_scope() -> RematScope | None:
-    """The innermost scope of this thread; `None` for none, and where that says so."""
+    """Returns the innermost scope of this thread; `None` if there is none, or if it is switched off."""
     scopes = _scopes.get()
     return scopes[-1] if scopes and scopes[-1].mode is not None else None
 
 
 def _size(outputs: Any) -> int:
-    """The number of elements, an unknown size counted as 1."""
+    """Returns the number of elements; an unknown size counts as 1."""
     shapes = [tuple(leaf.shape) for leaf in tf.nest.flatten(outputs)]
     return sum(math.prod(size or 1 for size in shape) for shape in shapes)
 
@@ -171,7 +171,7 @@ def _with_activation_again(call: Callable[..., Any], owner: Any) -> Callable[...
         return call
 
     def with_activation_again(*args: Any, **kwargs: Any) -> Any:
-        # Not by `setattr`: for whoever watches the layer, nothing changes.
+        # Not by `setattr`, because nothing changes for watchers of the layer.
         own = vars(owner)
         own["activation"] = remat(activation)
         try:

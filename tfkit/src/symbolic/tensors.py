@@ -142,7 +142,7 @@ class Node:
         operation: the layer or the function that was called.
         args: its positional arguments, symbolic tensors among them.
         kwargs: its keyword arguments.
-        outputs: the nest of `KerasTensor`s that it gave; each gets this node as its origin. One that
+        outputs: the nest of `KerasTensor`s that it returned; each gets this node as its origin. One that
             has another origin, such as an input that is returned unchanged, is replaced by a new one.
     """
 

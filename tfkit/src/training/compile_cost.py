@@ -1,6 +1,6 @@
-"""Estimates after how many steps XLA's compiler has saved the time that it takes.
+"""Estimates the number of steps after which XLA's compiler has saved its own time.
 
-Measured in seconds of CPU time on two cores, beside what the formula below gives:
+Measured in seconds of CPU time on two cores, compared with the result of the formula below:
 
 | step                                    | operations | compiling | saved by a step | pays from | estimate |
 |-----------------------------------------|-----------:|----------:|----------------:|----------:|---------:|
@@ -37,7 +37,7 @@ _LOOP = 0.4e-3  # to go through the steps of a recurrent layer.
 
 
 def steps_that_pay(trace: StepTrace, batch_size: int) -> int:
-    """Returns the number of steps from which on a training is faster with XLA, compiling included.
+    """Returns the number of steps from which a training is faster with XLA, including compilation.
 
     Args:
         trace: the step.

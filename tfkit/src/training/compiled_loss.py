@@ -196,8 +196,8 @@ def _weighed(identifiers: Any, weights: Any) -> list[tuple[Any, Any]]:
         return []
     if isinstance(identifiers, Mapping):
         raise KeyError(
-            f"The keys {list(identifiers)} of `loss` can't be found in the model's outputs: what stands "
-            "there is one output."
+            f"The keys {list(identifiers)} of `loss` can't be found in the model's outputs: there is "
+            "only one output."
         )
     listed = as_list(identifiers)
     if not isinstance(weights, (list, tuple)):

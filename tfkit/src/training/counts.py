@@ -67,7 +67,7 @@ def check_validation(split: Any, freq: Any) -> None:
 
 
 def limited_epochs(epochs: int) -> int:
-    """The number of epochs, at most that of `config.set_max_epochs`, with a warning where that is fewer."""
+    """Returns the number of epochs, at most that of `config.set_max_epochs`; warns if it is reduced."""
     limit = settings.max_epochs()
     if limit is None or epochs <= limit:
         return epochs
@@ -78,11 +78,11 @@ def limited_epochs(epochs: int) -> int:
 
 
 def limited_steps(steps: int | None, num_batches: int | None) -> int | None:
-    """The steps of a run, at most those of `config.set_max_steps_per_epoch`, with a warning if it had more.
+    """Returns the steps of a run, at most those of `config.set_max_steps_per_epoch`; warns if reduced.
 
     Args:
         steps: what was asked for; `None` for all batches.
-        num_batches: how many there are, `None` where that is not known.
+        num_batches: how many there are, `None` if that is not known.
 
     Returns:
         The number of steps; `None` for all batches.

@@ -58,8 +58,8 @@ def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> 
         sample_weight: weights of the samples, or `None`.
 
     Returns:
-        A tuple without `None` at its end; a single `x` that is not a list or tuple is
-        alone.
+        A tuple without `None` at its end; a single `x` that is not a list or tuple
+        is returned itself.
 
     Example:
         >>> pack_x_y_sample_weight(1, 2), pack_x_y_sample_weight(1)

@@ -1,4 +1,4 @@
-"""How many steps a training will run, as far as that is known: it decides whether XLA pays."""
+"""The number of steps that a training will run, as far as it is known, on which the use of XLA depends."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class Horizon:
     """The number of steps that a training has, and those of the same model before it.
 
     It never depends on measured time: the same training runs the same programs, with the same rounding, each
-    time, and so does one that continues from a saved state. Where the length of an epoch is not known, the
-    answer changes after each 512 steps only, and no program runs beyond such a step.
+    time, and so does one that continues from a saved state. If the length of an epoch is not known, the
+    result changes after each 512 steps only, and no program runs beyond such a step.
 
     Args:
         earlier: number of steps that the model has run before, since it was compiled.
@@ -28,17 +28,17 @@ class Horizon:
         self.done = 0
 
     def num_steps(self, in_run: int | None) -> int:
-        """Returns the number of steps in all, as far as it is known.
+        """Returns the total number of steps, as far as it is known.
 
         Args:
-            in_run: steps of one run; `None` where they are unknown.
+            in_run: steps of one run; `None` if they are unknown.
         """
         if in_run is not None:
             return self._earlier + max(self.num_runs * in_run, self.done)
         return self._earlier + self.done // _STRIDE * _STRIDE
 
     def limit(self, in_run: int | None) -> int | None:
-        """Returns the number of steps after which the answer may change; `None` for never."""
+        """Returns the number of steps after which the result may change; `None` for never."""
         return None if in_run is not None else _STRIDE - self.done % _STRIDE
 
     def get_state(self) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Shuffles row numbers in the same order as a `tf.data` pipeline, in a seventh of the time.
 
 `tf.data` moves one number at a time through its pipeline, half a microsecond each. A small model trains on a
-row in one. Its shuffle holds a window of rows, gives a random one of them, and lets the row at the beginning
-of the window stand in its place: a Fisher-Yates shuffle whose choices reach no further than the window. The
-choices are Philox's integers, one after the other, so they are known before a row is moved.
+row in one. Its shuffle holds a window of rows, yields a random one of them, and moves the row at the
+beginning of the window to its place: a Fisher-Yates shuffle whose choices reach no further than the window.
+The choices are Philox's integers, one after the other, so they are known before a row is moved.
 
 References: Durstenfeld (1964), "Algorithm 235: Random permutation"; Salmon et al. (2011), "Parallel random
 numbers: as easy as 1, 2, 3".

@@ -259,8 +259,8 @@ def _check_fits(batch: Any, spec: Any) -> None:
         raise tf.errors.InvalidArgumentError(
             None,
             None,
-            "All batches must have one structure, and the same sizes beside the batch where the first two "
-            "have. "
+            "All batches must have one structure, and, apart from the batch size, the same sizes where those "
+            "of the first two agree. "
             f"Received first: {spec}, then: {tf.nest.map_structure(_batch_spec_of, batch)}",
         )
 

@@ -1,4 +1,4 @@
-"""The arguments of a new weight that may be passed by position."""
+"""Arguments of a new weight that may be passed by position."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _BY_POSITION = ("shape", "initializer", "dtype")
 
 
 def by_position(args: tuple[Any, ...], *named: Any) -> tuple[Any, ...]:
-    """`shape`, `initializer` and `dtype` of `add_weight`, from positional and from named arguments.
+    """Returns `shape`, `initializer` and `dtype` of `add_weight` from positional and named arguments.
 
     Raises:
         TypeError: for more positional arguments.

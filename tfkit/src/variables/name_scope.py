@@ -1,4 +1,4 @@
-"""`name_scope`: a common beginning for the names of what is made in a block of code."""
+"""`name_scope`: a common prefix for names of objects that are made in a block of code."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import tensorflow as tf
 
 from tfkit.src.base.names import operation_name
 
-# Of each thread and task: those that it is in, the innermost last.
+# Per thread and task: the scopes that it is in, the innermost last.
 _scopes: ContextVar[tuple[name_scope, ...]] = ContextVar("name scopes", default=())
 
 
 class name_scope:
-    """Names what is made in its `with` block: operations of a graph, and the paths of new variables.
+    """Prefixes names of objects made in its `with` block: operations of a graph, and paths of new variables.
 
-    Layers are called by where their attributes stand, in files and in messages, and not by scopes: the path
-    of a weight is that of its layer.
+    Files and messages name layers by the places of their attributes, and not by scopes: the path of a weight
+    is that of its layer.
 
     Args:
         name: name of the scope, a string without `/`.
-        **kwargs: `caller`: an object; a scope with the same one and the same name as the scope that it
-            stands in directly adds nothing. `override_parent`: path that stands in the place of those of the
-            scopes around; `None` for none. `deduplicate`: whether `caller` counts (default: `True`).
+        **kwargs: `caller`: an object; a scope with the same one and the same name as the scope
+            directly around it adds nothing. `override_parent`: path that replaces those of the scopes
+            around; `None` for none. `deduplicate`: whether `caller` counts (default: `True`).
 
     Raises:
-        ValueError: for a name that is no string, or has a `/`.
+        ValueError: for a name that is not a string, or has a `/`.
 
     Example:
         >>> with name_scope("outer"), name_scope("inner"):
@@ -71,7 +71,7 @@ class name_scope:
 
 
 def current_path() -> str:
-    """The names of the scopes that this is in, from the outermost: `outer/inner`."""
+    """Returns the names of the current scopes, from the outermost: `outer/inner`."""
     parts: list[str] = []
     for scope in _scopes.get():
         if scope.override_parent is not None:

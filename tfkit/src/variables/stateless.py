@@ -1,4 +1,4 @@
-"""`StatelessScope`: a block of code that may change variables, and has not when it ends."""
+"""`StatelessScope`: a block of code whose changes of variables are undone at its end."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tfkit.src.variables.operators import Value
 
 
 class StatelessScope:
-    """Within its `with` block variables have given values; what they become is kept, and then undone.
+    """A context in which variables have given values; new values are stored, and the changes undone.
 
-    Variables of tfkit's count: weights, `tfkit.Variable`, the states of metrics, optimizers and seeds. Their
-    methods `assign`, `assign_add` and `assign_sub` are seen, and so are layers that are called, which run
-    eagerly. What a `tf.function` of your own assigns in a call after its first is not seen.
+    This applies to tfkit's variables: weights, `tfkit.Variable`, the states of metrics, optimizers and seeds.
+    Their methods `assign`, `assign_add` and `assign_sub` are seen, and so are layers that are called, which
+    run eagerly. What a `tf.function` of your own assigns in a call after its first is not seen.
 
     Gradients are those with respect to the variables. For gradients with respect to the given values use
     `layer.stateless_call(...)`.
 
     Args:
         state_mapping: pairs of a variable and the value that it has in the block; `None` for none.
-        collect_losses: whether what layers add by `add_loss()` in the block is kept in `losses`. Default:
+        collect_losses: whether losses added by `add_loss()` in the block are kept in `losses`. Default:
             `False`.
         initialize_variables: accepted as in Keras: variables that are made in the block always have their
             first values at once. Default: `True`.
@@ -92,7 +92,7 @@ class StatelessScope:
             self._before[id(variable)] = (variable, tf.identity(_plain(variable)))
 
     def loss_added(self, loss: Any) -> None:
-        """Notes a loss that a layer adds."""
+        """Adds a loss of a layer."""
         if self.collect_losses:
             self.losses.append(loss)
 
@@ -101,7 +101,7 @@ class StatelessScope:
         self.losses.append(loss)
 
     def add_update(self, update: tuple[Any, Any]) -> None:
-        """Gives a variable another value in the block.
+        """Sets the value of a variable in the block.
 
         Args:
             update: the variable and the value.
@@ -115,7 +115,7 @@ class StatelessScope:
             self._given.append((variable, value))
 
     def get_current_value(self, variable: Any) -> tf.Tensor | None:
-        """Returns what a variable has in the block, or had at its end.
+        """Returns the value of a variable in the block, or at its end.
 
         Args:
             variable: the variable.
@@ -131,7 +131,7 @@ class StatelessScope:
 
 
 def _plain(variable: Any) -> Any:
-    """The variable in its own dtype, whichever call is in progress."""
+    """Returns the variable in its own dtype, whichever call is in progress."""
     return getattr(variable, "uncast", variable)
 
 
@@ -145,7 +145,7 @@ def _checked(variable: Any) -> Any:
 
 
 def _fitting(variable: Any, value: Any) -> tf.Tensor:
-    """`value` in the dtype of a variable, and of its shape."""
+    """Returns `value` in the dtype and shape of a variable."""
     if tf.is_tensor(value) or isinstance(value, (tf.Variable, Value)):
         tensor = tf.cast(value, variable.dtype)
     else:

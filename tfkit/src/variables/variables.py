@@ -283,7 +283,7 @@ def _assignable(variable: Any, value: Any, broadcast: bool = False) -> Any:
 
 
 def _told(name: str) -> Callable[..., Any]:
-    """A method that changes a variable in parts, of which a `StatelessScope` is told."""
+    """Returns a method that changes a variable in parts, and notifies a `StatelessScope`."""
 
     def change(self: Any, *args: Any, **kwargs: Any) -> Any:
         stateless.about_to_change(self)

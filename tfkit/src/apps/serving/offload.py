@@ -73,7 +73,7 @@ class Worker:
         Args:
             name: of the job.
             value: its argument other than the body.
-            body: the parts of the body, as they came: to join large ones would hold up others.
+            body: the parts of the body, as they arrived: joining large ones would delay others.
 
         Raises:
             RequestError: for a body that does not fit, or that takes too much memory or time.

@@ -161,8 +161,8 @@ class _Walk:
 
     def _refuse(self, what: str) -> None:
         raise LoadError(
-            f"SavedModel {self._folder!r} is refused because of {what}, in what runs when it is loaded or "
-            "asked. A SavedModel is a program: if you trust whoever made it, pass `--trusted`."
+            f"SavedModel {self._folder!r} is refused because of {what}, in code that runs when it is loaded "
+            "or used. A SavedModel is a program: if you trust whoever made it, pass `--trusted`."
         )
 
 

@@ -157,8 +157,8 @@ class Servable:
                 if not all(_same(whole[each][:1], alone[each]) for each in whole):
                     self._rows.discard(name)
                     _log.warning(
-                        "Model %s, version %d: a row of signature %r gives something else beside other rows: "
-                        "requests are not joined",
+                        "Model %s, version %d: a row of signature %r has other outputs in a batch with "
+                        "other rows: requests are not joined",
                         self.name,
                         self.version,
                         name,

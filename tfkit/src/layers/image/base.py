@@ -141,7 +141,7 @@ class ImageLayer(Layer):
             seed: an integer or a `SeedGenerator`; `None` for the layer's own.
 
         Returns:
-            A dictionary of tensors for the methods that apply it; `None` if nothing is to be changed.
+            A dictionary of tensors for the methods that apply it; `None` if nothing changes.
         """
         if self._only_in_training and not training:
             return None

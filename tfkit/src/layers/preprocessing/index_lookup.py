@@ -28,7 +28,7 @@ class IndexLookup(WithVocabulary):
 
     The vocabulary is data of the model, which its files hold. It is never changed: `adapt` and
     `set_vocabulary` replace it, and programs that were traced with the old one are traced
-    anew.
+    again.
 
     Args:
         max_tokens: most tokens of the vocabulary, special ones included; `None` for any number.

@@ -20,8 +20,8 @@ _ASSET = "vocabulary.txt"
 class WithVocabulary(Preprocessing):
     """A layer that has a vocabulary, or none yet.
 
-    It is never changed: another one takes its place, and programs that were traced with the old one are
-    traced anew.
+    It is never changed: another one replaces it, and programs that were traced with the old one are
+    traced again.
     """
 
     _not_read_in_calls = frozenset({"_frozen_size", "_counts", "_idf_of_file"})

@@ -100,7 +100,7 @@ class BackupAndRestore(SparseCallback):
         if saved.epoch >= epochs:
             raise ValueError(
                 f"The training that was saved in {self._path} is in its epoch {saved.epoch + 1}: it cannot "
-                f"go on from there to `epochs={epochs}`. Pass more epochs, or remove the file."
+                f"continue from there to `epochs={epochs}`. Pass more epochs, or remove the file."
             )
         assert self._training is not None
         self._training.epoch = saved.epoch
@@ -122,7 +122,9 @@ class BackupAndRestore(SparseCallback):
                     first_error = first_error or error
                     continue
                 if first_error is not None:
-                    warn(f"Training goes on from {path}, the state before the last. {first_error}")
+                    warn(
+                        f"Training continues from {path}, the state before the last. {first_error}"
+                    )
                 return saved
         if first_error is not None:
             raise first_error

@@ -80,7 +80,7 @@ class CSVLogger(Callback):
         size = os.path.getsize(self.filename)
         if size < state["size"]:
             raise ValueError(
-                f"CSVLogger cannot go on with {self.filename}: it has {size} bytes, and had {state['size']} "
+                f"CSVLogger cannot continue {self.filename}: it has {size} bytes, and had {state['size']} "
                 "when the training was saved. Put the file back, or start the training anew."
             )
         self.keys, self._kept = state["keys"], state["size"]

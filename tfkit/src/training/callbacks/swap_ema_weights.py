@@ -19,7 +19,7 @@ class SwapEMAWeights(Callback):
             so that a callback after this one, such as `ModelCheckpoint`, saves them. Default: `False`.
 
     Raises:
-        ValueError: where averages are to be put in place, by an optimizer without them.
+        ValueError: if averages are required and the optimizer has none.
 
     Example:
         ```python
@@ -62,7 +62,7 @@ class SwapEMAWeights(Callback):
         self._put_back()
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Asks for the averages before an epoch is trained in vain, for `swap_on_epoch=True`."""
+        """Checks for averages before an epoch is trained in vain, for `swap_on_epoch=True`."""
         if self.swap_on_epoch:
             self._optimizer_with_averages()
 

@@ -1,1 +1,1 @@
-"""Boxes and masks drawn on images, and images side by side."""
+"""Draws boxes and masks on images, and shows images in galleries."""

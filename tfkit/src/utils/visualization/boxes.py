@@ -1,4 +1,4 @@
-"""Bounding boxes drawn on images."""
+"""Draws bounding boxes on images."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def draw_bounding_boxes(
     Args:
         images: images with values from 0 to 255, `(batch, height, width, 3)`.
         bounding_boxes: dict with `"boxes"`, `(batch, boxes, 4)`; `"labels"`, integers, `(batch, boxes)`; and
-            perhaps `"confidences"`, `(batch, boxes)`, which are written behind the names.
+            perhaps `"confidences"`, `(batch, boxes)`, which are written after the names.
         bounding_box_format: the format of the boxes, as in `utils.bounding_boxes.convert_format`.
         class_mapping: dict from labels to names; `None` to write no names.
         color: red, green and blue, from 0 to 255. Default: `(128, 128, 128)`.
@@ -54,9 +54,9 @@ def draw_bounding_boxes(
         An array of `uint8` in the form of `images`.
 
     Raises:
-        TypeError: where `bounding_boxes` is no dict.
+        TypeError: if `bounding_boxes` is no dict.
         ValueError: for another number of axes, for missing keys, and for boxes that do not fit the images.
-        ImportError: where names are to be written and Pillow is missing.
+        ImportError: if Pillow is missing and there are names to write.
 
     Example:
         >>> boxes = {"boxes": [[[1.0, 1.0, 4.0, 3.0]]], "labels": [[0]]}

@@ -1,4 +1,4 @@
-"""Images side by side, by matplotlib, which is needed for these functions alone."""
+"""Shows images next to each other with matplotlib, which only these functions need."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tfkit.src.utils.visualization.pixels import as_given, in_range
 
 def _matplotlib() -> Any:
     try:
-        # Here: its import takes long, and few programs draw.
+        # Here, because its import is slow, and few programs draw.
         import matplotlib.patches
         import matplotlib.pyplot
     except ImportError as error:
@@ -55,7 +55,7 @@ def plot_image_gallery(
         value_range: least and greatest value of the images. Default: `(0, 255)`.
         scale: height and width of an image in inches. Default: `2`.
         path: file to write to; `None` for none.
-        show: whether the picture is shown; `None` where there is no `path`.
+        show: whether the picture is shown; `None` if there is no `path`.
         transparent: whether the file has a transparent background. Default: `True`.
         dpi: pixels of the file to an inch. Default: `60`.
         legend_handles: what a legend explains, patches of matplotlib; `None` for no legend.
@@ -218,7 +218,7 @@ def plot_segmentation_mask_gallery(
     data_format: str | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Shows images, a row for each, beside themselves with true and with predicted masks drawn on them.
+    """Shows each image in a row with its true and predicted masks.
 
     Args:
         images: images, `(batch, height, width, 3)`.
@@ -226,7 +226,7 @@ def plot_segmentation_mask_gallery(
         value_range: least and greatest value of the images. Default: `(0, 255)`.
         y_true: classes of pixels, as `draw_segmentation_masks` takes them; `None` for none.
         y_pred: predicted classes of pixels; `None` for none.
-        color_mapping: dict from classes to red, green and blue; `None` for colors that lie far apart.
+        color_mapping: dict from classes to red, green and blue; `None` for very different colors.
         blend: whether images show through. Default: `True`.
         alpha: how opaque the colors are, from 0 to 1. Default: `0.8`.
         ignore_index: a class that is not drawn. Default: `-1`.
@@ -269,7 +269,7 @@ def plot_segmentation_mask_gallery(
 
 
 def _titles(kind: str, labels: Any, label_map: Mapping[int, str] | None, count: int) -> list[str]:
-    """What stands above each image."""
+    """Returns the title above each image."""
     if labels is None:
         return [""] * count
     if label_map is None:
@@ -286,7 +286,7 @@ def _titles(kind: str, labels: Any, label_map: Mapping[int, str] | None, count: 
 
 
 def _form(count: int, rows: int | None, cols: int | None) -> tuple[int, int]:
-    """Numbers of rows and columns: a square, about, where neither is given."""
+    """Returns numbers of rows and columns: approximately a square if neither is given."""
     if rows is None:
         rows = math.ceil(count / cols) if cols else math.ceil(math.sqrt(count))
     return max(rows, 1), max(cols or math.ceil(count / max(rows, 1)), 1)

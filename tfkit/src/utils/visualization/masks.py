@@ -1,4 +1,4 @@
-"""Segmentation masks drawn on images."""
+"""Draws segmentation masks on images."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.utils.visualization.pixels import as_given, as_pixels
 
-_GOLDEN = 0.618033988749895  # Hues at this distance lie apart, however many there are.
+_GOLDEN = 0.618033988749895  # Hues at this distance are different, however many there are.
 
 
 @shortened
@@ -27,14 +27,14 @@ def draw_segmentation_masks(
 ) -> np.ndarray:
     """Returns images with the pixels of each class in a color.
 
-    Class 0 is the background, which stays as it is unless `color_mapping` has a color for it.
+    Class 0 is the background, which is not changed unless `color_mapping` has a color for it.
 
     Args:
         images: images with values from 0 to 255, `(batch, height, width, 3)`.
         segmentation_masks: classes of pixels, integers, `(batch, height, width)`, or the same with an axis of
             channels of size 1.
         num_classes: the greatest class that is drawn; `None` for the greatest that there is.
-        color_mapping: dict from classes to red, green and blue, from 0 to 255; `None` for colors that lie
+        color_mapping: dict from classes to red, green and blue, from 0 to 255; `None` for colors that are
             far apart.
         alpha: how opaque the colors are, from 0 to 1. Default: `0.8`.
         blend: whether images show through. Default: `True`.
@@ -46,7 +46,7 @@ def draw_segmentation_masks(
         An array of `uint8` in the form of `images`.
 
     Raises:
-        TypeError: for masks that are no integers.
+        TypeError: for masks that are not an integers.
         ValueError: for another number of axes, for masks of another size than the images, and for an
             `alpha` out of range.
 
@@ -87,7 +87,7 @@ def draw_segmentation_masks(
 
 
 def _palette(num_classes: int) -> dict[int, tuple[int, ...]]:
-    """Colors of the classes from 1, bright, each far from those before it."""
+    """Returns bright colors of the classes from 1, each very different from the earlier ones."""
     return {
         number: tuple(
             round(255 * part) for part in colorsys.hsv_to_rgb(number * _GOLDEN % 1.0, 0.75, 0.95)

@@ -1,4 +1,4 @@
-"""Batches of images as arrays of pixels: what is drawn on, and what is shown."""
+"""Converts batches of images to arrays of pixels, for drawing and display."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfkit.src.base import settings
 
 
 def as_pixels(images: Any, data_format: str | None) -> np.ndarray:
-    """A new array of `uint8`, channels last.
+    """Returns a new array of `uint8`, channels last.
 
     Args:
         images: images with values from 0 to 255, `(batch, height, width, channels)`.
@@ -23,7 +23,7 @@ def as_pixels(images: Any, data_format: str | None) -> np.ndarray:
 
 
 def in_range(images: Any, value_range: tuple[float, float], data_format: str | None) -> np.ndarray:
-    """The same for images with values in another range."""
+    """Returns the array of `as_pixels` for images with values in another range."""
     low, high = value_range
     if not high > low:
         raise ValueError(
@@ -34,7 +34,7 @@ def in_range(images: Any, value_range: tuple[float, float], data_format: str | N
 
 
 def as_given(pixels: np.ndarray, data_format: str | None) -> np.ndarray:
-    """Pixels with their channels where those of the images were."""
+    """Returns pixels with the channels' axis of the original images."""
     first = settings.standardize_data_format(data_format) == "channels_first"
     return np.moveaxis(pixels, -1, 1) if first else pixels
 
