@@ -87,10 +87,14 @@ def public_objects():
 
 PUBLIC = dict(public_objects())
 # Examples that are not run here, like those of callbacks: calls of `fit`, new processes, Keras's name
-# taken for the rest of the process, a data set that may have to be downloaded.
+# taken for the rest of the process, a data set that may have to be downloaded, matplotlib.
 NOT_RUN = {
     *("export.to_serving", "export.VerificationError", "interop.stand_in_for_keras"),
     "datasets.mnist.load_data",
+    *(
+        f"visualization.plot_{kind}_gallery"
+        for kind in ("image", "bounding_box", "segmentation_mask")
+    ),
 }
 
 

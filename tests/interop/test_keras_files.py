@@ -142,6 +142,91 @@ def test_graphs_train_on_as_in_keras(graph, tmp_path):
         assert_close(train(model, data, targets), history, 1e-5)
 
 
+def compiled_inside(module, loss="mae"):
+    """A model with two compiled ones in it, of which one has been trained by itself."""
+    module.utils.set_random_seed(0)
+    x = module.Input((4,))
+    trained = module.Model(x, module.layers.Dense(2)(x), name="trained")
+    trained.compile(module.optimizers.Adam(0.01), "mse", metrics=["mae"])
+    trained.train_on_batch(X, Y)
+    fresh = module.Sequential([module.Input((4,)), module.layers.Dense(4)], name="fresh")
+    fresh.compile("rmsprop", loss)
+    model = module.Model(x, trained(fresh(x)))
+    model.compile("sgd", "mse")
+    return model
+
+
+def states(model):
+    """What the models inside compute, and the variables of their optimizers."""
+    trained, fresh = model.get_layer("trained"), model.get_layer("fresh")
+    assert type(fresh.optimizer).__name__ == "RMSprop"
+    assert fresh.loss == "mae"
+    slots = [np.asarray(variable) for variable in trained.optimizer.variables]
+    return [trained.evaluate(X, Y, verbose=0), fresh.evaluate(X, X, verbose=0), *slots]
+
+
+@pytest.mark.parametrize("writer", [keras, tfkit])
+def test_models_inside_stay_compiled(writer, tmp_path):
+    model = compiled_inside(writer)
+    expected = states(model)
+    model.save(tmp_path / "m.keras")
+    loads = [keras.models.load_model, tfkit.models.load_model]
+    loaded = [load(tmp_path / "m.keras") for load in loads]
+    if writer is tfkit:
+        model.save(tmp_path / "m.h5")
+        loaded.append(tfkit.models.load_model(tmp_path / "m.h5"))
+    for each in loaded:
+        for a, b in zip(states(each), expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5)
+    # The next update goes on from the same state.
+    trained = [each.get_layer("trained") for each in (model, *loaded)]
+    for each in trained:
+        each.train_on_batch(X, Y)
+    for each in trained[1:]:
+        for a, b in zip(each.get_weights(), trained[0].get_weights(), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("ending", ["keras", "h5"])
+def test_models_inside_that_are_not_to_be_compiled(ending, tmp_path):
+    def own_loss(y_true, y_pred):
+        return tf.abs(y_true - y_pred)
+
+    model = compiled_inside(tfkit, own_loss)
+    path = tmp_path / f"m.{ending}"
+    model.save(path)
+    with pytest.raises(tfkit.saving.LoadError, match="pass `compile=False`"):
+        tfkit.models.load_model(path)
+    loaded = tfkit.models.load_model(path, custom_objects={"own_loss": own_loss})
+    assert loaded.get_layer("fresh").loss is own_loss
+    model.save(tmp_path / f"without.{ending}", include_optimizer=False)
+    others = tfkit.models.load_model(tmp_path / f"without.{ending}")
+    for each in (tfkit.models.load_model(path, compile=False), others):
+        assert not each.compiled
+        assert not each.get_layer("trained").compiled
+
+
+def test_what_a_model_inside_was_compiled_with_may_be_no_data(tmp_path):
+    model = compiled_inside(tfkit, lambda y_true, y_pred: y_pred)
+    with pytest.warns(UserWarning, match="model 'fresh' does not say what it was compiled with"):
+        model.save(tmp_path / "m.keras")
+    loaded = tfkit.models.load_model(tmp_path / "m.keras")
+    assert loaded.get_layer("trained").compiled
+    assert not loaded.get_layer("fresh").compiled
+
+
+def test_configurations_of_compiled_models_compile(tmp_path):
+    """As in Keras; its clones are not compiled, ours are as the model is."""
+    model = compiled_inside(tfkit)
+    for made in (
+        type(model).from_config(model.get_config()),
+        tfkit.models.model_from_json(model.to_json()),
+        tfkit.models.model_from_json(compiled_inside(keras).to_json()),
+    ):
+        assert made.get_layer("fresh").loss == "mae"
+    assert made.compiled
+
+
 def test_a_layer_in_two_inner_models_stays_one(tmp_path):
     """Keras's own files lose that, and Keras cannot load them."""
     x = tfkit.Input((4,))

@@ -365,3 +365,23 @@ def test_models_of_random_layers_change_images_unless_told_otherwise(training, c
             )
             assert bool(np.any(next(iter(mapped)).numpy() != x)) is changes
         np.testing.assert_array_equal(model.predict(x, verbose=0), x)
+
+
+@pytest.mark.parametrize("given", [{}, {"layers": None}], ids=str)
+def test_a_configuration_of_a_pipeline_without_layers(given):
+    with pytest.raises(ValueError, match="a list of configurations under 'layers'"):
+        layers.Pipeline.from_config({"name": "p", **given})
+
+
+@pytest.mark.parametrize("name", ["CenterCrop", "RandomCrop"])
+def test_crops_of_unknown_sizes_in_xla(name):
+    """XLA compiles what is done with images that are too small and what is done with the others."""
+    layer = getattr(layers, name)(7, 5)
+    program = tf.function(
+        lambda x: layer(x, training=False),
+        input_signature=[tf.TensorSpec((None, None, None, 3))],
+        jit_compile=True,
+    )
+    for size in ((4, 5), (8, 8)):
+        images = IMAGES[:, : size[0], : size[1]]
+        np.testing.assert_allclose(program(images), layer(images, training=False), rtol=1e-5)

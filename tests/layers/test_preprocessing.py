@@ -487,3 +487,10 @@ def test_functions_for_standardize_and_split_are_found_by_name(tmp_path):
     model = tfkit.Sequential([tfkit.Input((1,), dtype="string"), saved])
     model.save(tmp_path / "m.h5")
     assert load_model(tmp_path / "m.h5")(tf.constant([["a-B"]])).numpy().tolist() == [[2, 4]]
+
+
+def test_a_hashed_crossing_is_built_from_shapes():
+    for mode in ("int", "one_hot"):
+        layer = layers.HashedCrossing(3, output_mode=mode)
+        layer.build(((2,), (2,)))
+        assert layer.built

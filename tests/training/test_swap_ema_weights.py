@@ -69,7 +69,17 @@ def test_an_error_puts_the_weights_back():
 
 
 def test_an_optimizer_without_averages():
-    model = tfkit.Sequential([tfkit.layers.Dense(1)])
+    model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(1)])
     model.compile("sgd", "mse")
-    with pytest.warns(UserWarning, match="pass `use_ema=True`"):
-        model.evaluate(X, Y, verbose=0, callbacks=[tfkit.callbacks.SwapEMAWeights()])
+    before = model.get_weights()
+    swap = tfkit.callbacks.SwapEMAWeights
+    model_calls = [
+        lambda: model.evaluate(X, Y, verbose=0, callbacks=[swap()]),
+        lambda: model.predict(X, verbose=0, callbacks=[swap()]),
+        lambda: model.fit(X, Y, verbose=0, callbacks=[swap(swap_on_epoch=True)]),
+    ]
+    for call in model_calls:
+        with pytest.raises(ValueError, match=r"pass `use_ema=True` to it\. Received: SGD"):
+            call()
+    for old, new in zip(before, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(old, new)

@@ -1,4 +1,4 @@
-"""What is fuzzed: how a file of each kind is changed, and how it is read."""
+"""The targets of the fuzzers: changes of files of each kind, and the ways to read them."""
 
 import contextlib
 import functools
@@ -26,12 +26,12 @@ from tfkit.src.saving import hdf5, seal
 X, Y = np.ones((4, 6, 4), "float32"), np.ones((4, 2), "float32")
 
 
-# --- What is changed --------------------------------------------------------------------------------------
+# --- Changes ----------------------------------------------------------------------------------------------
 
 
 @functools.cache
 def models() -> list[Any]:
-    """Models with many kinds of configurations in few layers, compiled and trained once."""
+    """Returns models with many kinds of configurations in few layers, compiled and trained once."""
     tfkit.utils.set_random_seed(1)
     entry = tfkit.Input((6, 4), name="i")
     inner = tfkit.Sequential([tfkit.Input((4,)), layers.Dense(4, activation="relu")], name="inner")
@@ -60,7 +60,7 @@ def models() -> list[Any]:
 
 @functools.cache
 def _saved(name: str, which: int) -> dict[str, bytes]:
-    """The files that saving a model by this name makes, by name."""
+    """Returns the files made by saving the model of this name, by name."""
     with tempfile.TemporaryDirectory() as folder:
         path, model = Path(folder, name), models()[which]
         if name == "model.weights.json":
@@ -77,7 +77,7 @@ def _saved(name: str, which: int) -> dict[str, bytes]:
 
 
 def _train(model: Any, path: Path) -> None:
-    """Trains on from the state in a file, which is made where there is none."""
+    """Continues the training from the state in a file, which is made if it is missing."""
     model.fit(X, Y, epochs=2, batch_size=2, verbose=0, resume=path, shuffle=True)
 
 
@@ -87,7 +87,7 @@ def _write(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def _sealed(path: Path, data: bytes) -> Path:
-    """Bytes of a file as its maker would seal them: without ranges, so that nothing is left out."""
+    """Writes bytes of a file, sealed as its maker would: without ranges, so that nothing is left out."""
     path.write_bytes(data)
     with open(path, "r+b", buffering=0) as file:
         seal.write(file, [])
@@ -95,7 +95,7 @@ def _sealed(path: Path, data: bytes) -> Path:
 
 
 def _texts(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """The texts and the arrays in a file of tfkit's."""
+    """Returns the texts and the arrays in a file of tfkit."""
     with hdf5.Reader(path) as reader:
         names = [name for name in reader.shapes("") if "/" not in name]
         texts = {name: reader.text(name) for name in names}
@@ -108,7 +108,7 @@ def _texts(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
 
 
 def _own(name: str) -> Callable[[Path, random.Random], Path]:
-    """Changes a file of tfkit's, its bytes or its texts, and seals it."""
+    """Changes a file of tfkit, its bytes or its texts, and seals it."""
 
     def make(folder: Path, draws: random.Random) -> Path:
         files = _saved(name, draws.randrange(2))
@@ -123,7 +123,7 @@ def _own(name: str) -> Callable[[Path, random.Random], Path]:
         texts[which] = changed_json(texts[which], draws)
         try:
             hdf5.write(path, texts, groups)
-        except (TypeError, ValueError):  # What JSON or the writer does not take.
+        except (TypeError, ValueError):  # JSON or the writer does not accept it.
             return _sealed(path, changed_bytes(files[name], draws, seal.BLOCK))
         return path
 
@@ -135,7 +135,7 @@ def _archive(folder: Path, draws: random.Random) -> Path:
     data = _saved("model.keras", draws.randrange(2))["model.keras"]
     path, kind = folder / "model.keras", draws.randrange(4)
     if kind == 0:
-        # Mostly the directory, which stands at the end.
+        # Mostly the directory, which is at the end.
         first = draws.choice((0, len(data) - 300))
         path.write_bytes(changed_bytes(data, draws, first))
         return path
@@ -197,11 +197,11 @@ def _index(folder: Path, draws: random.Random) -> Path:
     return folder / "model.weights.json"
 
 
-# --- How it is read ---------------------------------------------------------------------------------------
+# --- Reading ----------------------------------------------------------------------------------------------
 
 
 class _Ended(Exception):
-    """The command line ended with a code that says neither "whole" nor "refused"."""
+    """The command line ended with a code other than those for "whole" and "refused"."""
 
 
 def command(*words: Any) -> None:
@@ -245,13 +245,13 @@ TARGETS: dict[str, list[Target]] = {
 
 
 def make(target: str, folder: Path, seed: str) -> Path:
-    """Makes the file of a case, which its seed alone decides."""
+    """Makes the file of a case, which is determined by its seed."""
     draws = random.Random(f"{target} {seed}")
     return draws.choice(TARGETS[target])(folder, draws)
 
 
 def read(path: Path) -> list[str]:
-    """Reads a file in all ways; what went wrong, in a line each."""
+    """Reads a file in all ways; returns the problems, a line for each."""
     wrong = []
     for number, reader in enumerate(_readers(path)):
         try:

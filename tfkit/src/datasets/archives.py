@@ -1,4 +1,4 @@
-"""Unpacks archives of files: nothing outside of the folder is written, and nothing but files and folders.
+"""Unpacks archives: writes only files and folders, and nothing outside of the target folder.
 
 Members are copied one by one by this module, not by the extraction of `tarfile` and `zipfile`: a member's
 name decides a path below the folder, or the archive is refused; links become copies of what they lead to.
@@ -21,7 +21,7 @@ from tfkit.src.base.quoting import quoted
 from tfkit.src.saving.atomic import temporary_folder
 
 _CHUNK = 1 << 20  # bytes copied at a time
-# What a small archive may grow to; a larger one by this factor. Deflate reaches a factor of 1,032.
+# The size to which a small archive may grow; a larger one by this factor. Deflate reaches a factor of 1,032.
 _SMALL, _FACTOR = 1 << 28, 1100
 _MOST_MEMBERS = 10_000_000
 FORMATS = ("tar", "zip")
@@ -32,9 +32,9 @@ class _Member:
     """A file, folder or link of an archive.
 
     Attributes:
-        name: as it stands in the archive.
-        size: in bytes, as the archive says.
-        leads_to: for a link, the name of the member that it stands for; `None` otherwise.
+        name: as in the archive.
+        size: in bytes, from the archive.
+        leads_to: for a link, the name of its target; `None` otherwise.
         source: what the archive opens it by; `None` for a folder or a link.
         is_folder: whether it is a folder.
         mode: permissions.
@@ -49,7 +49,7 @@ class _Member:
 
 
 def unpack(archive: Path, folder: Path, formats: str | Sequence[str] | None = "auto") -> None:
-    """Unpacks an archive into a folder, which appears when all of it is there.
+    """Unpacks an archive into a folder, which appears when it is complete.
 
     Args:
         archive: a tar file (plain, gzip, bzip2 or xz) or a zip file.
@@ -57,10 +57,10 @@ def unpack(archive: Path, folder: Path, formats: str | Sequence[str] | None = "a
         formats: `"tar"`, `"zip"`, a list of these, or `"auto"` for both; `None` or an empty list for none.
 
     Raises:
-        ValueError: where the file is no such archive, is damaged or encrypted, has a member that would
+        ValueError: if the file is no such archive, is damaged or encrypted, has a member that would
             be written outside of the folder or is neither file, folder nor a link inside of it, or grows
             beyond all measure.
-        OSError: where a file cannot be written.
+        OSError: if a file cannot be written.
     """
     opener = _opener(archive, formats)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +100,7 @@ def _opener(archive: Path, formats: str | Sequence[str] | None) -> Any:
 
 
 class _Tar:
-    """The members of a tar file, and their content."""
+    """The members of a tar file, and their contents."""
 
     def __init__(self, path: Path) -> None:
         self._file = tarfile.open(path)  # noqa: SIM115, closed by `__exit__`
@@ -128,7 +128,7 @@ class _Tar:
 
 
 class _Zip:
-    """The members of a zip file, and their content."""
+    """The members of a zip file, and their contents."""
 
     def __init__(self, path: Path) -> None:
         self._file = zipfile.ZipFile(path)
@@ -161,7 +161,7 @@ class _Zip:
 
 
 class _Unpacking:
-    """One archive on its way into a new folder, in which nobody else writes."""
+    """The unpacking of one archive into a new folder, to which nothing else writes."""
 
     def __init__(self, archive: Path, folder: Path) -> None:
         self._archive = archive
@@ -187,7 +187,7 @@ class _Unpacking:
             self._copy_of(path, member)
 
     def _path(self, name: str) -> Path:
-        """Where a member goes: below the folder, or not at all."""
+        """Returns the path of a member below the folder, or raises an error."""
         parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
         if (
             ".." in parts
@@ -202,7 +202,7 @@ class _Unpacking:
         return self._folder.joinpath(*parts)
 
     def _write(self, path: Path, source: Any, member: _Member) -> None:
-        path.unlink(missing_ok=True)  # A later member of a name takes the place of an earlier one.
+        path.unlink(missing_ok=True)  # A later member of a name replaces an earlier one.
         mode = 0o755 if member.mode & 0o100 else 0o644
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             while chunk := source.read(_CHUNK):
@@ -218,7 +218,7 @@ class _Unpacking:
                 file.write(chunk)
 
     def _copy_of(self, path: Path, member: _Member) -> None:
-        """Puts a copy of what a link leads to in its place."""
+        """Replaces a link by a copy of its target."""
         target = posixpath.normpath(member.leads_to or "")
         source = None if target.startswith(("/", "..")) else self._path(target)
         if source is None or not source.is_file():

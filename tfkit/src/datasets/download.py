@@ -1,4 +1,4 @@
-"""Fetches one file: it appears when it is whole and right, and a later try goes on where one has stopped."""
+"""Downloads one file, which appears when it is complete and checked; interrupted downloads are continued."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _HASH_OF_LENGTH = {32: "md5", 64: "sha256"}
 def fetch(url: str, path: Path, file_hash: str | None = None, algorithm: str = "auto") -> None:
     """Downloads `url` to `path`, with a progress bar.
 
-    What has come is kept beside `path` when the connection breaks, and the next call asks for the rest,
-    where the server says that the file is still the same one (RFC 9110, `If-Range`). Of several processes
-    that fetch to one path, one does; the others wait and have it.
+    If the connection breaks, the received part is kept next to `path`, and the next call requests the rest,
+    if the server's file has not changed (RFC 9110, `If-Range`). Of several processes that fetch to one path,
+    one downloads, and the others wait for it.
 
     Args:
         url: where the file is: `http`, `https`, `ftp` or `file`.
@@ -35,7 +35,7 @@ def fetch(url: str, path: Path, file_hash: str | None = None, algorithm: str = "
 
     Raises:
         OSError: when the file cannot be fetched or written.
-        ValueError: when what came has another hash; nothing is kept.
+        ValueError: if the download has another hash; nothing is kept.
     """
     scheme = urllib.parse.urlsplit(url).scheme
     if scheme not in _SCHEMES:
@@ -46,7 +46,7 @@ def fetch(url: str, path: Path, file_hash: str | None = None, algorithm: str = "
     before = _stamp(path)
     with alone(path):
         if _stamp(path) != before and has_hash(path, file_hash, algorithm):
-            return  # Another process has fetched it meanwhile.
+            return  # Another process has downloaded it in the meantime.
         print_message(f"Downloading data from {url}")
         part = path.with_name(f".{path.name}.part")
         tag = part.with_suffix(".part.tag")
@@ -67,7 +67,7 @@ def fetch(url: str, path: Path, file_hash: str | None = None, algorithm: str = "
 
 
 def _receive(url: str, part: Path, tag: Path) -> None:
-    """Receives a file, or the rest of it, into `part`; `tag` keeps what names this version of it."""
+    """Receives a file, or the rest of it, into `part`; `tag` stores the identifier of this version."""
     request = urllib.request.Request(url)
     if part.is_file() and tag.is_file():
         request.add_header("Range", f"bytes={part.stat().st_size}-")
@@ -82,7 +82,7 @@ def _receive(url: str, part: Path, tag: Path) -> None:
     with response:
         goes_on = getattr(response, "status", None) == http.client.PARTIAL_CONTENT
         version = response.headers.get("ETag") or ""
-        if version.startswith('"'):  # A weak one does not name the bytes.
+        if version.startswith('"'):  # A weak tag does not identify the bytes.
             tag.write_text(version, "utf-8")
         else:
             tag.unlink(missing_ok=True)
@@ -93,7 +93,7 @@ def _receive(url: str, part: Path, tag: Path) -> None:
 
 
 def _copy(response: Any, file: Any) -> None:
-    """Copies the body of a response, with a bar; refuses one that ends too early."""
+    """Copies the body of a response, with a progress bar; raises an error if it ends too early."""
     done = file.tell()
     length = response.headers.get("Content-Length")
     total = done + int(length) if length and length.isdecimal() else None
@@ -108,7 +108,7 @@ def _copy(response: Any, file: Any) -> None:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """What changes when a file is replaced; `None` where there is none."""
+    """Returns values that change when a file is replaced; `None` if there is none."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -117,7 +117,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 
 def has_hash(path: Path, file_hash: str | None, algorithm: str = "auto") -> bool:
-    """Whether a file has a hash; `None` stands for any.
+    """Whether a file has a hash; `None` matches any.
 
     Args:
         path: the file.
@@ -130,7 +130,7 @@ def has_hash(path: Path, file_hash: str | None, algorithm: str = "auto") -> bool
 
 
 def algorithm_of(file_hash: str, algorithm: str = "auto") -> str:
-    """The name of the algorithm that a hash belongs to."""
+    """Returns the name of the algorithm that a hash belongs to."""
     if algorithm in ("md5", "sha256"):
         return algorithm
     if algorithm == "auto" and len(file_hash) in _HASH_OF_LENGTH:
@@ -142,7 +142,7 @@ def algorithm_of(file_hash: str, algorithm: str = "auto") -> str:
 
 
 def hash_of(path: Path, algorithm: str) -> str:
-    """The hash of a file, in hexadecimal."""
+    """Returns the hash of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(
             file, lambda: hashlib.new(algorithm, usedforsecurity=False)

@@ -1,4 +1,4 @@
-"""Arrays of `.npz` files, read without running anything that a file says.
+"""Reads arrays of `.npz` files without running anything that a file specifies.
 
 Numbers are read by NumPy. Arrays of objects are pickles; in the published data sets they hold lists of
 integers. They are read by an unpickler that knows arrays as lists, and refuses every other name.
@@ -21,21 +21,21 @@ _LARGEST = 1 << 32  # bytes of an array
 
 
 class _Array:
-    """What stands for an array of objects while its pickle is read: the list of its elements."""
+    """A placeholder for an array of objects while its pickle is read: the list of its elements."""
 
     def __setstate__(self, state: Any) -> None:
         self.items = state[4]
 
 
 class _Ignored:
-    """What stands for a dtype: an array of objects has only one."""
+    """A placeholder for a dtype, because an array of objects has only one."""
 
     def __setstate__(self, state: Any) -> None:
         pass
 
 
 class _Unpickler(pickle.Unpickler):
-    """Knows what pickles of arrays name, and has stand-ins for it that compute nothing."""
+    """Replaces the names in pickles of arrays by placeholders that compute nothing."""
 
     def find_class(self, module: str, name: str) -> Any:
         if module in ("numpy.core.multiarray", "numpy._core.multiarray") and name == "_reconstruct":
@@ -56,7 +56,7 @@ def read_npz(path: Path, names: Sequence[str], objects: bool = False) -> list[np
         objects: whether arrays of lists of numbers are read too.
 
     Raises:
-        ValueError: where the file is none, lacks an array, or has one of another kind.
+        ValueError: if the file is none, lacks an array, or has one of another kind.
     """
     try:
         with zipfile.ZipFile(path) as archive:

@@ -1,8 +1,10 @@
-"""Texts as lists of word numbers, as the published data sets have them: by frequency, 1 for the first."""
+"""Texts as lists of word numbers, as in the published data sets: by frequency, 1 for the first."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ def numbered(
     oov_char: int | None,
     index_from: int | None,
 ) -> Pair:
-    """The sequences with the numbers that a user asks for, and their labels.
+    """Returns the sequences with the numbers that a user requests, and their labels.
 
     Args:
         sequences: of word numbers.
@@ -29,12 +31,12 @@ def numbered(
         num_words: words from this number on are out of the vocabulary; `None` for none.
         skip_top: words below this number are, too.
         maxlen: sequences of this length or longer are left out; `None` for none.
-        start_char: put before each sequence; `None` for nothing.
-        oov_char: stands for words out of the vocabulary; `None` leaves them out.
+        start_char: prepended to each sequence; `None` for nothing.
+        oov_char: replaces words out of the vocabulary; `None` leaves them out.
         index_from: is added to each number; `None` for 0.
 
     Raises:
-        ValueError: where no sequence is shorter than `maxlen`.
+        ValueError: if no sequence is shorter than `maxlen`.
     """
     start = [] if start_char is None else [start_char]
     offset = index_from or 0
@@ -51,3 +53,8 @@ def numbered(
         known = [word if skip_top <= word < most else oov_char for word in texts[number]]
         result[place] = [word for word in known if word is not None]
     return result, np.asarray(labels)[kept]
+
+
+def read_words(path: Path) -> dict[str, int]:
+    """Returns the number of each word from a JSON file."""
+    return json.loads(path.read_text(encoding="utf-8"))

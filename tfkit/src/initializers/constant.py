@@ -1,4 +1,4 @@
-"""Initializers that draw nothing: constants, the identity, Fourier kernels."""
+"""Initializers without random numbers: constants, the identity, Fourier kernels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Constant(Initializer):
         self.value = value
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        """`value`, broadcast to `shape`."""
+        """Returns `value`, broadcast to `shape`."""
         return tf.broadcast_to(tf.cast(self.value, standardize_dtype(dtype)), shape)
 
     def get_config(self) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class Constant(Initializer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns an initializer from what `get_config()` gave."""
+        """Returns an initializer from the result of `get_config()`."""
         return cls(serialization.deserialize_keras_object(config["value"]))
 
 
@@ -63,7 +63,7 @@ class Zeros(Initializer):
     """
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        """Zeros of `shape`."""
+        """Returns zeros of `shape`."""
         return tf.zeros(shape, standardize_dtype(dtype))
 
 
@@ -82,7 +82,7 @@ class Ones(Initializer):
     """
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        """Ones of `shape`."""
+        """Returns ones of `shape`."""
         return tf.ones(shape, standardize_dtype(dtype))
 
 
@@ -111,7 +111,7 @@ class Identity(Initializer):
         self.gain = gain
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        """`gain` on the main diagonal, zero elsewhere."""
+        """Returns `gain` on the main diagonal, zero elsewhere."""
         if len(shape) != 2:
             raise ValueError(
                 f"`Identity` initializes matrices only. Received: shape={tuple(shape)}"
@@ -136,6 +136,25 @@ _COSINE_WINDOWS = {
 }
 
 
+def _taylor(distance: np.ndarray, samples: int) -> np.ndarray:
+    """Taylor's window of 4 side lobes at -30 decibels, 1 in the middle."""
+    lobes, order = 4, np.arange(1.0, 4.0)
+    a = np.arccosh(10.0 ** (30 / 20)) / np.pi
+    spread = lobes**2 / (a**2 + (lobes - 0.5) ** 2)
+    weights = np.empty(lobes - 1)
+    for place, m in enumerate(order):
+        others = np.delete(order, place)
+        above = np.prod(1 - m**2 / spread / (a**2 + (order - 0.5) ** 2))
+        weights[place] = (-1) ** place * above / np.prod(1 - m**2 / others**2)
+    phases = np.outer(order, np.pi * distance * (samples - 1) / samples)
+    return (1 + weights @ np.cos(phases)) / (1 + np.sum(weights))
+
+
+def _parzen(distance: np.ndarray, samples: int) -> np.ndarray:
+    r = distance * (samples - 1) / samples
+    return np.where(distance <= 0.5, 1 - 6 * r**2 + 6 * r**3, 2 * (1 - r) ** 3)
+
+
 # Others, as functions of the distance from the middle, 1 at the ends, and of the number of samples.
 _OTHER_WINDOWS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
     "bartlett": lambda distance, samples: 1 - distance,
@@ -144,14 +163,18 @@ _OTHER_WINDOWS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
         (1 - distance) * np.cos(np.pi * distance) + np.sin(np.pi * distance) / np.pi
     ),
     "cosine": lambda distance, samples: np.cos(np.pi / 2 * distance * (samples - 1) / samples),
+    "exponential": lambda distance, samples: np.exp(-distance * (samples - 1) / 2),
     "lanczos": lambda distance, samples: np.sinc(distance),
+    "parzen": _parzen,
+    "taylor": _taylor,
     "triang": lambda distance, samples: 1 - distance * (samples - 1) / (samples + samples % 2),
     "tukey": lambda distance, samples: 0.5 * (1 + np.cos(np.pi * np.clip(2 * distance - 1, 0, 1))),
 }
-_WINDOWS = (*_COSINE_WINDOWS, *_OTHER_WINDOWS)
+NAMED_WINDOWS = (*_COSINE_WINDOWS, *_OTHER_WINDOWS)
 
 
-def _named_window(name: str, length: int, periodic: bool) -> np.ndarray:
+def named_window(name: str, length: int, periodic: bool) -> np.ndarray:
+    """The values of a window of `NAMED_WINDOWS`; a periodic one is a symmetric one without its last value."""
     if length == 1:
         return np.ones(1)
     samples = length + 1 if periodic else length
@@ -169,8 +192,8 @@ class STFT(Initializer):
         side: `"real"` or `"imag"`. Default: `"real"`.
         window: one of `"boxcar"`, `"hann"`, `"hamming"`, `"blackman"`, `"nuttall"`,
             `"blackmanharris"`, `"flattop"`, `"bartlett"`, `"barthann"`, `"bohman"`, `"cosine"`,
-            `"lanczos"`, `"triang"`, `"tukey"`; an array of the window's values; or `None` for no
-            window. Default: `"hann"`.
+            `"exponential"`, `"lanczos"`, `"parzen"`, `"taylor"`, `"triang"`,
+            `"tukey"`; an array of the window's values; or `None` for no window. Default: `"hann"`.
         scaling: `"density"` divides by the window's L2 norm, `"spectrum"` by its L1 norm, `None` by
             nothing. Default: `"density"`.
         periodic: whether the window is periodic, and not symmetric. Default: `False`.
@@ -198,9 +221,9 @@ class STFT(Initializer):
     ) -> None:
         if side not in ("real", "imag"):
             raise ValueError(f'`side` must be "real" or "imag". Received: side={side!r}')
-        if isinstance(window, str) and window not in _WINDOWS:
+        if isinstance(window, str) and window not in NAMED_WINDOWS:
             raise ValueError(
-                f"Unknown `window`. Expected one of {_WINDOWS}, the values of "
+                f"Unknown `window`. Expected one of {NAMED_WINDOWS}, the values of "
                 f"another window as an array, or None. Received: window={window!r}"
             )
         if scaling not in ("density", "spectrum", None):
@@ -213,7 +236,7 @@ class STFT(Initializer):
         self.periodic = periodic
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        """The kernel of shape `(frame_length, 1, fft_length // 2 + 1)`."""
+        """Returns the kernel of shape `(frame_length, 1, fft_length // 2 + 1)`."""
         frame_length, _, num_frequencies = shape
         time = np.arange(frame_length)[:, None, None]
         frequency = np.arange(num_frequencies)[None, None, :] / (2 * (num_frequencies - 1))
@@ -225,7 +248,7 @@ class STFT(Initializer):
 
     def _scaled_window(self, frame_length: int) -> np.ndarray:
         if isinstance(self.window, str):
-            window = _named_window(self.window, frame_length, self.periodic)
+            window = named_window(self.window, frame_length, self.periodic)
         else:
             window = np.asarray(self.window, "float64")
         if window.shape != (frame_length,):

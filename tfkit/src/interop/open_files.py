@@ -1,4 +1,4 @@
-"""Models in `.keras` form in open files, as Keras's `saving_lib` has it: libraries pickle models this way."""
+"""Models in `.keras` form in open files, as in Keras's `saving_lib`, which libraries use for pickles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layers that names and configurations stand for."""
+"""Converts layers to configurations, and back."""
 
 from __future__ import annotations
 

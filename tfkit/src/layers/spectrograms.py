@@ -1,4 +1,4 @@
-"""Spectrograms of signals: of mel frequencies, and by filters that can be trained."""
+"""Layers that compute spectrograms of signals: on the mel scale, and by trainable filters."""
 
 from __future__ import annotations
 
@@ -12,25 +12,16 @@ from tfkit.src.base import settings
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions
+from tfkit.src.initializers.constant import NAMED_WINDOWS, named_window
 from tfkit.src.layers.checks import check, check_positive_integer, is_integer
 from tfkit.src.ops.signal import stft
 from tfkit.src.symbolic.input_spec import InputSpec
 
-# Windows that are sums of cosines: `a[0] - a[1] * cos(t) + a[2] * cos(2 * t) - ...`.
-_COSINES = {
-    "boxcar": (1.0,),
-    "hann": (0.5, 0.5),
-    "hamming": (0.54, 0.46),
-    "blackman": (0.42, 0.5, 0.08),
-    "nuttall": (0.3635819, 0.4891775, 0.1365995, 0.0106411),
-    "blackmanharris": (0.35875, 0.48829, 0.14128, 0.01168),
-    "flattop": (0.21557895, 0.41663158, 0.277263158, 0.083578947, 0.006947368),
-}
 _MODES = ("log", "magnitude", "psd", "real", "imag", "angle", "stft")
 
 
 class MelSpectrogram(Layer):
-    """Turns signals into spectrograms of mel frequencies, which are spaced as people hear them.
+    """Converts signals to spectrograms on the mel scale, which models human hearing.
 
     The short-time Fourier transform's magnitudes are raised to the power `mag_exp`, summed up in
     bands by `tf.signal.linear_to_mel_weight_matrix`, and brought to decibels.
@@ -46,7 +37,7 @@ class MelSpectrogram(Layer):
         min_freq: least frequency of a band, in Hz. Default: `20.0`.
         max_freq: greatest frequency, in Hz; `None` for half of the sampling rate.
         power_to_db: whether results are `10 * log10(sum / ref_power)`. Default: `True`.
-        top_db: how far below the greatest one results may lie, in decibels. Default: `80.0`.
+        top_db: the range of results below the greatest one, in decibels. Default: `80.0`.
         mag_exp: exponent of the magnitudes, 1 for amplitudes and 2 for powers. Default: `2.0`.
         min_power: the least sum whose logarithm is taken. Default: `1e-10`.
         ref_power: the sum that is 0 decibels. Default: `1.0`.
@@ -60,7 +51,7 @@ class MelSpectrogram(Layer):
     Output shape: `(num_mel_bins, stretches)` or `(batch, num_mel_bins, stretches)`.
 
     Raises:
-        ValueError: for sizes that are no positive integers.
+        ValueError: for sizes that are no positive integers, and a transform shorter than a stretch.
 
     Example:
         >>> layer = MelSpectrogram(fft_length=64, sequence_stride=32, num_mel_bins=8)
@@ -96,6 +87,11 @@ class MelSpectrogram(Layer):
             sequence_length=self.sequence_length,
             num_mel_bins=num_mel_bins,
         )
+        if fft_length < self.sequence_length:
+            raise ValueError(
+                "`fft_length` must be greater than or equal to `sequence_length`. Received: "
+                f"fft_length={fft_length}, sequence_length={self.sequence_length}"
+            )
         self.window = window
         self.sampling_rate = sampling_rate
         self.num_mel_bins = num_mel_bins
@@ -109,7 +105,7 @@ class MelSpectrogram(Layer):
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the spectrograms, in the compute dtype."""
-        # The transform knows no half precision.
+        # The transform does not support half precision.
         signals = tf.cast(inputs, tf.float64 if self.compute_dtype == "float64" else tf.float32)
         real, imaginary = stft(
             signals, self.sequence_length, self.sequence_stride, self.fft_length, self.window
@@ -136,19 +132,19 @@ class MelSpectrogram(Layer):
 
 
 class STFTSpectrogram(Layer):
-    """Turns signals into spectrograms, by convolutions whose kernels start as those of the Fourier transform.
+    """Converts signals to spectrograms, by convolutions initialized to the Fourier transform.
 
     The kernels are weights, which training changes unless `trainable=False`.
 
     Args:
         mode: `"magnitude"`, `"log"` (its logarithm), `"psd"` (the power, doubled for the
-            frequencies that stand for negative ones too), `"real"`, `"imag"`, `"angle"` or `"stft"`
+            frequencies that represent negative ones too), `"real"`, `"imag"`, `"angle"` or `"stft"`
             (the real and the imaginary parts, one after the other). Default: `"log"`.
         frame_length: length of a stretch of the signal. Default: `256`.
         frame_step: distance of neighbouring stretches, at most `frame_length`; `None` for its half.
         fft_length: size of the transform, at least `frame_length`; `None` for the next power of 2.
-        window: `"hann"`, `"hamming"`, `"blackman"`, `"nuttall"`, `"blackmanharris"`, `"flattop"`,
-            `"boxcar"`, a vector of `frame_length` elements, or `None` for ones. Default: `"hann"`.
+        window: the name of a window that `tfkit.initializers.STFT` lists, a vector of `frame_length`
+            elements, or `None` for ones. Default: `"hann"`.
         periodic: whether a named window is one period, whose last element is missing.
             Default: `False`.
         scaling: `"density"` (divided by the root of the window's sum of squares), `"spectrum"` (by
@@ -173,6 +169,7 @@ class STFTSpectrogram(Layer):
 
     Raises:
         ValueError: for an argument that is none of these.
+        TypeError: for signals that are no floats.
 
     Example:
         >>> layer = STFTSpectrogram(mode="psd", frame_length=16, frame_step=8)
@@ -220,8 +217,8 @@ class STFTSpectrogram(Layer):
                 "`fft_length` should be not less than `frame_length`. "
                 f"Received fft_length={fft_length}, frame_length={frame_length}"
             )
-        known = not isinstance(window, str) or window in _COSINES
-        check(self, known, "window", f"one of {tuple(_COSINES)}, a vector or None", window)
+        known = not isinstance(window, str) or window in NAMED_WINDOWS
+        check(self, known, "window", f"one of {NAMED_WINDOWS}, a vector or None", window)
         super().__init__(**kwargs)
         self.mode = mode
         self.frame_length = frame_length
@@ -268,13 +265,15 @@ class STFTSpectrogram(Layer):
             holds = window.shape == (self.frame_length,)
             check(self, holds, "window", f"a vector of {self.frame_length} elements", self.window)
             return window
-        period = self.frame_length if self.periodic else max(self.frame_length - 1, 1)
-        angle = 2 * np.pi * np.arange(self.frame_length) / period
-        terms = [(-1) ** k * a * np.cos(k * angle) for k, a in enumerate(_COSINES[self.window])]
-        return np.sum(terms, axis=0)
+        return named_window(self.window, self.frame_length, self.periodic)
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the spectrograms."""
+        if not inputs.dtype.is_floating:
+            raise TypeError(
+                f"`{type(self).__name__}` takes signals of floats. Received inputs of dtype "
+                f"{inputs.dtype.name}: convert them with `tfkit.ops.cast(inputs, 'float32')`."
+            )
         first = self.data_format == "channels_first"
         signals = inputs if first else tf.transpose(inputs, [0, 2, 1])
         channels = signals.shape[1]
@@ -290,7 +289,7 @@ class STFTSpectrogram(Layer):
         return tf.reshape(by_stretch, [-1, stretches, channels * frequencies])
 
     def _spectra(self, signals: tf.Tensor) -> tf.Tensor:
-        """What the mode asks for of signals of shape `(signals, samples, 1)`."""
+        """Returns the parts for the mode, of signals of shape `(signals, samples, 1)`."""
         step = self.frame_step or self.frame_length // 2
 
         def part(kernel: Any) -> tf.Tensor:
@@ -310,6 +309,6 @@ class STFTSpectrogram(Layer):
             doubled[0] = 1.0
             doubled[-1] = 1.0 if size % 2 == 0 else 2.0
             return power * tf.constant(doubled, power.dtype)
-        # The root has no slope at 0, the logarithm no value.
+        # The root has no derivative at 0, and the logarithm no value.
         power = tf.maximum(power, settings.epsilon())
         return 0.5 * tf.math.log(power) if self.mode == "log" else tf.sqrt(power)

@@ -1,4 +1,4 @@
-"""A model of the same structure with weights of its own."""
+"""Clones a model: the same structure with new weights."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def clone_model(
 ) -> Any:
     """Returns a model of the same structure, with new layers and newly drawn weights.
 
-    It is compiled as the model is. A functional model whose class has a constructor of its own becomes
-    a plain `Functional` model.
+    It is compiled with the settings of the model. A functional model whose class has a constructor of its own
+    becomes a plain `Functional` model.
 
     Args:
         model: a functional or Sequential model; any other, or a layer, is made again from its
@@ -71,7 +71,7 @@ def clone_model(
         if clone_function is not None and not isinstance(layer, InputLayer):
             return clone_function(layer)
         copy = serialization.made_again(layer)
-        # A name that was drawn stays one: paths in files count such names within the model.
+        # A drawn name is counted: paths in files number such names within the model.
         copy._auto_named = layer._auto_named
         return copy
 
@@ -108,7 +108,7 @@ def clone_model(
 
 
 def _replaced(graph: Graph, input_tensors: Any) -> dict[int, Any]:
-    """The symbolic tensors to begin with instead of the inputs, by id of the input."""
+    """Returns the symbolic tensors that replace the inputs, by id of the input."""
     expected = graph.inputs
     given = tf.nest.flatten(input_tensors)
     alike = len(given) == len(graph.flat_inputs)
@@ -125,7 +125,7 @@ def _replaced(graph: Graph, input_tensors: Any) -> dict[int, Any]:
 
 
 def _takes_graph(cls: type[Any]) -> bool:
-    """Whether a class is made from symbolic inputs and outputs, and not from arguments of its own."""
+    """Whether a class is constructed from symbolic inputs and outputs, and not from other arguments."""
     parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
     names = [parameter.name for parameter in parameters]
     return names[:2] == ["inputs", "outputs"] or (
@@ -134,14 +134,14 @@ def _takes_graph(cls: type[Any]) -> bool:
 
 
 def _compiled_like(model: Layer, copy: Any) -> Any:
-    """A copy that is compiled as the model is, with an optimizer, losses and metrics of its own."""
+    """Returns a copy compiled like the model, with its own optimizer, losses and metrics."""
 
     def anew(value: Any) -> Any:
         if hasattr(value, "get_config") and hasattr(type(value), "from_config"):
             return type(value).from_config(value.get_config())
         return value
 
-    if getattr(model, "compiled", False) and not copy.compiled:  # A layer never is.
+    if getattr(model, "compiled", False) and not copy.compiled:  # A layer is never compiled.
         arguments = model._tfkit_settings.arguments()
         copy._compile_as(
             {name: tf.nest.map_structure(anew, value) for name, value in arguments.items()}

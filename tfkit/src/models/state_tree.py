@@ -1,4 +1,4 @@
-"""All variables of a model in nested dicts by path, and back."""
+"""Converts all variables of a model to nested dicts by path, and back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FORMATS = ("backend_tensor", "numpy_array")
 
 
 def get(model: Model, value_format: str) -> dict[str, Any]:
-    """The tree of a model; as `Model.get_state_tree`."""
+    """Returns the tree of a model, as `Model.get_state_tree`."""
     if value_format not in _FORMATS:
         raise ValueError(
             f"`value_format` must be one of {list(_FORMATS)}. Received: value_format={value_format!r}"
@@ -32,7 +32,7 @@ def get(model: Model, value_format: str) -> dict[str, Any]:
 
 
 def assign(model: Model, tree: dict[str, Any]) -> None:
-    """Sets what a tree has values for; as `Model.set_state_tree`. All is checked before the first."""
+    """Assigns the values of a tree, as `Model.set_state_tree`; all are checked before the first."""
     known = _variables(model)
     values: list[tuple[tf.Variable, Any]] = []
     for kind, branch in tree.items():
@@ -59,7 +59,7 @@ def assign(model: Model, tree: dict[str, Any]) -> None:
 
 
 def _variables(model: Model) -> dict[str, dict[str, tf.Variable]]:
-    """Each kind of variables by path."""
+    """Returns the variables of each kind by path."""
     state = tracking.named_state(model)
     trained = {id(weight) for weight in model.trainable_weights}
     optimizer = getattr(model, "optimizer", None)
@@ -78,7 +78,7 @@ def _variables(model: Model) -> dict[str, dict[str, tf.Variable]]:
 
 
 def _optimizer_variables(optimizer: Optimizer, model: Model) -> dict[str, tf.Variable]:
-    """An optimizer's variables: a slot as `adam/dense_kernel_momentum` for the weight `dense/kernel`."""
+    """Returns an optimizer's variables: a slot of `dense/kernel` as `adam/dense_kernel_momentum`."""
     paths = {id(weight): path for path, weight in tracking.named_weights(model).items()}
     found: dict[str, tf.Variable] = {}
     for variable in optimizer.variables:
@@ -92,7 +92,7 @@ def _optimizer_variables(optimizer: Optimizer, model: Model) -> dict[str, tf.Var
 
 
 def _metrics(model: Model) -> list[Any]:
-    """The metrics of a model, those of `compile` one by one."""
+    """Returns the metrics of a model, those of `compile` one by one."""
     return [each for metric in model.metrics for each in getattr(metric, "metrics", [metric])]
 
 

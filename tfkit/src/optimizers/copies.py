@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def state_of(optimizer: Optimizer) -> dict[str, Any]:
-    """An optimizer as data: its configuration, what it refers to, and values."""
+    """Returns an optimizer as data: its configuration, referenced objects, and values."""
     references = serialization.References()
     with references.written():
         config = serialization.serialize_keras_object(optimizer)
@@ -20,7 +20,7 @@ def state_of(optimizer: Optimizer) -> dict[str, Any]:
 
 
 def from_state(state: dict[str, Any]) -> Optimizer:
-    """The optimizer that `state_of` described; its slots are made when it learns its weights."""
+    """Returns the optimizer that `state_of` described; its slots are made when it gets its weights."""
     with serialization.References(state["references"]).read():
         optimizer = serialization.deserialize_keras_object(state["config"])
     _set_values(optimizer, state["values"])
@@ -28,7 +28,7 @@ def from_state(state: dict[str, Any]) -> Optimizer:
 
 
 def _inner(optimizer: Optimizer) -> dict[str, Any]:
-    """The optimizers in the attributes of another one."""
+    """Returns the optimizers in the attributes of another one."""
     return {name: each for name, each in vars(optimizer).items() if isinstance(each, SlotOwner)}
 
 

@@ -1,7 +1,8 @@
-"""Whole models into one HDF5 file, and back: configuration, weights, and what `compile` was given."""
+"""Saves whole models in one HDF5 file, and loads them: configuration, weights, and settings of `compile`."""
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +35,16 @@ def save_model(
 
     Raises:
         ValueError: for a model that is not built although layers in it are.
-        TypeError: for a model whose configuration cannot be made. The old file stays as it was.
+        TypeError: for a model whose configuration cannot be made. The old file is unchanged.
     """
     path = Path(filepath)
     weights.check_writable(path, overwrite)
     weights.check_whole(model)
     _check_no_assets(model)
+    with contextlib.nullcontext() if include_optimizer else serialization.without_compile():
+        config = serialization.serialize_uncompiled(model)
     texts = {
-        CONFIG: to_json(serialization.serialize_keras_object(model)),
+        CONFIG: to_json(config),
         contents.NAMES: contents.layer_names(model),
     }
     groups = {
@@ -51,6 +54,8 @@ def save_model(
     if model.compiled and include_optimizer:
         texts[COMPILE] = to_json(serialization.serialize_keras_object(model.get_compile_config()))
         groups[contents.OPTIMIZER] = contents.optimizer_state(model)
+    if include_optimizer and (inner := contents.inner_optimizer_states(model)):
+        groups[contents.INNER_OPTIMIZERS] = inner
     with atomic_write(path) as temporary:
         hdf5.write(temporary, texts, groups)
 
@@ -73,12 +78,12 @@ def load_model(
     compile: bool = True,
     safe_mode: bool = True,
 ) -> Any:
-    """Reads a whole model; only tfkit's own, registered and given classes can be named in the file.
+    """Reads a whole model; the file may name only tfkit's own, registered and passed classes.
 
     Args:
         filepath: a file of `model.save()`.
         custom_objects: classes and functions of yours that the file may name, by name.
-        compile: whether to compile the model as it was, with the optimizer's state.
+        compile: whether to compile the model like the saved one, with the optimizer's state.
         safe_mode: only True: tfkit never runs code from a file.
 
     Raises:
@@ -99,9 +104,13 @@ def load_model(
             )
         try:
             deferred: list[budget.Deferred] = []
-            with budget.limited(reader.stored_bytes(contents.WEIGHTS), config, deferred):
+            with (
+                budget.limited(reader.stored_bytes(contents.WEIGHTS), config, deferred),
+                contextlib.nullcontext() if compile else serialization.without_compile(),
+            ):
                 model: ModelLike = serialization.deserialize_keras_object(from_json(config))
-        except Exception as error:  # Whatever the constructors of layers make of wrong arguments.
+        except Exception as error:
+            # The constructors of layers may raise any error for wrong arguments.
             raise ConfigurationError(
                 f"File {filepath}: its configuration gives no model. {type(error).__name__}: {error}"
             ) from error
@@ -119,6 +128,8 @@ def load_model(
                     f"alone, pass `compile=False`. {type(error).__name__}: {error}"
                 ) from error
             _add_optimizer(loaded, model)
+        if compile:
+            _add_inner_optimizers(loaded, model)
         _add_metrics(loaded, model)
         loaded.assign()
         budget.draw_others(deferred, [variable for variable, _, _ in loaded.values])
@@ -136,8 +147,24 @@ def _add_optimizer(loaded: weights.Loaded, model: ModelLike) -> None:
         loaded.add(contents.OPTIMIZER, variables, found)
 
 
+def _add_inner_optimizers(loaded: weights.Loaded, model: ModelLike) -> None:
+    """The states of the optimizers of models inside, of those that had been used."""
+    stored = loaded.reader.shapes(contents.INNER_OPTIMIZERS)
+    inside = contents.compiled_inside(model)
+    for path, inner in inside.items():
+        if any(place.startswith(f"{path}/") for place in stored) and not inner.optimizer.built:
+            inner.optimizer.build(inner.trainable_weights)
+    used = tuple(f"{path}/" for path, inner in inside.items() if inner.optimizer.built)
+    stored = {place: shape for place, shape in stored.items() if place.startswith(used)}
+    if stored:
+        variables = contents.inner_optimizer_states(model)
+        found = loaded.match(contents.INNER_OPTIMIZERS, variables, {path: path for path in stored})
+        matching.check(found, loaded.reader.path, contents.INNER_OPTIMIZERS)
+        loaded.add(contents.INNER_OPTIMIZERS, variables, found)
+
+
 def _add_metrics(loaded: weights.Loaded, model: ModelLike) -> None:
-    """What fits: some metrics make their variables in their first update, and all begin anew in time."""
+    """Adds the metrics' state as far as it matches; metrics are reset often anyway."""
     stored = loaded.reader.shapes(contents.METRICS)
     variables = contents.metrics_state(model)
     found = loaded.match(contents.METRICS, variables, {path: path for path in stored})

@@ -1,4 +1,4 @@
-"""Copies and pickles of models: what `compile` was given and what training has made of it, too."""
+"""Copies and pickles of models, with the settings of `compile` and the state of training."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def state_of(model: Trainer) -> dict[str, Any]:
-    """A model as data, as `core.copies` has it, with what `compile` was given and the results of `fit`.
+    """Returns a model as data, as in `core.copies`, with the settings of `compile` and the results of `fit`.
 
     Raises:
         TypeError: for a model whose configuration cannot be made.
@@ -25,7 +25,7 @@ def state_of(model: Trainer) -> dict[str, Any]:
 
 
 def from_state(state: dict[str, Any]) -> Trainer:
-    """The model that `state_of` described: it shares nothing with the other one."""
+    """Returns the model that `state_of` described, which shares nothing with the original."""
     model = copies.from_state(state["layer"])
     if state["compiled"] is not None:
         _compile(model, **state["compiled"])
@@ -37,7 +37,7 @@ def from_state(state: dict[str, Any]) -> Trainer:
 
 
 def _compiled(model: Trainer) -> dict[str, Any]:
-    """What `compile` was given, the objects themselves: who copies the model copies them."""
+    """Returns the objects passed to `compile`, which are copied together with the model."""
     optimizer = model.optimizer
     paths = {id(weight): path for path, weight in tracking.named_weights(model).items()}
     trained = optimizer._untracked.variables if optimizer is not None and optimizer.built else []
@@ -51,7 +51,7 @@ def _compiled(model: Trainer) -> dict[str, Any]:
 def _compile(
     model: Trainer, arguments: dict[str, Any], trained: Any, parts: dict[str, Any]
 ) -> None:
-    """Compiles a copy, past a `compile` of the user's own, whose work came with the attributes."""
+    """Compiles a copy without the user's own `compile`, whose effects were copied with the attributes."""
     model._compile(**arguments)
     for name, part in parts.items():
         setattr(model, name, part)

@@ -1,4 +1,4 @@
-"""The loop of `predict`: all batches, with the callbacks in between."""
+"""The loop of `predict` over all batches, with the callbacks between them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list
+from tfkit.src.training.counts import limited_steps
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.pace import Pace
 from tfkit.src.training.prediction import Gathered, PredictProgram, to_numpy
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 
 
 def predict(model: Trainer, data: Any, verbose: int, steps: int | None, callbacks: Any) -> Any:
-    """What `Model.predict` does."""
+    """Runs `Model.predict` on data, and returns the outputs."""
     program = predict_program(model, data)
     in_order = isinstance(data, ArrayData) and not data.shuffle
+    steps = limited_steps(steps, data.num_batches)
     if data.num_batches == 1 and not verbose and callbacks is None:
         batch = data.tensors if in_order else next(data.batches())
         outputs = program.run_batch(batch)
@@ -41,8 +43,9 @@ def predict(model: Trainer, data: Any, verbose: int, steps: int | None, callback
 
 
 def stream(model: Trainer, data: Any, steps: int | None) -> Iterator[Any]:
-    """What `Model.predict(stream=True)` does: the outputs batch by batch."""
+    """Yields the outputs batch by batch, for `Model.predict(stream=True)`."""
     program = predict_program(model, data)
+    steps = limited_steps(steps, data.num_batches)
     for batch in itertools.islice(data.batches(), steps):
         yield tf.nest.map_structure(to_numpy, program.run_batch(batch))
 
@@ -50,7 +53,7 @@ def stream(model: Trainer, data: Any, steps: int | None) -> Iterator[Any]:
 def _predict_arrays(
     model: Trainer, program: Any, data: ArrayData, num_steps: int, callbacks: CallbackList
 ) -> Any:
-    """Predicts for rows of arrays, a program at a time."""
+    """Returns the predictions for rows of arrays, a program at a time."""
     num_steps = min(num_steps, -(-data.num_rows // data.batch_size))
     num_rows = min(num_steps * data.batch_size, data.num_rows)
     gathered, pace, done = Gathered(num_rows), Pace(model.steps_per_execution), 0
@@ -81,7 +84,7 @@ def _predict_batches(
     num_steps: int | None,
     callbacks: CallbackList,
 ) -> Any:
-    """Predicts for batches one by one."""
+    """Returns the predictions for batches, one at a time."""
     gathered = Gathered(None)
     dense, size = callbacks.needs_predict_batches, model.steps_per_execution or 1
     batches, done = itertools.islice(data.batches(), num_steps), 0
@@ -108,5 +111,5 @@ def _predict_batches(
 
 
 def predict_program(model: Trainer, data: ArrayData | DatasetData) -> Any:
-    """The program that predicts for data of this form."""
+    """Returns the program that predicts for data of this form."""
     return model._programs.find(model, "predict", PredictProgram, data)

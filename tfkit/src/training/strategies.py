@@ -1,4 +1,4 @@
-"""Which methods do not run under a strategy of `tf.distribute` yet: they refuse, instead of ignoring it."""
+"""Raises errors for methods that do not run under a strategy of `tf.distribute` yet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tfkit.src.core.layer import Layer
 
 
 def check_strategy(model: Layer, method: str) -> None:
-    """Refuses a method where a strategy is in scope, or has placed the model's variables on several devices.
+    """Raises an error if a strategy is in scope, or has placed the model's variables on several devices.
 
     Raises:
         NotImplementedError: that names the strategy.
@@ -24,7 +24,7 @@ def check_strategy(model: Layer, method: str) -> None:
 
 
 def strategy_of(model: Layer) -> tf.distribute.Strategy | None:
-    """The strategy that has placed the model's variables, if it uses more than one device."""
+    """Returns the strategy that has placed the model's variables, if it uses more than one device."""
     for variable in model.variables:
         strategy = getattr(variable, "_distribute_strategy", None)
         if strategy is not None and not isinstance(strategy, tf.distribute.OneDeviceStrategy):

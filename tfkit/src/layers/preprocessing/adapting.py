@@ -1,4 +1,4 @@
-"""What `adapt` may be given, as batches that are read one after the other."""
+"""Reads the data of `adapt` as batches, one after the other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ARRAYS = (tf.Tensor, tf.Variable, tf.RaggedTensor, tf.SparseTensor, np.ndarray)
 
 
 def batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[Any]:
-    """Yields arrays and tensors: `data` itself where it is one, else its batches; labels are left out.
+    """Yields arrays and tensors: `data` itself if it is one, else its batches; labels are left out.
 
     Args:
         layer: the layer, for messages.
@@ -53,7 +53,7 @@ def batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[Any]:
 
 
 def _as_array(data: Any) -> Any:
-    """`data` where it is an array, a tensor, or a list of numbers or texts; `None` where it is not."""
+    """Returns `data` if it is an array, a tensor, or a list of numbers or texts; else `None`."""
     if isinstance(data, _ARRAYS):
         return data
     if isinstance(data, (list, tuple)):

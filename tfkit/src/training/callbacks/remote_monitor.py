@@ -19,8 +19,8 @@ _TIMEOUT = 10.0  # seconds
 class RemoteMonitor(Callback):
     """Sends the results of each epoch to a server, by `POST`.
 
-    What is sent is JSON: the number of the epoch, and the results. A server that does not answer is warned
-    about, and training goes on.
+    It sends JSON: the number of the epoch, and the results. If the server does not answer, there is a
+    warning, and training continues.
 
     Args:
         root: address of the server. Default: `"http://localhost:9000"`.

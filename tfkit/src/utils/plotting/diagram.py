@@ -1,4 +1,4 @@
-"""What a picture of a model shows: a box for each layer or function, an arrow for each tensor between two."""
+"""The diagram of a model: a box for each layer or function, an arrow for each tensor between two."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Sources = dict[int, int | None]
 
 @dataclasses.dataclass(frozen=True)
 class Shown:
-    """What the text of a box says, beside the class: see `plot_model`."""
+    """The options for the text of a box, apart from the class: see `plot_model`."""
 
     shapes: bool = False
     dtype: bool = False
@@ -36,9 +36,9 @@ class Box:
 
     Attributes:
         title: its name or class.
-        lines: what is said below, as pairs of a label and a value.
+        lines: the text below the title, as pairs of a label and a value.
         group: names of the models that it is in, the outermost first.
-        trainable: whether its weights are trained; `None` where that is not shown.
+        trainable: whether its weights are trained; `None` if that is not shown.
     """
 
     title: str
@@ -56,7 +56,7 @@ class Diagram:
 
 
 def diagram_of(model: Model, shown: Shown) -> Diagram:
-    """The diagram of a model: its graph, or one box for a model without one."""
+    """Returns the diagram of a model: its graph, or one box for a model without one."""
     drawing = _Drawing(shown)
     if model._graph is None:
         drawing.box_of(model, model.name, None, ())
@@ -69,18 +69,18 @@ class _Drawing:
     def __init__(self, shown: Shown) -> None:
         self.diagram = Diagram()
         self._shown = shown
-        self._numbers: dict[int, int] = {}  # Of boxes, by the id of the layer or call.
+        self._numbers: dict[int, int] = {}  # The numbers of boxes, by the id of the layer or call.
 
     def add(self, graph: Graph, sources: _Sources, group: tuple[str, ...]) -> _Sources:
         """Adds the calls of a graph.
 
         Args:
             graph: of a model.
-            sources: the box that each of its inputs comes from, by the tensor's id.
+            sources: the origin of each of its inputs, a box, by the tensor's id.
             group: the models that it is in.
 
         Returns:
-            The box that each tensor comes from, `sources` among them.
+            The box of origin of each tensor, including `sources`.
         """
         names = operation_names(graph)
         found = dict(sources)
@@ -109,7 +109,7 @@ class _Drawing:
         return found
 
     def box_of(self, shown: Any, name: str, node: Node | None, group: tuple[str, ...]) -> int:
-        """The number of the box of a layer, or of a function's call, made where there is none."""
+        """Returns the number of the box of a layer, or of a function's call, and adds a missing one."""
         if id(shown) not in self._numbers:
             self._numbers[id(shown)] = len(self.diagram.boxes)
             kind = _kind(shown)
@@ -146,7 +146,7 @@ class _Drawing:
 
 
 def _kind(shown: Any) -> str:
-    """The class of a layer, or the name of a function in the form of a class."""
+    """Returns the class of a layer, or the name of a function in the form of a class."""
     if isinstance(shown, Layer):
         return type(shown).__name__
     return "".join(part.capitalize() for part in shown.operation.__name__.split("_"))

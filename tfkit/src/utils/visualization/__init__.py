@@ -1,0 +1,1 @@
+"""Boxes and masks drawn on images, and images side by side."""
