@@ -125,7 +125,9 @@ class _Header(tarfile.TarInfo):
     def frombuf(cls, buf: Any, encoding: str, errors: str) -> _Header:
         try:
             header = super().frombuf(buf, encoding, errors)
-        except (tarfile.InvalidHeaderError, tarfile.TruncatedHeaderError) as error:
+        except tarfile.HeaderError as error:
+            if not buf.strip(b"\0"):
+                raise  # The end.
             # `tarfile` would take it for the end.
             raise tarfile.ReadError(f"the header of a member is damaged: {error}") from error
         _check_size(header)
@@ -148,8 +150,8 @@ class _Tar:
     """The members of a tar file, and their content."""
 
     def __init__(self, path: Path) -> None:
-        # `__exit__` closes it.
-        self._file = tarfile.open(path, tarinfo=_Header)  # noqa: SIM115
+        # `__exit__` closes it. `members` and `fileobj` are documented in Python's source only.
+        self._file: Any = tarfile.open(path, tarinfo=_Header)  # noqa: SIM115
 
     def __enter__(self) -> _Tar:
         return self
@@ -239,7 +241,7 @@ class _Unpacking:
         self._free = shutil.disk_usage(folder).free
 
     def run(self, opened: Any) -> None:
-        links = []
+        links: list[tuple[Path, _Member]] = []
         for number, member in enumerate(opened.members()):
             if number >= _MOST_MEMBERS:
                 raise ValueError(f"{self._archive} has more than {_MOST_MEMBERS:,} members")
