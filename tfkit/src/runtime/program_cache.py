@@ -78,10 +78,10 @@ def provide(programs: Iterable[str]) -> None:
 
 def _give(path: Path) -> None:
     """Puts the entry of a file into memory, or removes the file."""
-    content = path.read_bytes()
     name = path.name.partition("-")[2]
     if name in _state.given:
         return
+    content = _content(path)
     try:
         if hashlib.sha256(content[32:]).digest() != content[:32]:
             raise ValueError("another seal")
@@ -94,6 +94,15 @@ def _give(path: Path) -> None:
         file.write(text)
     _state.given.add(name)
     os.utime(path)  # The least recently used go first.
+
+
+def _content(path: Path) -> bytes:
+    """What is in a file of the user's; nothing of any other, which may have been put there before."""
+    # A pipe would be waited for.
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with open(handle, "rb") as file:
+        status = os.fstat(handle)
+        return file.read() if stat.S_ISREG(status.st_mode) and _only_we_write(status) else b""
 
 
 def keep() -> None:
@@ -167,7 +176,8 @@ def _checked_folder() -> Path | None:
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder = root / _environment()
             folder.mkdir(mode=0o700, exist_ok=True)
-            if all(_is_ours_alone(each) for each in (root, folder)):
+            ours = all(_is_ours_alone(each) for each in (root, folder))
+            if ours and all(map(_is_safe, Path(os.path.realpath(root)).parents)):
                 _state.folder = folder
             else:
                 warn(
@@ -180,8 +190,19 @@ def _checked_folder() -> Path | None:
 
 def _is_ours_alone(folder: Path) -> bool:
     status = os.lstat(folder)
-    writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not writable
+    return stat.S_ISDIR(status.st_mode) and _only_we_write(status)
+
+
+def _only_we_write(status: os.stat_result) -> bool:
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _is_safe(parent: Path) -> bool:
+    """Whether nobody else can put another folder in the place of one in `parent`."""
+    status = os.stat(parent)
+    others = stat.S_IWOTH | (0 if status.st_gid == os.getegid() else stat.S_IWGRP)
+    writable = status.st_mode & others and not status.st_mode & stat.S_ISVTX
+    return status.st_uid in (0, os.geteuid()) and not writable
 
 
 def _environment() -> str:
