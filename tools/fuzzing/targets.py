@@ -52,10 +52,39 @@ def models() -> list[Any]:
             layers.Dense(2),
         ]
     )
-    for model, optimizer in ((graph, "adam"), (stack, "sgd")):
+    found = [graph, stack, _of_texts_and_images()]
+    for model, optimizer in zip(found, ("adam", "sgd", "adam"), strict=True):
         model.compile(optimizer, "mse", metrics=["mae"])
-        model.fit(X, Y, verbose=0)
-    return [graph, stack]
+        model.fit(_data(model), Y, verbose=0)
+    return found
+
+
+def _of_texts_and_images() -> Any:
+    """A model with layers that have vocabularies and statistics, draw, and change sizes."""
+    words, image = tfkit.Input((1,), dtype="string", name="w"), tfkit.Input((6, 6, 3), name="p")
+    tokens = layers.TextVectorization(
+        ngrams=2, output_sequence_length=2, vocabulary=["a", "b", "a b"]
+    )(words)
+    known = layers.StringLookup(vocabulary=["a", "b"], output_mode="one_hot", num_oov_indices=2)(
+        words
+    )
+    x = layers.Normalization(mean=[1.0, 2.0, 3.0], variance=[1.0, 1.0, 2.0])(image)
+    x = layers.RandomRotation(0.1, seed=1)(layers.Rescaling(0.5)(x))
+    x = layers.Pipeline([layers.RandomFlip(seed=2), layers.CenterCrop(4, 4)])(x)
+    x = layers.Conv2DTranspose(2, 3, strides=2, padding="same")(x)
+    x = layers.GlobalAveragePooling2D()(x)
+    places = layers.Discretization(bin_boundaries=[0.0, 0.5])(x)
+    hashed = layers.Hashing(3, salt=1)(words)
+    y = layers.Flatten()(layers.Embedding(6, 2)(ops.cast(tokens, "int32")))
+    parts = [y, known, x, *(ops.cast(each, "float32") for each in (places, hashed))]
+    return tfkit.Model([words, image], layers.Dense(2)(layers.Concatenate()(parts)))
+
+
+def _data(model: Any) -> Any:
+    """What a model is trained on."""
+    if len(model.inputs) == 1:
+        return X
+    return [np.array([["a b"], ["b"], ["c"], [""]], object), np.ones((4, 6, 6, 3), "float32")]
 
 
 @functools.cache
@@ -78,7 +107,7 @@ def _saved(name: str, which: int) -> dict[str, bytes]:
 
 def _train(model: Any, path: Path) -> None:
     """Continues the training from the state in a file, which is made if it is missing."""
-    model.fit(X, Y, epochs=2, batch_size=2, verbose=0, resume=path, shuffle=True)
+    model.fit(_data(model), Y, epochs=2, batch_size=2, verbose=0, resume=path, shuffle=True)
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:
@@ -111,7 +140,7 @@ def _own(name: str) -> Callable[[Path, random.Random], Path]:
     """Changes a file of tfkit, its bytes or its texts, and seals it."""
 
     def make(folder: Path, draws: random.Random) -> Path:
-        files = _saved(name, draws.randrange(2))
+        files = _saved(name, draws.randrange(3))
         path = folder / name
         if draws.random() < 0.5:
             return _sealed(path, changed_bytes(files[name], draws, seal.BLOCK))
@@ -132,7 +161,7 @@ def _own(name: str) -> Callable[[Path, random.Random], Path]:
 
 def _archive(folder: Path, draws: random.Random) -> Path:
     """Changes a `.keras` archive: its bytes, its configuration, or the weights in it."""
-    data = _saved("model.keras", draws.randrange(2))["model.keras"]
+    data = _saved("model.keras", draws.randrange(3))["model.keras"]
     path, kind = folder / "model.keras", draws.randrange(4)
     if kind == 0:
         # Mostly the directory, which is at the end.
@@ -157,7 +186,7 @@ def _keras_weights(folder: Path, draws: random.Random) -> Path:
     """Changes the bytes of a `.weights.h5` of Keras, or of a whole `.h5` of Keras 2."""
     name = "keras.weights.h5"
     if draws.random() < 0.5:
-        data = changed_bytes(_saved(name, draws.randrange(2))[name], draws)
+        data = changed_bytes(_saved(name, draws.randrange(3))[name], draws)
     else:
         goldens = sorted(Path("tests/goldens").glob("keras2_*.h5"))
         name = "model.h5"
@@ -179,7 +208,7 @@ def _keras_weights(folder: Path, draws: random.Random) -> Path:
 
 def _index(folder: Path, draws: random.Random) -> Path:
     """Changes an index of several files, or the structure of one of them."""
-    files = dict(_saved("model.weights.json", draws.randrange(2)))
+    files = dict(_saved("model.weights.json", draws.randrange(3)))
     index = json.loads(files["model.weights.json"])
     shard = draws.choice(sorted(name for name in files if name.endswith(".h5")))
     if draws.random() < 0.4:
@@ -219,7 +248,7 @@ def command(*words: Any) -> None:
 
 
 def _readers(path: Path) -> list[Callable[[], Any]]:
-    graph, stack = models()
+    graph, stack, texts = models()
     found: list[Callable[[], Any]] = [
         lambda: command("inspect", path),
         lambda: command("verify", path),
@@ -229,9 +258,11 @@ def _readers(path: Path) -> list[Callable[[], Any]]:
     if path.name == "state.h5":
         found.append(lambda: _train(graph, path))
         found.append(lambda: _train(stack, path))
+        found.append(lambda: _train(texts, path))
     else:
         found.append(lambda: graph.load_weights(path))
         found.append(lambda: stack.load_weights(path, skip_mismatch=True))
+        found.append(lambda: texts.load_weights(path))
     return found
 
 

@@ -24,12 +24,13 @@ from fuzzing_serving.mutations import changed_bytes, changed_json, predict_messa
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "tests" / "serving" / "corpus"
 GOOD = b'{"instances": [[1, 2, 3]]}'
-PATHS = ("small:predict", "small:predict", "small:predict", "small:classify", "small:regress")
+PATHS = (*["small:predict"] * 3, *["texts:predict"] * 2, "small:classify", "small:regress")
 EXPORT = """
 import sys
 from pathlib import Path
-from tests.serving.conftest import export, small
+from tests.serving.conftest import export, small, texts
 export(small(1), Path(sys.argv[1], "small", "3"))
+texts(Path(sys.argv[1], "texts", "1"))
 """
 
 

@@ -179,7 +179,7 @@ def tensor(draws: random.Random) -> bytes:
 
 def predict_message(draws: random.Random) -> bytes:
     """Returns a `PredictRequest`."""
-    spec = field(1, draws.choice((b"small", b"small", b"small", b"none", b"\xff")))
+    spec = field(1, draws.choice((*[b"small"] * 3, *[b"texts"] * 2, b"none", b"\xff")))
     if draws.random() < 0.6:
         spec += field(3, draws.choice((b"spell", b"total", b"positive", b"labels", b"no", b"\xff")))
     if draws.random() < 0.2:

@@ -118,6 +118,11 @@ TOKENS = Limit(
     "tokens of a vocabulary",
     "Each takes 40 bytes in addition to its text; large vocabularies of words have a million.",
 )
+BUCKETS = Limit(
+    1_000_000,
+    "indices of tokens out of vocabulary",
+    "Each is an entry of the vocabulary; more than tokens, of which large vocabularies have a million.",
+)
 SHARDS = Limit(
     10_000, "files", "Each is open while an index is read; 10,000 of 2 GB are more than any disk."
 )

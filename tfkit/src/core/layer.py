@@ -10,6 +10,7 @@ from tfkit.src import constraints, regularizers
 from tfkit.src.base import budget, execution, limits, recomputation
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.names import auto_name, check_name
+from tfkit.src.base.quoting import printable
 from tfkit.src.core import attributes, building, output_specs, tracking, weights
 from tfkit.src.core.arguments import CallArguments, CallSignature
 from tfkit.src.core.compiled import DirectCalls
@@ -432,7 +433,7 @@ class Layer(Copied, Stateful):
         return self._tfkit.first_node.outputs
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} name={self.name}, built={self.built}>"
+        return f"<{type(self).__name__} name={printable(self.name)}, built={self.built}>"
 
     # --- Configuration ------------------------------------------------------------------------------
 

@@ -54,7 +54,8 @@ def audio_dataset_from_directory(
         validation_split: share of the sounds for validation, between 0 and 1. Default: none.
         subset: with `validation_split`, the part to return: `"training"`, `"validation"`, or `"both"` for a
             list of the two. Default: all.
-        follow_links: whether to go into folders that are symbolic links. Default: `False`.
+        follow_links: whether to go into folders that are symbolic links, into each once.
+            Default: `False`.
         verbose: whether to print how many files were found. Default: `True`.
 
     Returns:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tfkit.src.base.quoting import shown
 from tfkit.src.datasets.archives import unpack
 from tfkit.src.datasets.places import cache_folder, data_folders, find, keras_home
 from tfkit.src.saving.atomic import alone
@@ -73,7 +74,9 @@ def read_batch(path: Path, labels: str) -> tuple[np.ndarray, np.ndarray]:
     try:
         pixels, numbers = _pixels_and_labels(path, labels)
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path} is no file of CIFAR's: {error}. Delete its folder.") from error
+        raise ValueError(
+            f"{path} is no file of CIFAR's: {shown(str(error))}. Delete its folder."
+        ) from error
     if not numbers or len(pixels) != len(numbers) * _PIXELS:
         raise ValueError(
             f"{path} is no file of CIFAR's: it has {len(pixels)} bytes of images and {len(numbers)} labels."

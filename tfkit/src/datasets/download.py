@@ -5,17 +5,20 @@ from __future__ import annotations
 import hashlib
 import http.client
 import os
+import stat
 import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import Any
 
+from tfkit.src.base.quoting import shown
 from tfkit.src.saving.atomic import alone, sync
 from tfkit.src.training.progress import Progbar, print_message
 
 _CHUNK = 1 << 20  # bytes read at a time
 _TIMEOUT = 30.0  # seconds without an answer
+_MOST_DIGITS = 18  # of a size in bytes
 _SCHEMES = ("http", "https", "ftp", "file")
 _HASH_OF_LENGTH = {32: "md5", 64: "sha256"}
 
@@ -53,7 +56,10 @@ def fetch(url: str, path: Path, file_hash: str | None = None, algorithm: str = "
         try:
             _receive(url, part, tag)
         except (OSError, http.client.HTTPException) as error:
-            raise OSError(f"{url} cannot be fetched: {error}") from error
+            if isinstance(error, urllib.error.HTTPError):
+                error.close()
+            # The server has written a part of it.
+            raise OSError(f"{url} cannot be fetched: {shown(str(error))}") from error
         tag.unlink(missing_ok=True)
         if not has_hash(part, file_hash, algorithm):
             received = hash_of(part, algorithm_of(file_hash or "", algorithm))
@@ -77,26 +83,38 @@ def _receive(url: str, part: Path, tag: Path) -> None:
     except urllib.error.HTTPError as error:
         if error.code != http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise
+        error.close()
         tag.unlink(missing_ok=True)  # Nothing is left to send, or the file became shorter.
         response = urllib.request.urlopen(url, timeout=_TIMEOUT)
     with response:
         goes_on = getattr(response, "status", None) == http.client.PARTIAL_CONTENT
         version = response.headers.get("ETag") or ""
-        if version.startswith('"'):  # A weak tag does not identify the bytes.
-            tag.write_text(version, "utf-8")
-        else:
-            tag.unlink(missing_ok=True)
-        with part.open("ab" if goes_on else "wb") as file:
+        tag.unlink(missing_ok=True)
+        # A weak tag does not identify the bytes.
+        if version.startswith('"') and version.isascii() and version.isprintable():
+            with open(tag, "x", encoding="utf-8") as file:
+                file.write(version)
+        with open(part, "ab" if goes_on else "wb", opener=_regular) as file:
             _copy(response, file)
             file.flush()
             os.fsync(file.fileno())
+
+
+def _regular(path: str, flags: int) -> int:
+    """Opens a file of tfkit: neither a link to elsewhere nor a pipe, which would block forever."""
+    handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+    os.close(handle)
+    raise FileExistsError(f"{path!r} is there already and is no file: remove it")
 
 
 def _copy(response: Any, file: Any) -> None:
     """Copies the body of a response, with a progress bar; raises an error if it ends too early."""
     done = file.tell()
     length = response.headers.get("Content-Length")
-    total = done + int(length) if length and length.isdecimal() else None
+    known = length and length.isdecimal() and len(length) <= _MOST_DIGITS
+    total = done + int(length) if known else None
     bar = Progbar(total, unit_name="byte")
     while chunk := response.read(_CHUNK):
         file.write(chunk)

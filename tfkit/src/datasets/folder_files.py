@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -194,14 +194,33 @@ def _find(directory: Any, formats: tuple[str, ...], options: Options) -> Files:
 
 
 def _walk(folder: str, formats: tuple[str, ...], options: Options) -> list[str]:
-    """Returns the files of a folder and those below it, folder by folder, each in the order of names."""
-    walked = sorted(os.walk(folder, followlinks=options.follow_links), key=lambda each: each[0])
+    """Returns the files of a folder and those below it, folder by folder, each in the order of names.
+
+    Pipes and devices are left out, because reading them would never end.
+    """
+    walked = sorted(_folders(folder, options.follow_links), key=lambda each: each[0])
     return [
-        os.path.join(root, name)
-        for root, _, names in walked
-        for name in sorted(names)
-        if name.lower().endswith(formats)
+        path
+        for root, names in walked
+        for path in (os.path.join(root, name) for name in sorted(names))
+        if path.lower().endswith(formats) and os.path.isfile(path)
     ]
+
+
+def _folders(folder: str, follow_links: bool) -> Iterator[tuple[str, list[str]]]:
+    """Yields a folder and those below it, with the names of the files in each.
+
+    A folder to which several links lead is walked once: links that lead upwards would make endless paths.
+    """
+    seen = set()
+    for root, inner, names in os.walk(folder, followlinks=follow_links):
+        status = os.stat(root)
+        place = status.st_dev, status.st_ino
+        if place in seen:
+            inner.clear()
+            continue
+        seen.add(place)
+        yield root, names
 
 
 def _parts(files: Files, options: Options) -> dict[str | None, Files]:
@@ -226,7 +245,8 @@ def _dataset(
     shuffled: bool,
     batched: Batch | None,
 ) -> tf.data.Dataset:
-    dataset = tf.data.Dataset.from_tensor_slices(files.paths)
+    # Names of files are bytes, which need not be UTF-8.
+    dataset = tf.data.Dataset.from_tensor_slices([os.fsencode(path) for path in files.paths])
     if files.labels is not None:
         labels = tf.data.Dataset.from_tensor_slices(files.labels)
         num_classes = len(files.class_names or ())

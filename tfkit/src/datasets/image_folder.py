@@ -72,7 +72,8 @@ def image_dataset_from_directory(
             list of the two. Default: all.
         interpolation: `"bilinear"`, `"nearest"`, `"bicubic"`, `"area"`, `"lanczos3"`, `"lanczos5"`,
             `"gaussian"` or `"mitchellcubic"`. Default: `"bilinear"`.
-        follow_links: whether to go into folders that are symbolic links. Default: `False`.
+        follow_links: whether to go into folders that are symbolic links, into each once.
+            Default: `False`.
         crop_to_aspect_ratio: whether to crop images to the shape of `image_size`, and not to distort them.
             Default: `False`.
         pad_to_aspect_ratio: whether to pad them with zeros instead. Default: `False`.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tfkit.src.base.quoting import quoted, shown
 from tfkit.src.datasets.splits import Pair
 
 
@@ -56,5 +57,15 @@ def numbered(
 
 
 def read_words(path: Path) -> dict[str, int]:
-    """Returns the number of each word from a JSON file."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Returns the number of each word from a JSON file.
+
+    Raises:
+        ValueError: where the file has something else.
+    """
+    try:
+        words = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is no JSON file: {shown(str(error))}") from error
+    if not isinstance(words, dict) or set(map(type, words.values())) - {int}:
+        raise ValueError(f"{path} does not have a number for each word. It has: {quoted(words)}")
+    return words

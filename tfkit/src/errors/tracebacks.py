@@ -21,6 +21,7 @@ from types import FrameType, TracebackType
 from typing import Any, NamedTuple, TypeVar
 
 from tfkit.src.base import settings
+from tfkit.src.base.quoting import printable
 from tfkit.src.errors import kernel_errors
 from tfkit.src.errors.frames import as_written, is_dependency, is_library, is_tfkit
 
@@ -72,6 +73,8 @@ def shorten(error: BaseException) -> None:
     while each is not None and id(each) not in seen:
         seen.add(id(each))
         entries = list(_entries(each.__traceback__))
+        if entries and is_library(entries[-1].filename):
+            _escape(each)
         shown = [*entries, *_where_made(each)]
         if settings.is_traceback_filtering_enabled():
             kernel_errors.tidy(each)
@@ -81,6 +84,12 @@ def shorten(error: BaseException) -> None:
             each.__traceback__ = _joined(shown)
         behind = None if each.__suppress_context__ else each.__context__
         each = behind if each.__cause__ is None else each.__cause__
+
+
+def _escape(error: BaseException) -> None:
+    """Takes what a terminal obeys out of a message: names of layers may come from a file."""
+    if len(error.args) == 1 and isinstance(error.args[0], str) and not error.args[0].isprintable():
+        error.args = (re.sub(r"[^\n\t]+", lambda line: printable(line[0]), error.args[0]),)
 
 
 def _is_inside(frame: FrameType) -> bool:

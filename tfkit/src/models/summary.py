@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tfkit.src.base import notebooks
+from tfkit.src.base.quoting import printable
 from tfkit.src.core.layer import Layer
 from tfkit.src.models.graph_config import operation_names
 from tfkit.src.symbolic.tensors import Node
@@ -49,7 +50,7 @@ def print_summary(
         table.add_row(*map(escape, row))
 
     totals = [f"[bold] {title}:[/bold] {size}" for title, size in _totals(model).items()]
-    lines = [f'[bold]Model: "{escape(model.name)}"[/bold]', table, *totals]
+    lines = [f'[bold]Model: "{escape(printable(model.name))}"[/bold]', table, *totals]
     if print_fn is None and not notebooks.is_here():
         console.print(*lines, sep="\n")
         return
@@ -82,7 +83,7 @@ def _table(model: Model, columns: list[str], rows: list[list[str]]) -> str:
         f"<b>{html.escape(title)}:</b> {size}" for title, size in _totals(model).items()
     )
     return (
-        f"<b>Model: &quot;{html.escape(model.name)}&quot;</b>"
+        f"<b>Model: &quot;{html.escape(printable(model.name))}&quot;</b>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{totals}"
     )
 
@@ -100,7 +101,7 @@ def _cells(
         for operation in _in_range(list(calls), layer_range, names)
         for depth, inner in _nested(operation, 0, expand_nested)
     ]
-    return columns, [[row[title] for title in columns] for row in rows]
+    return columns, [[printable(row[title]) for title in columns] for row in rows]
 
 
 # --- The rows ---------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import tensorflow as tf
 
 from tfkit.src.base import budget, nests
+from tfkit.src.base.quoting import printable
 from tfkit.src.errors import tracebacks
 from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.symbolic import masking
@@ -96,7 +97,7 @@ class KerasTensor:
     def __repr__(self) -> str:
         return (
             f"<KerasTensor shape={self.shape}, dtype={self.dtype}, sparse={self.sparse}, "
-            f"ragged={self.ragged}, name={self.name}>"
+            f"ragged={self.ragged}, name={printable(self.name)}>"
         )
 
     @tracebacks.shortened

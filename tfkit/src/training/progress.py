@@ -13,6 +13,7 @@ import numpy as np
 from absl import logging
 
 from tfkit.src.base import settings
+from tfkit.src.base.quoting import printable
 
 _DONE, _LEFT = "━", "─"  # Different characters, since colours are not shown everywhere.
 _BOLD, _GREEN, _GREY, _RESET = "\x1b[1m", "\x1b[32m", "\x1b[37m", "\x1b[0m"
@@ -219,8 +220,8 @@ class Progbar:
 
     def _shown_values(self) -> str:
         shown = ""
-        for name, (total, count) in self._values.items():
-            mean = total / count
+        for key, (total, count) in self._values.items():
+            name, mean = printable(key), total / count  # A name may come from a file.
             shown += f" - {name}: {mean:.4f}" if abs(mean) > 1e-3 else f" - {name}: {mean:.4e}"
         return shown
 

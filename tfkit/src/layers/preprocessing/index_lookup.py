@@ -8,12 +8,13 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.base.limits import BUCKETS
 from tfkit.src.layers.preprocessing.base import check_mode
 from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
 from tfkit.src.layers.preprocessing.entries import on_entries
 from tfkit.src.layers.preprocessing.hashes import hashed, salt_of
 from tfkit.src.layers.preprocessing.tables import Table
-from tfkit.src.layers.preprocessing.vocabulary import Vocabulary
+from tfkit.src.layers.preprocessing.vocabulary import Vocabulary, check_encoding
 from tfkit.src.layers.preprocessing.with_vocabulary import WithVocabulary
 from tfkit.src.symbolic import tensors
 from tfkit.src.symbolic.tensors import KerasTensor
@@ -77,10 +78,10 @@ class IndexLookup(WithVocabulary):
             raise ValueError(
                 f"If pad_to_max_tokens is True, must set `max_tokens`. Received: max_tokens={max_tokens}"
             )
-        if num_oov_indices < 0:
+        if num_oov_indices < 0 or BUCKETS.excess(num_oov_indices):
             raise ValueError(
-                "`num_oov_indices` must be greater than or equal to 0. "
-                f"Received: num_oov_indices={num_oov_indices}"
+                "`num_oov_indices` must be greater than or equal to 0, and at most "
+                f"{BUCKETS.most:,}. Received: num_oov_indices={num_oov_indices}"
             )
         if output_mode == "binary":
             output_mode = "multi_hot"
@@ -118,6 +119,7 @@ class IndexLookup(WithVocabulary):
         self.vocabulary_dtype = vocabulary_dtype
         if vocabulary_dtype == "string" and self._text_encoding is None:
             self._text_encoding = "utf-8"
+        check_encoding(self._text_encoding)
         self.invert = invert
         self.output_mode = output_mode
         self.sparse = sparse

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import encodings
+import encodings.aliases
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -16,6 +18,14 @@ from tfkit.src.base.quoting import quoted
 from tfkit.src.layers.preprocessing.tables import Table
 
 Token = bytes | int
+# The encodings of texts that Python knows by other names, too. It would look for any other as a module.
+_NO_TEXTS = {
+    *("base64_codec", "bz2_codec", "hex_codec", "quopri_codec", "rot_13", "uu_codec", "zlib_codec"),
+    *("mbcs", "tactis"),  # Of Windows, and of no Python.
+}
+_ENCODINGS = {
+    name for pair in encodings.aliases.aliases.items() if pair[1] not in _NO_TEXTS for name in pair
+} | {"utf_8_sig"}
 UNDECODABLE = (
     "surrogateescape"  # Bytes that are not valid text in the encoding are kept, here and in `str`.
 )
@@ -45,6 +55,22 @@ class Vocabulary:
 
 
 # --- Python's texts and numbers ---------------------------------------------------------------------------
+
+
+def check_encoding(encoding: Any) -> None:
+    """Refuses what is not the name of an encoding of texts; a file may say anything.
+
+    Raises:
+        ValueError: for any other; `None` is none.
+    """
+    if encoding is None:
+        return
+    named = isinstance(encoding, str) and len(encoding) <= limits.SHOWN.most
+    if named and encodings.normalize_encoding(encoding).lower() in _ENCODINGS:
+        return
+    raise ValueError(
+        f'`encoding` must be the name of an encoding of texts, such as "utf-8". Received: {quoted(encoding)}'
+    )
 
 
 def tokens_of(values: Any, encoding: str | None) -> list[Token]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.quoting import shown as cut
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.input_layer import InputLayer
 from tfkit.src.models.graph import Graph
@@ -96,7 +97,7 @@ class _Drawing:
                     id(own): found.get(id(tensor))
                     for own, tensor in zip(inner.flat_inputs, inputs, strict=False)
                 }
-                results = self.add(inner, given, (*group, operation.name))
+                results = self.add(inner, given, (*group, cut(operation.name)))
                 for own, output in zip(inner.flat_outputs, outputs, strict=True):
                     found[id(output)] = results[id(own)]
                 continue
@@ -115,7 +116,7 @@ class _Drawing:
             kind = _kind(shown)
             self.diagram.boxes.append(
                 Box(
-                    title=f"{name} ({kind})" if self._shown.layer_names else kind,
+                    title=f"{cut(name)} ({kind})" if self._shown.layer_names else kind,
                     lines=tuple(self._lines(shown, node)),
                     group=group,
                     trainable=self._trainable(shown),

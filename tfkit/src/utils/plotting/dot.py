@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tfkit.src.base.quoting import shown
 from tfkit.src.utils.plotting.diagram import Box, Diagram
 from tfkit.src.utils.plotting.drawing import colour_of, picture_of, raster, svg
 
@@ -43,7 +44,7 @@ class Dot:
         subgraph: bool = False,
     ) -> None:
         self._diagram = diagram
-        self._name = name
+        self._name = shown(name)
         self._rankdir = rankdir
         self._dpi = 200.0 if dpi is None else float(dpi)
         self._splines = splines
