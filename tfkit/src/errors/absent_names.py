@@ -41,7 +41,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "FlaxLayer JaxLayer TorchModuleWrapper": _OTHER_ENGINE,
     },
     "optimizers": {
-        "MultiOptimizer OptimizerMap": "Override `train_step`, with an optimizer for each group of weights.",
         "legacy": "Use the optimizer of the same name.",
     },
     "utils": {"legacy": "Use the functions of the same names in `tfkit.saving`."},

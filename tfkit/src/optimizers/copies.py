@@ -25,8 +25,10 @@ def from_state(state: dict[str, Any]) -> Any:
 
 
 def _inner(optimizer: Any) -> dict[str, Any]:
-    """The optimizers in the attributes of another one."""
-    return {name: each for name, each in vars(optimizer).items() if isinstance(each, SlotOwner)}
+    """The optimizers in another one: in its attributes, or those of an optimizer of several."""
+    parts = {str(index): each for index, each in enumerate(getattr(optimizer, "optimizers", ()))}
+    held = {name: each for name, each in vars(optimizer).items() if isinstance(each, SlotOwner)}
+    return held | parts
 
 
 def _values(optimizer: Any) -> dict[str, Any]:
