@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.base.names import did_you_mean
+from tfkit.src.base.protocols import ModelLike
 from tfkit.src.base.quoting import quoted
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.interop import keras, keras_contents, keras_hdf5
@@ -114,7 +115,7 @@ class KerasFileEditor:
             print(f"{'  ' * depth}{name}{text}")
 
     @shortened
-    def compare(self, reference_model: Any) -> dict[str, Any]:
+    def compare(self, reference_model: ModelLike) -> dict[str, Any]:
         """Compares the weights with those of a model, and prints what differs.
 
         Args:
@@ -166,7 +167,7 @@ class KerasFileEditor:
         """The shapes of the weights of each object in the file that has any."""
         return _by_object({path: value.shape for path, value in _weights(self.weights_dict)})
 
-    def _expected(self, model: Any) -> dict[str, dict[str, tuple[int, ...]]]:
+    def _expected(self, model: ModelLike) -> dict[str, dict[str, tuple[int, ...]]]:
         """The same of a model."""
         values: dict[str, Any]
         if self._is_of_keras:

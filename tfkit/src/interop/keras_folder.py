@@ -1,4 +1,4 @@
-"""A model of Keras as a folder, as `save(..., zipped=False)` writes it: the members of an archive as files."""
+"""A model of Keras as a folder, as `save(..., zipped=False)` writes it: members of an archive as files."""
 
 from __future__ import annotations
 
