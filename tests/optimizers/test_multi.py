@@ -172,6 +172,50 @@ def test_learning_rates_are_those_inside(keras):
     np.testing.assert_allclose(rates, [0.0125, 0.005, 0.025], rtol=1e-6)
 
 
+@pytest.mark.parametrize("keras", BOTH)
+def test_optimizers_that_hold_others_are_refused_inside(keras):
+    optimizers = keras.optimizers
+    sgd = optimizers.SGD()
+    known = optimizers.OptimizerMap(sgd)
+    for inside in (optimizers.LossScaleOptimizer(sgd), optimizers.MultiOptimizer(known)):
+        with pytest.raises(ValueError, match="cannot be"):
+            known["x"] = inside
+
+
+@pytest.mark.parametrize("clipping", [{}, {"clipnorm": 0.1}, {"global_clipnorm": 0.1}])
+def test_a_scaled_loss_and_clipping_give_the_weights_of_keras(clipping):
+    weights = []
+    for keras in BOTH:
+        optimizers = keras.optimizers
+        inside = {".*first/.*": optimizers.SGD(0.5, **clipping)}
+        known = optimizers.OptimizerMap(optimizers.SGD(0.1, clipvalue=0.05), inside)
+        wrapped = optimizers.LossScaleOptimizer(optimizers.MultiOptimizer(known), 8.0)
+        model = model_with(keras, wrapped)
+        model.fit(X, Y, batch_size=4, epochs=2, shuffle=False, verbose=0)
+        weights.append(model.get_weights())
+    for ours, theirs in zip(*weights, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
+
+
+def test_averages_are_swapped_for_the_weights_of_their_optimizer():
+    averaged = tfkit.optimizers.SGD(0.1, use_ema=True)
+    known = tfkit.optimizers.OptimizerMap(tfkit.optimizers.SGD(0.1), {".*first/.*": averaged})
+    model = model_with(tfkit, tfkit.optimizers.MultiOptimizer(known))
+    model.train_on_batch(X, Y)
+    averages = [average.numpy() + 1 for _, average in averaged._averaged()]
+    for (_, average), value in zip(averaged._averaged(), averages, strict=True):
+        average.assign(value)
+    before = model.get_weights()
+    swap = tfkit.callbacks.SwapEMAWeights()
+    swap.set_model(model)
+    swap.on_test_begin()
+    for weight, expected in zip(model.get_weights(), [*averages, *before[2:]], strict=True):
+        np.testing.assert_array_equal(weight, expected)
+    swap.on_test_end()
+    for weight, expected in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(weight, expected)
+
+
 def test_what_is_no_map_is_refused():
     with pytest.raises(TypeError, match="`optimizer_map` must be an OptimizerMap, or a function"):
         tfkit.optimizers.MultiOptimizer(3)

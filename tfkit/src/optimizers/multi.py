@@ -8,11 +8,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.errors.tracebacks import shorten, shortened
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.optimizers import distribution
 from tfkit.src.optimizers.base import Optimizer
-from tfkit.src.optimizers.gradients import map_values
-from tfkit.src.optimizers.overwriting import unless_overwriting
+from tfkit.src.optimizers.loss_scale import LossScaleOptimizer
 from tfkit.src.optimizers.slots import variable_path
 from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
 
@@ -29,7 +28,8 @@ class OptimizerMap(MutableMapping[str, Optimizer]):
 
     Raises:
         TypeError: for a default that is no optimizer.
-        ValueError: for a key that is no string or is there already, and for a value that is no optimizer.
+        ValueError: for a key that is no string or is there already, and for a value that is no optimizer, or
+            one that holds others.
 
     Example:
         >>> optimizers = OptimizerMap(
@@ -51,6 +51,7 @@ class OptimizerMap(MutableMapping[str, Optimizer]):
                 "`default_optimizer` must be an optimizer, such as `optimizers.Adam()`. "
                 f"Received: {default_optimizer!r}"
             )
+        _check_may_be_inside(default_optimizer)
         self._default = default_optimizer
         self._found: dict[str, Optimizer] = {}
         for key, optimizer in (optimizer_map or {}).items():
@@ -95,6 +96,7 @@ class OptimizerMap(MutableMapping[str, Optimizer]):
                 "A value must be an optimizer, such as `optimizers.Adam()`. "
                 f"Received: {optimizer!r} for {key!r}"
             )
+        _check_may_be_inside(optimizer)
         self._found[key] = optimizer
 
     def __delitem__(self, key: str) -> None:
@@ -213,6 +215,7 @@ class MultiOptimizer(Optimizer):
         for index, known in enumerate(self._optimizers):
             if known is optimizer:
                 return index
+        _check_may_be_inside(optimizer)
         optimizer.loss_scale_factor = None
         for settings in self._untracked.owners:
             optimizer.belongs_to(settings)
@@ -251,41 +254,36 @@ class MultiOptimizer(Optimizer):
         }
         super().build(var_list)
 
-    def apply(
-        self, grads: Sequence[Any], trainable_variables: Sequence[tf.Variable] | None = None
-    ) -> None:
-        """Updates each variable by its optimizer.
+    def _grouped(self, variables: Sequence[tf.Variable]) -> Iterator[tuple[Optimizer, list[int]]]:
+        """The optimizers with the positions of their variables."""
+        chosen = [self._chosen[distribution.key(variable)] for variable in variables]
+        for index, optimizer in enumerate(self._optimizers):
+            positions = [position for position, each in enumerate(chosen) if each == index]
+            if positions:
+                yield optimizer, positions
 
-        Args:
-            grads: one gradient for each variable; `None` for none.
-            trainable_variables: the variables; those of `build` if `None`.
+    def _clipped_unless_accumulating(
+        self, gradients: list[Any], variables: list[tf.Variable]
+    ) -> list[Any]:
+        """Clips gradients as their optimizers do, each its own."""
+        clipped = list(gradients)
+        for optimizer, positions in self._grouped(variables):
+            own = [gradients[position] for position in positions]
+            own_variables = [variables[position] for position in positions]
+            results = optimizer._clipped_unless_accumulating(own, own_variables)
+            for position, gradient in zip(positions, results, strict=True):
+                clipped[position] = gradient
+        return clipped
 
-        Raises:
-            ValueError: when numbers of gradients and variables differ, when a variable was not there at
-                `build`, and when all gradients are `None`.
-        """
-        if len(grads) == 0:
-            return
-        try:
-            gradients, variables = self._pairs(grads, trainable_variables)
-            scale = self.loss_scale_factor
-            if scale is not None:
-                gradients = unless_overwriting(
-                    lambda kept: [map_values(lambda x: x / scale, g) for g in kept],
-                    gradients,
-                    variables,
-                )
-            groups: dict[int, list[tuple[Any, tf.Variable]]] = {}
-            for gradient, variable in zip(gradients, variables, strict=True):
-                index = self._chosen[distribution.key(variable)]
-                groups.setdefault(index, []).append((gradient, variable))
-            for index in sorted(groups):
-                own_gradients, own_variables = zip(*groups[index], strict=True)
-                self._optimizers[index].apply(list(own_gradients), list(own_variables))
-            self._iterations.assign_add(1)
-        except BaseException as error:
-            shorten(error)
-            raise
+    def _phases(self) -> tuple[Callable[[list[Any], list[tf.Variable]], None], ...]:
+        """One phase: those of each optimizer."""
+        return (self._run_optimizers,)
+
+    def _run_optimizers(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
+        for optimizer, positions in self._grouped(variables):
+            own = [gradients[position] for position in positions]
+            optimizer._run_phases(own, [variables[position] for position in positions])
+        self._iterations.assign_add(1)
 
     def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
         """Updates one variable by its optimizer."""
@@ -317,3 +315,18 @@ class MultiOptimizer(Optimizer):
         """Returns the optimizer that `get_config` describes, with fresh state."""
         known = deserialize_keras_object(config["optimizer_map"], custom_objects)
         return cls(**{**config, "optimizer_map": known})
+
+
+def _check_may_be_inside(optimizer: Optimizer) -> None:
+    """Refuses an optimizer that holds others itself.
+
+    Raises:
+        ValueError: that says what to do.
+    """
+    if isinstance(optimizer, (LossScaleOptimizer, MultiOptimizer)):
+        kind = type(optimizer).__name__
+        raise ValueError(
+            f"{kind} cannot be used inside a MultiOptimizer. Enter the "
+            "optimizers that it holds. A LossScaleOptimizer goes around: "
+            "`LossScaleOptimizer(MultiOptimizer(...))`."
+        )

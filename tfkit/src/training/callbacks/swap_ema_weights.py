@@ -35,7 +35,8 @@ class SwapEMAWeights(Callback):
     def _put_averages(self) -> None:
         optimizer = getattr(self.model, "optimizer", None)
         optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # Of a `LossScaleOptimizer`.
-        if optimizer is None or not optimizer.use_ema:
+        parts = getattr(optimizer, "optimizers", [optimizer])  # Of a `MultiOptimizer`.
+        if optimizer is None or not any(part.use_ema for part in parts):
             warn(
                 "`SwapEMAWeights` needs an optimizer with averages of the weights: pass `use_ema=True` to "
                 "it. Nothing is swapped."
@@ -43,7 +44,7 @@ class SwapEMAWeights(Callback):
             return
         if self._weights:
             return
-        for weight, average in optimizer._averaged():
+        for weight, average in (pair for part in parts for pair in part._averaged()):
             self._weights.append((weight, tf.identity(weight)))
             weight.assign(tf.cast(average, weight.dtype))
 
