@@ -24,7 +24,10 @@ ABSENT: dict[str, dict[str, str]] = {
     "": {
         "applications": _APPLICATIONS,
         "distribution": _DISTRIBUTION,
-        "Quantizer quantizers distillation": _QUANTIZATION,
+        "Quantizer quantizers": _QUANTIZATION,
+        "distillation": (
+            "Write a model whose `compute_loss` compares its outputs with those of the teacher, too."
+        ),
         "legacy": "It holds the functions of Keras 2 for files: use those of `tfkit.saving`.",
     },
     "callbacks": {
