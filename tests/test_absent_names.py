@@ -11,6 +11,7 @@ MODULES = [
     "initializers", "layers", "losses", "metrics", "mixed_precision", "models", "ops", "ops.image",
     "ops.linalg", "ops.nn", "ops.numpy", "optimizers", "optimizers.schedules", "preprocessing",
     "preprocessing.image", "preprocessing.sequence", "random", "regularizers", "saving", "tree", "utils",
+    "utils.bounding_boxes", "visualization", "wrappers", "backend", "datasets.mnist", "datasets.imdb",
 ]  # fmt: skip
 
 
@@ -28,6 +29,53 @@ def test_each_name_of_keras_is_there_or_says_that_it_is_not(path):
             continue
         with pytest.raises(AttributeError, match=rf"does not have Keras's `.*{name}`\."):
             getattr(module, name)
+
+
+def test_each_absent_name_has_a_reason_or_an_advice():
+    for path, table in ABSENT.items():
+        for names, advice in table.items():
+            assert len(advice) > 20, (path, names)
+
+
+# Public members of Keras's classes that ours lack, with the reason.
+MEMBERS = {
+    "set by constructors, and there in objects": """
+        aggregation attention_axes batch_shape distribute_reduction_method dropout dtype embeddings handle
+        input_spec kernel key_dense key_dim loss_scale_factor num_heads numpy output_dense path
+        query_dense ragged_rank
+        row_splits_dtype shape supports_masking synchronization use_bias value_dense value_dim
+        """,
+    "quantization and LoRA, which tfkit does not have": """
+        enable_lora get_quantization_layer_structure quantization_mode quantize quantized_build
+        quantized_call variable_serialization_spec
+        """,
+    "refuses in Keras, too": "add_metric",
+    "a call does it": "rematerialized_call symbolic_call",
+    "between engines": "convert_weight",
+    "a step inside of Keras's own classes": """
+        convert_input get_clipped_bbox get_elastic_transform_params get_shifted_bbox get_transformed_x_y
+        interpolate_pr_auc linear_to_mel_weight_matrix summary transform_single_bounding_box
+        transform_single_image transform_single_label transform_single_segmentation_mask
+        """,
+    "masks are drawn in the call": """
+        get_dropout_mask get_recurrent_dropout_mask reset_dropout_mask reset_recurrent_dropout_mask
+        """,
+    "scikit-learn makes it": "set_fit_request",
+}
+
+
+def test_each_public_member_of_a_class_of_keras_is_there_or_listed():
+    listed = {name for names in MEMBERS.values() for name in names.split()}
+    missing = {}
+    for path in [*MODULES, "saving", "wrappers"]:
+        module, oracle = module_of(tfkit, path), module_of(keras, path)
+        for name, cls in vars(oracle).items():
+            if isinstance(cls, type) and hasattr(module, name):
+                members = {member for member in dir(cls) if not member.startswith("_")}
+                for member in members - set(dir(getattr(module, name))):
+                    missing.setdefault(member, f"{path}.{name}")
+    unlisted = {member: where for member, where in missing.items() if member not in listed}
+    assert not unlisted
 
 
 def test_the_table_names_public_names_of_keras():

@@ -21,7 +21,6 @@ OPTIONAL = {
     "aiohttp",
     "google",
     "grpc",
-    "matplotlib",
     "ml_dtypes",
     "onnx",
     "sklearn",
@@ -33,6 +32,7 @@ OPTIONAL = {
 NAMED_BY_STRINGS = {
     "tfkit.src.apps.cli.convert",
     "tfkit.src.apps.serving.packages",
+    "tfkit.src.utils.visualization.galleries",
     "tfkit.src.wrappers.lazy",
 }
 # Folders that run without tfkit: wherever it stands; as a process that starts fast.

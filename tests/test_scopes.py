@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit
+from tfkit.src.symbolic import tensors
 from tfkit.src.variables.name_scope import current_path
 
 BOTH = [tfkit, oracle]
@@ -369,3 +370,21 @@ def test_gradients_reach_keyword_arguments_of_what_is_computed_again():
 def test_a_remat_scope_refuses_other_modes(keras):
     with pytest.raises(ValueError, match="mode"):
         keras.RematScope(mode="invalid")
+
+
+# --- KerasTensor ------------------------------------------------------------------------------------
+
+
+def test_ragged_tensors_keep_what_is_said_of_their_rows():
+    x = tfkit.KerasTensor((2, None, None), ragged=True, ragged_rank=1, row_splits_dtype="int32")
+    with tf.Graph().as_default():
+        value = tensors.placeholder(x)
+    assert (value.ragged_rank, value.row_splits.dtype) == (1, tf.int32)
+    again = tensors.specification(value)
+    assert (again.ragged_rank, again.row_splits_dtype) == (1, "int32")
+    plain = tfkit.KerasTensor((2,))
+    assert (
+        plain.ragged_rank is plain.row_splits_dtype is oracle.KerasTensor((2,)).ragged_rank is None
+    )
+    with pytest.raises(TypeError, match=r"Unexpected keyword arguments of KerasTensor: \['rank'\]"):
+        tfkit.KerasTensor((2,), rank=1)

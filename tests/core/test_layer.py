@@ -275,6 +275,33 @@ def test_stateless_call_changes_nothing_and_has_gradients():
         np.testing.assert_array_equal(old, new)
 
 
+@pytest.mark.parametrize("framework", [tfkit, keras])
+def test_stateless_compute_loss_uses_the_values_that_it_is_given(framework):
+    dense = framework.layers.Dense(
+        1, use_bias=False, kernel_initializer="ones", kernel_regularizer="l2"
+    )
+    model = framework.Sequential(
+        [framework.Input((3,)), framework.layers.BatchNormalization(), dense]
+    )
+    model.compile("sgd", "mse", metrics=["mae"])
+    x = tf.ones((2, 3))
+    model.fit(x, tf.zeros((2, 1)), verbose=0)
+    before = [variable.numpy() for variable in (*model.variables, *model.metrics_variables)]
+    values = [tf.ones(weight.shape) * 2.0 for weight in model.trainable_variables]
+    state = [tf.identity(tf.convert_to_tensor(it)) for it in model.non_trainable_variables]
+    metrics = [tf.identity(tf.convert_to_tensor(it)) for it in model.metrics_variables]
+    with tf.GradientTape() as tape:
+        tape.watch(values)
+        loss, after = model.stateless_compute_loss(
+            values, state, metrics, x=x, y=tf.zeros((2, 1)), y_pred=tf.ones((2, 1))
+        )
+    np.testing.assert_allclose(loss, 1.0 + 0.01 * 3 * 4, rtol=1e-6)
+    np.testing.assert_allclose(tape.gradient(loss, values[2]), [[0.04]] * 3, rtol=1e-6)
+    assert [len(part) for part in after] == [3, 2, len(metrics)]
+    for variable, value in zip((*model.variables, *model.metrics_variables), before, strict=True):
+        np.testing.assert_array_equal(variable.numpy(), value)
+
+
 def test_set_weights_is_all_or_nothing():
     layer = tfkit.layers.Dense(2)
     layer(tf.ones((1, 3)))

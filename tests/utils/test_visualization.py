@@ -1,7 +1,7 @@
 """Boxes and masks on images, and galleries, beside Keras's."""
 
-import builtins
 import re
+import sys
 
 import keras as oracle
 import numpy as np
@@ -227,13 +227,8 @@ def test_galleries_refuse_what_does_not_fit(pyplot):
 
 
 def test_without_matplotlib_one_line_says_what_to_install(monkeypatch):
-    imported = builtins.__import__
-
-    def refuse(name, *args, **kwargs):
-        if name.startswith("matplotlib"):
-            raise ImportError(f"No module named {name!r}")
-        return imported(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
+    monkeypatch.delitem(sys.modules, "matplotlib.patches", raising=False)
     with pytest.raises(ImportError, match="pip install matplotlib"):
         tfkit.visualization.plot_image_gallery(IMAGES, show=False)

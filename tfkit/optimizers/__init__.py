@@ -15,6 +15,8 @@ from tfkit.src.optimizers.lookup import deserialize as deserialize
 from tfkit.src.optimizers.lookup import get as get
 from tfkit.src.optimizers.lookup import serialize as serialize
 from tfkit.src.optimizers.loss_scale import LossScaleOptimizer as LossScaleOptimizer
+from tfkit.src.optimizers.multi import MultiOptimizer as MultiOptimizer
+from tfkit.src.optimizers.multi import OptimizerMap as OptimizerMap
 from tfkit.src.optimizers.muon import Muon as Muon
 from tfkit.src.optimizers.nadam import Nadam as Nadam
 from tfkit.src.optimizers.rmsprop import RMSprop as RMSprop

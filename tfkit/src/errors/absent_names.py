@@ -12,7 +12,10 @@ _APPLICATIONS = (
     "Load a model that Keras has saved: `keras.applications.ResNet50().save('resnet.keras')` once, with "
     "Keras, then `tfkit.models.load_model('resnet.keras')`, as far as tfkit has its layers."
 )
-_QUANTIZATION = "Export the model and quantize that: `model.export(path, format='litert')`."
+_QUANTIZATION = (
+    "tfkit trains no quantized models. Export the model and quantize that: "
+    "`model.export(path, format='litert')`."
+)
 _DISTRIBUTION = "Write a loop with `strategy.run(...)` for a strategy of `tf.distribute`."
 _OTHER_ENGINE = "tfkit runs on TensorFlow alone."
 
@@ -21,11 +24,17 @@ ABSENT: dict[str, dict[str, str]] = {
     "": {
         "applications": _APPLICATIONS,
         "distribution": _DISTRIBUTION,
-        "Quantizer quantizers distillation": _QUANTIZATION,
-        "legacy": "",
+        "Quantizer quantizers": _QUANTIZATION,
+        "distillation": (
+            "Write a model whose `compute_loss` compares its outputs with those of the teacher, too."
+        ),
+        "legacy": "It holds the functions of Keras 2 for files: use those of `tfkit.saving`.",
     },
     "callbacks": {
-        "OrbaxCheckpoint": "Use `callbacks.ModelCheckpoint` or `callbacks.BackupAndRestore`.",
+        "OrbaxCheckpoint": (
+            "The library Orbax needs JAX, and tfkit runs on TensorFlow alone. Use "
+            "`callbacks.ModelCheckpoint` or `callbacks.BackupAndRestore`."
+        ),
     },
     "config": {
         "enable_unsafe_deserialization": (
@@ -35,13 +44,12 @@ ABSENT: dict[str, dict[str, str]] = {
     "dtype_policies": {
         "AWQDTypePolicy GPTQDTypePolicy Int4DTypePolicy QuantizedDTypePolicy "
         "QuantizedFloat8DTypePolicy": _QUANTIZATION,
-        "DTypePolicyMap": "Pass `dtype` to each layer.",
+        "DTypePolicyMap": "It describes quantized layers. Pass `dtype` to each layer.",
     },
     "layers": {
         "FlaxLayer JaxLayer TorchModuleWrapper": _OTHER_ENGINE,
     },
     "optimizers": {
-        "MultiOptimizer OptimizerMap": "Override `train_step`, with an optimizer for each group of weights.",
         "legacy": "Use the optimizer of the same name.",
     },
     "utils": {"legacy": "Use the functions of the same names in `tfkit.saving`."},

@@ -30,8 +30,10 @@ from tfkit.src.interop import (
 )
 from tfkit.src.interop.keras_archive import CONFIG, METADATA, WEIGHTS, Archive
 from tfkit.src.interop.keras_contents import INNER, OPTIMIZER, SEEDS
+from tfkit.src.interop.keras_folder import Folder, is_folder
 from tfkit.src.interop.keras_hdf5 import KerasReader
 from tfkit.src.interop.keras_matching import Checked, Matcher
+from tfkit.src.interop.keras_shards import ShardedReader, is_index
 from tfkit.src.registry import serialization
 from tfkit.src.registry import tables as registry
 from tfkit.src.saving import contents, hdf5, json_nest, weights
@@ -48,8 +50,10 @@ _FIRST_BYTES = (b"PK\3\4", b"PK\5\6", b"\x89HDF\r\n\x1a\n")
 def is_keras_file(filepath: Any) -> bool:
     """Whether a file begins like one of Keras's: a zip, or HDF5 without tfkit's seal in front.
 
+    So is a folder that holds the members of such a zip, and an index of files of weights.
+
     Args:
-        filepath: the file.
+        filepath: the file or folder.
 
     Example:
         >>> import tempfile
@@ -62,7 +66,9 @@ def is_keras_file(filepath: Any) -> bool:
     """
     path = Path(filepath)
     if not path.is_file():
-        return False
+        return is_folder(path)
+    if is_index(path):
+        return True
     with open(path, "rb") as file:
         return file.read(8).startswith(_FIRST_BYTES)
 
@@ -81,7 +87,7 @@ def load_model(
     """Reads a whole model that Keras has saved: `.keras` of Keras 3, or `.h5` of Keras 2 and 3.
 
     Args:
-        filepath: the file.
+        filepath: the file; or the folder that `save(..., zipped=False)` of Keras wrote.
         custom_objects: classes and functions of yours that the file may name, by name.
         compile: whether to compile the model like the saved one, with the optimizer's state. Default: `True`.
         safe_mode: the only value: tfkit never runs code from a file. Default: `True`.
@@ -152,7 +158,8 @@ def load_weights(
 
     Args:
         model: a built model.
-        filepath: `.weights.h5`, `.keras`, or a whole `.h5`, of Keras.
+        filepath: `.weights.h5`, `.weights.json` with the files that it names, `.keras`, or a whole `.h5`,
+            of Keras.
         skip_mismatch: whether weights that do not fit are not changed. Default: `False`.
         by_name: the only value: Keras's files have no names for all layers. Default: `False`.
         rename: paths in the model by path in the file, of layers or single weights.
@@ -194,11 +201,11 @@ def load_weights(
 
 
 class _ArchiveReader(KerasReader):
-    """The weights in a `.keras` archive."""
+    """The weights in a `.keras` archive, or in a folder with the members of one."""
 
     def __init__(self, path: Path) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self.archive = Archive(path)
+        self.archive = Folder(path) if path.is_dir() else Archive(path)
         try:
             super().__init__(path, self.archive.weights())
         except BaseException:
@@ -249,7 +256,11 @@ def open_file(path: Path) -> KerasReader:
         >>> document["class_name"], compiled
         ('Sequential', None)
     """
+    if is_folder(path):
+        return _ArchiveReader(path)
     check_exists(path)
+    if is_index(path):
+        return ShardedReader(path)
     with open(path, "rb") as file:
         is_archive = file.read(2) == b"PK"
     return _ArchiveReader(path) if is_archive else KerasReader(path)

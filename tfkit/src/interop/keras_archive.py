@@ -119,6 +119,10 @@ class Archive:
         for info in infos:
             name = info.filename
             if name not in (CONFIG, METADATA, WEIGHTS) and not is_asset(name):
+                if name.endswith(".npz"):
+                    self._refuse(
+                        name, "holds pickles, which can run code, and which Keras refuses, too"
+                    )
                 self._refuse(
                     name,
                     f"is none of the members that are read: {CONFIG}, {METADATA}, {WEIGHTS}, and files below "

@@ -12,6 +12,7 @@ from tfkit.src.base.quoting import quoted
 from tfkit.src.core.layer import Layer
 from tfkit.src.interop import keras_layout
 from tfkit.src.interop.keras_archive import ASSETS, Archive, is_asset
+from tfkit.src.interop.keras_folder import Folder
 from tfkit.src.saving.errors import LoadError
 
 
@@ -38,7 +39,7 @@ def write(archive: zipfile.ZipFile, places: list[tuple[str, Layer]]) -> None:
 
 
 def by_place(
-    archive: Archive, places: list[tuple[str, Layer]], partly: bool
+    archive: Archive | Folder, places: list[tuple[str, Layer]], partly: bool
 ) -> dict[str, tuple[Layer, list[str]]]:
     """Returns the layers that read assets, by their paths, with the names of their files.
 
@@ -70,7 +71,7 @@ def by_place(
 
 
 def loader(
-    archive: Archive, layer: Layer, names: list[str], path: str, folder: str
+    archive: Archive | Folder, layer: Layer, names: list[str], path: str, folder: str
 ) -> Callable[[], None]:
     """Returns a function that lets a layer read its assets.
 

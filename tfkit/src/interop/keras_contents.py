@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tfkit.src.base.names import free, to_snake_case
 from tfkit.src.base.protocols import ModelLike
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
@@ -14,15 +15,23 @@ from tfkit.src.random import SeedGenerator
 
 OPTIMIZER = "optimizer"
 INNER = "inner_optimizer"
+PARTS = "optimizers"
 # A group that Keras ignores, for data that its files have no place for.
 SEEDS = "tfkit/seeds"
 
 
 def optimizer_variables(optimizer: Optimizer, group: str = OPTIMIZER) -> dict[str, Any]:
-    """Returns an optimizer's variables by path; a wrapped one has a group of its own, too."""
+    """Returns an optimizer's variables by path; a wrapped one, or one of several, has its own group, too."""
     found = {f"{group}/vars/{index}": v for index, v in enumerate(optimizer.variables)}
     inner = getattr(optimizer, "inner_optimizer", None)
-    return found if inner is None else found | optimizer_variables(inner, f"{group}/{INNER}")
+    if inner is not None:
+        found |= optimizer_variables(inner, f"{group}/{INNER}")
+    taken: set[str] = set()
+    for part in getattr(optimizer, "optimizers", ()):
+        name = free(to_snake_case(type(part).__name__), taken)
+        taken.add(name)
+        found |= optimizer_variables(part, f"{group}/{PARTS}/{name}")
+    return found
 
 
 def seeds(places: list[tuple[str, Layer]]) -> dict[str, Any]:

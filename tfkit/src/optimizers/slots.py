@@ -125,6 +125,25 @@ class SlotOwner(tf.Module):
             )
         return self._make_variable(shape, initializer, dtype, aggregation, name or "variable")
 
+    def save_own_variables(self, store: Any) -> None:
+        """Puts the values of `variables` into `store`, a dict of arrays, by their numbers."""
+        for index, variable in enumerate(self.variables):
+            store[str(index)] = variable.numpy()
+
+    def load_own_variables(self, store: Any) -> None:
+        """Assigns what `save_own_variables` has put into `store`, all of it or nothing.
+
+        Raises:
+            ValueError: before `build`, for another number of values, and for one of another shape.
+        """
+        expected = [str(index) for index in range(len(self.variables))]
+        if sorted(store, key=str) != sorted(expected):
+            raise ValueError(
+                f'Optimizer \'{self.name}\' has {len(expected)} variables, stored under "0", "1", ... '
+                f"Received the keys {list(store)}. An optimizer has its slots after `build()`."
+            )
+        self.set_weights([store[key] for key in expected])
+
     def set_weights(self, weights: Sequence[Any]) -> None:
         """Assigns values to `variables`, all or none.
 

@@ -16,6 +16,8 @@ from tfkit.src.metrics.base import Metric
 from tfkit.src.training.compilation import Compiled
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.data import batch_size_of, unpack_x_y_sample_weight
+from tfkit.src.variables.together import computed_with
+from tfkit.src.variables.variables import lent
 
 # The model whose results of single steps are not read: a program computes them after its last step.
 _without_results: ContextVar[Any] = ContextVar("model whose results are put off", default=None)
@@ -105,6 +107,42 @@ class ModelSteps(Compiled):
             "No loss to compute. Provide a `loss` argument in `compile()`, or add one with `add_loss` in "
             "a layer's `call()`."
         )
+
+    def stateless_compute_loss(
+        self,
+        trainable_variables: Any,
+        non_trainable_variables: Any,
+        metrics_variables: Any,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        training: bool = True,
+    ) -> Any:
+        """Computes `compute_loss` with the given values of the model's variables, and changes none of them.
+
+        Args:
+            trainable_variables: values of `trainable_variables`; gradients flow to them.
+            non_trainable_variables: values of `non_trainable_variables`.
+            metrics_variables: values of `metrics_variables`.
+            x: inputs of the batch.
+            y: targets; `None` for none.
+            y_pred: outputs of the model for `x`.
+            sample_weight: factors of the losses of rows; `None` for 1.
+            training: whether it is for training. Default: `True`.
+
+        Returns:
+            The loss, and the new values of the three lists of variables.
+        """
+        metrics = self.metrics_variables
+
+        def compute() -> dict[str, Any]:
+            with lent(metrics, metrics_variables, "metrics_variables"):
+                loss = self._compute_loss(x, y, y_pred, sample_weight, training=training)
+                return {"loss": loss, "metrics": [tf.identity(variable) for variable in metrics]}
+
+        found = computed_with(self, compute, trainable_variables, non_trainable_variables)
+        return found["loss"], (list(trainable_variables), found["state"], found["metrics"])
 
     @property
     def _compute_loss(self) -> Callable[..., tf.Tensor]:

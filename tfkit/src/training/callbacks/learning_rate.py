@@ -21,7 +21,8 @@ def named_optimizers(optimizer: Optimizer) -> dict[str, Any]:
 
     One optimizer is `"learning_rate"`; those inside an optimizer of several carry their names.
     """
-    parts = getattr(optimizer, "optimizers", None)
+    inner = getattr(optimizer, "inner_optimizer", optimizer)  # Of a `LossScaleOptimizer`.
+    parts = getattr(inner, "optimizers", None)
     if parts is None:
         return {"learning_rate": optimizer}
     return {f"learning_rate_{part.name}": part for part in parts}

@@ -38,7 +38,8 @@ class SwapEMAWeights(Callback):
     def _optimizer_with_averages(self) -> Any:
         outer = getattr(self.model, "optimizer", None)
         optimizer = getattr(outer, "inner_optimizer", outer)  # Of a `LossScaleOptimizer`.
-        if optimizer is None or not optimizer.use_ema:
+        parts = getattr(optimizer, "optimizers", [optimizer])  # Of a `MultiOptimizer`.
+        if optimizer is None or not any(part.use_ema for part in parts):
             raise ValueError(
                 "`SwapEMAWeights` must be used with an optimizer that keeps averages of the weights: pass "
                 f"`use_ema=True` to it. Received: {type(optimizer).__name__ if optimizer else 'no optimizer'}"
@@ -49,7 +50,7 @@ class SwapEMAWeights(Callback):
         optimizer = self._optimizer_with_averages()
         if self._weights:
             return
-        for weight, average in optimizer._averaged():
+        for weight, average in (pair for part in parts for pair in part._averaged()):
             self._weights.append((weight, tf.identity(weight)))
             weight.assign(tf.cast(average, weight.dtype))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,13 +18,13 @@ from tfkit.src.utils.visualization.pixels import as_given, in_range
 def _matplotlib() -> Any:
     try:
         # Here, because its import is slow, and few programs draw.
-        import matplotlib.patches
-        import matplotlib.pyplot
+        for part in ("patches", "pyplot"):
+            importlib.import_module(f"matplotlib.{part}")
+        return importlib.import_module("matplotlib")
     except ImportError as error:
         raise ImportError(
             f"Galleries need matplotlib. Install it: pip install matplotlib ({error})"
         ) from None
-    return matplotlib
 
 
 @shortened
