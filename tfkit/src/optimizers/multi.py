@@ -205,7 +205,7 @@ class MultiOptimizer(Optimizer):
             f"Received: {learning_rate!r}"
         )
 
-    def _index_of(self, optimizer: Any) -> int:
+    def _index_of(self, optimizer: Optimizer) -> int:
         """The index of an optimizer inside, which is entered where it is new."""
         if not isinstance(optimizer, Optimizer):
             raise TypeError(

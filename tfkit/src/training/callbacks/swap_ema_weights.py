@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import tensorflow as tf
 
+from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.training.callbacks.callback import Callback, Logs
 
 
@@ -35,7 +34,8 @@ class SwapEMAWeights(Callback):
             tuple[tf.Variable, tf.Tensor]
         ] = []  # Weights with their trained values.
 
-    def _optimizer_with_averages(self) -> Any:
+    def _optimizers(self) -> list[Optimizer]:
+        """Returns the optimizers of the model, of which one at least keeps averages."""
         outer = getattr(self.model, "optimizer", None)
         optimizer = getattr(outer, "inner_optimizer", outer)  # Of a `LossScaleOptimizer`.
         parts = getattr(optimizer, "optimizers", [optimizer])  # Of a `MultiOptimizer`.
@@ -44,13 +44,13 @@ class SwapEMAWeights(Callback):
                 "`SwapEMAWeights` must be used with an optimizer that keeps averages of the weights: pass "
                 f"`use_ema=True` to it. Received: {type(optimizer).__name__ if optimizer else 'no optimizer'}"
             )
-        return optimizer
+        return parts
 
     def _put_averages(self) -> None:
-        optimizer = self._optimizer_with_averages()
+        optimizers = self._optimizers()
         if self._weights:
             return
-        for weight, average in (pair for part in parts for pair in part._averaged()):
+        for weight, average in (pair for each in optimizers for pair in each._averaged()):
             self._weights.append((weight, tf.identity(weight)))
             weight.assign(tf.cast(average, weight.dtype))
 
@@ -65,7 +65,7 @@ class SwapEMAWeights(Callback):
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Checks for averages before an epoch is trained in vain, for `swap_on_epoch=True`."""
         if self.swap_on_epoch:
-            self._optimizer_with_averages()
+            self._optimizers()
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         """Restores the weights."""
