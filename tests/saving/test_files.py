@@ -1,5 +1,6 @@
 """Model files: what is saved comes back, all of it or none."""
 
+import json
 import subprocess
 import sys
 import textwrap
@@ -303,3 +304,12 @@ def test_a_path_without_a_model_file(tmp_path, name, message):
             load(tmp_path / name)
     with pytest.raises(ValueError, match=r"Invalid keyword arguments: \{'bad': 1\}"):
         model.load_weights(tmp_path / name, bad=1)
+
+
+@pytest.mark.parametrize("entry", [5, None, True, 1e308, "text", []], ids=repr)
+def test_something_that_is_no_layer_in_a_text(entry):
+    model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(2)])
+    config = json.loads(model.to_json())
+    config["config"]["layers"][1] = entry
+    with pytest.raises(ValueError, match="something that is no layer"):
+        tfkit.models.model_from_json(json.dumps(config))
