@@ -1,5 +1,6 @@
 """Model files: what is saved comes back, all of it or none."""
 
+import json
 import subprocess
 import sys
 import textwrap
@@ -313,3 +314,12 @@ def test_a_file_that_describes_something_else_than_a_model_is_refused(tmp_path):
         tfkit.saving.LoadError, match=r"describes .*MeanSquaredError.*, which is no model"
     ):
         tfkit.models.load_model(tmp_path / "loss.h5")
+
+
+@pytest.mark.parametrize("entry", [5, None, True, 1e308, "text", []], ids=repr)
+def test_something_that_is_no_layer_in_a_text(entry):
+    model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(2)])
+    config = json.loads(model.to_json())
+    config["config"]["layers"][1] = entry
+    with pytest.raises(ValueError, match="something that is no layer"):
+        tfkit.models.model_from_json(json.dumps(config))

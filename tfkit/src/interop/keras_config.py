@@ -50,7 +50,9 @@ def is_of_keras(config: Any) -> bool:
     """Whether the configuration of a functional or Sequential model is Keras's: tfkit's contains more."""
     inner = config.get("config") if isinstance(config, dict) else None
     layers = inner.get("layers") if isinstance(inner, dict) else None
-    return isinstance(layers, list) and not any("auto_named" in layer for layer in layers)
+    return isinstance(layers, list) and not any(
+        isinstance(layer, dict) and "auto_named" in layer for layer in layers
+    )
 
 
 def _is_built_by_calls(config: dict[str, Any]) -> bool:
