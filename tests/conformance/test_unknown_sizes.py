@@ -78,7 +78,7 @@ def test_shapes_are_those_of_keras_and_numbers_those_of_known_sizes(case):
 
 @pytest.mark.parametrize("case", [case for case in CASES if str(case) in NEED_SIZES], ids=str)
 def test_a_layer_that_needs_a_size_says_so(case):
-    with pytest.raises(ValueError, match="known|needs the number of steps|a `None` means"):
+    with pytest.raises(ValueError, match=r"known|needs the number of steps|a `None` means"):
         symbolic(case, layers, KerasTensor)
 
 

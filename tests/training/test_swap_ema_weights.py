@@ -79,7 +79,7 @@ def test_an_optimizer_without_averages():
         lambda: model.fit(X, Y, verbose=0, callbacks=[swap(swap_on_epoch=True)]),
     ]
     for call in model_calls:
-        with pytest.raises(ValueError, match="pass `use_ema=True` to it. Received: SGD"):
+        with pytest.raises(ValueError, match=r"pass `use_ema=True` to it\. Received: SGD"):
             call()
     for old, new in zip(before, model.get_weights(), strict=True):
         np.testing.assert_array_equal(old, new)

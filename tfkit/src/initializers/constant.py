@@ -190,10 +190,10 @@ class STFT(Initializer):
 
     Args:
         side: `"real"` or `"imag"`. Default: `"real"`.
-        window: one of `"boxcar"`, `"hann"`, `"hamming"`, `"blackman"`, `"nuttall"`,
-            `"blackmanharris"`, `"flattop"`, `"bartlett"`, `"barthann"`, `"bohman"`, `"cosine"`,
-            `"exponential"`, `"lanczos"`, `"parzen"`, `"taylor"`, `"triang"`, `"tukey"`; an array of the window's values; or `None` for no
-            window. Default: `"hann"`.
+        window: one of `"boxcar"`, `"hann"`, `"hamming"`, `"blackman"`, `"nuttall"`, `"blackmanharris"`,
+            `"flattop"`, `"bartlett"`, `"barthann"`, `"bohman"`, `"cosine"`, `"exponential"`, `"lanczos"`,
+            `"parzen"`, `"taylor"`, `"triang"`, `"tukey"`; an array of the window's values; or `None` for
+            no window. Default: `"hann"`.
         scaling: `"density"` divides by the window's L2 norm, `"spectrum"` by its L1 norm, `None` by
             nothing. Default: `"density"`.
         periodic: whether the window is periodic, and not symmetric. Default: `False`.
