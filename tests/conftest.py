@@ -4,6 +4,9 @@ import os
 import random
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # read when TensorFlow is imported
+# What XLA makes of the source at hand is what is tested, not what it made of an older one. Named, a folder is
+# used: the tests give the same results with it, empty or filled.
+os.environ.setdefault("TFKIT_CACHE", "off")
 
 import numpy as np
 import pytest
@@ -18,7 +21,8 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """Applies the options."""
+    """Applies the options, and lets XLA compile trainings as short as those of tests."""
+    tfkit.config.set_compile_after(0)
     if config.getoption("--all-frames"):
         tfkit.config.disable_traceback_filtering()
 

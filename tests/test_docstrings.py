@@ -87,10 +87,14 @@ def public_objects():
 
 PUBLIC = dict(public_objects())
 # Examples that are not run here, like those of callbacks: calls of `fit`, new processes, Keras's name
-# taken for the rest of the process, a data set that may have to be downloaded.
+# taken for the rest of the process, a data set that may have to be downloaded, matplotlib.
 NOT_RUN = {
     *("export.to_serving", "export.VerificationError", "interop.stand_in_for_keras"),
     "datasets.mnist.load_data",
+    *(
+        f"visualization.plot_{kind}_gallery"
+        for kind in ("image", "bounding_box", "segmentation_mask")
+    ),
 }
 
 
@@ -165,6 +169,40 @@ def test_help_texts_of_ops_are_no_shorter_than_those_of_keras():
         for i in (0, 1)
     )
     assert ours >= max(theirs, 450)
+
+
+def is_function(node):
+    """Whether a node is a function or a method, and no property."""
+    decorators = [ast.unparse(each) for each in getattr(node, "decorator_list", [])]
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not any(
+        "property" in each for each in decorators
+    )
+
+
+@pytest.mark.parametrize("folder", ["tfkit", "tools"])
+def test_docstrings_are_sentences_in_plain_english(folder):
+    question = re.compile(r"(What|Where|How|That|Tells|When|Which|Those|While it)\b")
+    verb = re.compile(
+        r"[A-Z][a-z]*s\b|Whether\b|Called (by|at)\b|Context manager\b|Async context manager\b"
+    )
+    idiom = re.compile(
+        r"\b(tells?|told|nobody|somebody|anew|under way|go(es)? on|stands? (for|in|there|at|on)|beside"
+        r"|good for|(is|are) to be|hand(s|ed)? (on|over|down|out)|by (itself|themselves)|asks? for)\b"
+    )
+    found = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            text = ast.get_docstring(node) if isinstance(node, DOCUMENTED) else None
+            if text is None:
+                continue
+            words = " ".join(text.split())
+            wrong = question.match(words) or idiom.search(words)
+            if wrong or (is_function(node) and not verb.match(words)):
+                name = getattr(node, "name", path.stem)
+                found.append(
+                    f"{path.relative_to(ROOT)}: {name}: {wrong and wrong[0]!r} {words[:80]}"
+                )
+    assert not found, "\n".join(found)
 
 
 @pytest.mark.parametrize("folder", ["tfkit", "docs"])

@@ -21,6 +21,7 @@ OPTIONAL = {
     "aiohttp",
     "google",
     "grpc",
+    "matplotlib",
     "ml_dtypes",
     "onnx",
     "sklearn",

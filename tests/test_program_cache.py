@@ -83,6 +83,35 @@ def test_a_folder_that_others_may_write_to(tmp_path):
     assert not list(tmp_path.rglob("tfkit_*"))
 
 
+@pytest.mark.parametrize("mode", [0o777, 0o757, 0o1777, 0o755])
+def test_folders_above_that_others_may_write_to(mode, tmp_path):
+    """They could put a folder of theirs in the place of ours, but for folders like `/tmp`."""
+    above = tmp_path / "above"
+    above.mkdir()
+    above.chmod(mode)
+    assert program_cache._is_safe(above) == (mode in (0o1777, 0o755))
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "of a group"])
+def test_what_others_put_into_the_folder(kind, folder, tmp_path):
+    path = folder / "tfkit_0-a.pb"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "link":
+        (tmp_path / "target").write_bytes(b"content")
+        path.symlink_to(tmp_path / "target")
+    else:
+        path.write_bytes(b"content")
+        path.chmod(0o664)
+    if kind == "link":
+        with pytest.raises(OSError, match="symbolic links"):
+            program_cache._content(path)
+    else:
+        assert program_cache._content(path) == b""
+    program_cache.provide(["tfkit_0"])
+    assert not program_cache._state.given
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder that this process writes to, without TensorFlow knowing."""

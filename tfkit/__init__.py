@@ -26,7 +26,9 @@ from tfkit import regularizers as regularizers
 from tfkit import saving as saving
 from tfkit import tree as tree
 from tfkit import utils as utils
+from tfkit import visualization as visualization
 from tfkit import wrappers as wrappers
+from tfkit.src.base.stateless import SymbolicScope as SymbolicScope
 from tfkit.src.base.version import __version__ as __version__
 from tfkit.src.base.version import version as version
 from tfkit.src.core.layer import Layer as Layer
@@ -34,6 +36,7 @@ from tfkit.src.initializers.base import Initializer as Initializer
 from tfkit.src.layers.input_layer import Input as Input
 from tfkit.src.losses.base import Loss as Loss
 from tfkit.src.metrics.base import Metric as Metric
+from tfkit.src.models.function import Function as Function
 from tfkit.src.models.model import Functional as Functional
 from tfkit.src.models.model import Model as Model
 from tfkit.src.models.sequential import Sequential as Sequential
@@ -43,9 +46,13 @@ from tfkit.src.registry.dtype_policies import DTypePolicy as DTypePolicy
 from tfkit.src.registry.dtype_policies import FloatDTypePolicy as FloatDTypePolicy
 from tfkit.src.regularizers import Regularizer as Regularizer
 from tfkit.src.runtime.device_scope import device as device
-from tfkit.src.runtime.rematerialization import remat as remat
 from tfkit.src.symbolic.input_spec import InputSpec as InputSpec
+from tfkit.src.symbolic.operations import Operation as Operation
+from tfkit.src.symbolic.rematerialization import RematScope as RematScope
+from tfkit.src.symbolic.rematerialization import remat as remat
 from tfkit.src.symbolic.tensors import KerasTensor as KerasTensor
+from tfkit.src.variables.name_scope import name_scope as name_scope
+from tfkit.src.variables.stateless import StatelessScope as StatelessScope
 from tfkit.src.variables.variables import Variable as Variable
 
 # isort: split

@@ -1,4 +1,4 @@
-"""Activation functions by name, as layers take them: `Dense(8, activation="relu")`."""
+"""Activation functions by name, for layers: `Dense(8, activation="relu")`."""
 
 from tfkit.src.activations import deserialize as deserialize
 from tfkit.src.activations import exponential as exponential

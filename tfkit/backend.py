@@ -1,4 +1,4 @@
-"""`tfkit.backend`: settings and dtypes, by the names that Keras has here."""
+"""`tfkit.backend`: settings and dtypes, under Keras's names."""
 
 from tfkit.src.base.names import get_uid as get_uid
 from tfkit.src.base.settings import backend as backend

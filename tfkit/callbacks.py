@@ -1,4 +1,4 @@
-"""Callbacks: what runs at the milestones of `fit`, `evaluate` and `predict`."""
+"""Callbacks, which run at the milestones of `fit`, `evaluate` and `predict`."""
 
 from tfkit.src.training.callbacks.backup_and_restore import BackupAndRestore as BackupAndRestore
 from tfkit.src.training.callbacks.callback import Callback as Callback

@@ -1,4 +1,4 @@
-"""Constraints: what a weight is projected onto after each update."""
+"""Constraints: projections of weights after each update."""
 
 from tfkit.src.constraints import Constraint as Constraint
 from tfkit.src.constraints import MaxNorm as MaxNorm

@@ -1,4 +1,4 @@
-"""Dtype policies: in which type a layer computes, and in which it keeps its weights.
+"""Dtype policies: the dtypes of a layer's computations and of its weights.
 
 Mixed precision computes in 16 bits and keeps weights in 32 (Micikevicius et al., 2017,
 https://arxiv.org/abs/1710.03740).

@@ -1,4 +1,4 @@
-"""SavedModels for inference: what is exported, how TF Serving gets it, and how it comes back."""
+"""SavedModels for inference: writing them, publishing them for TF Serving, and loading them."""
 
 from tfkit.src.export.archive import ExportArchive as ExportArchive
 from tfkit.src.export.endpoints import endpoint as endpoint

@@ -1,4 +1,4 @@
-"""Initializers: the first values of variables."""
+"""Initializers: the initial values of variables."""
 
 from tfkit.src.initializers.base import Initializer as Initializer
 from tfkit.src.initializers.constant import STFT as STFT

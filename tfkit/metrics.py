@@ -1,4 +1,4 @@
-"""Metrics: what is measured over an epoch."""
+"""Metrics: measurements over an epoch."""
 
 from tfkit.src.losses.binary import binary_crossentropy as binary_crossentropy
 from tfkit.src.losses.binary import binary_focal_crossentropy as binary_focal_crossentropy

@@ -1,4 +1,4 @@
-"""`tfkit.mixed_precision`: dtype policies and the loss scale, by the names that Keras has here."""
+"""`tfkit.mixed_precision`: dtype policies and the loss scale, under Keras's names."""
 
 from tfkit.src.optimizers.loss_scale import LossScaleOptimizer as LossScaleOptimizer
 from tfkit.src.registry.dtype_policies import DTypePolicy as DTypePolicy

@@ -1,7 +1,7 @@
 """Random draws, each from an explicit seed: an integer, a `SeedGenerator`, or the global generator.
 
 Every draw names its algorithm, Philox: inside XLA on CPU TensorFlow's own choice is tens of times
-slower. Equal seeds give Keras's numbers, inside XLA too (`tfkit/philox.py`), except that
+slower. Equal seeds give Keras's numbers, inside XLA too (`tfkit/src/runtime/philox.py`), except that
 `truncated_normal` and `categorical` are other numbers of the same distribution there.
 """
 

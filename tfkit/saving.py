@@ -1,5 +1,6 @@
 """Model files: saving and loading."""
 
+from tfkit.src.interop.file_editor import KerasFileEditor as KerasFileEditor
 from tfkit.src.interop.formats import load_model as load_model
 from tfkit.src.interop.formats import load_weights as load_weights
 from tfkit.src.interop.formats import model_from_json as model_from_json

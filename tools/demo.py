@@ -1,4 +1,4 @@
-"""The main job: train, draw, save, reload, export, and run the export without Python TensorFlow.
+"""Trains, draws, saves, reloads and exports a model, and runs the export without Python TensorFlow.
 
 Start it with ./tools/demo, which makes the environment first.
 """
@@ -23,7 +23,7 @@ DRAWN = 16  # digits in a row of the picture
 
 
 def load_images(limit):
-    """Rows of pixels from 0 to 1, for training and for the test."""
+    """Returns rows of pixels from 0 to 1, for training and for the test."""
     try:
         (x_train, _), (x_test, _) = keras.datasets.mnist.load_data()
     except FileNotFoundError as error:
@@ -49,7 +49,7 @@ def train(images, options, kl_weight):
 
 
 def draw(path, *rows):
-    """One row of digits under the other, enlarged to tiles of at least 56 pixels."""
+    """Draws rows of digits one below the other, enlarged to tiles of at least 56 pixels."""
     side = round(rows[0].shape[1] ** 0.5)
     grid = np.vstack([np.hstack(list(row.reshape(-1, side, side))) for row in rows])
     zoom = -(-56 // side)
@@ -61,14 +61,14 @@ def save_and_reload(vae, path, images):
     vae.save(path)
     print(f"saved {path}: {path.stat().st_size:,} bytes")
     restored = keras.models.load_model(path)
-    # Drawing z moves the state of the seed, which was saved too: the first calls must be equal.
+    # Drawing z advances the state of the seed, which was saved too: the first calls must be equal.
     if not np.array_equal(vae.predict(images, verbose=0), restored.predict(images, verbose=0)):
         sys.exit("error: the reloaded model gives other numbers")
     print(f"reloaded: its outputs for {len(images):,} test images are equal, bit for bit")
 
 
 def export_and_compare(vae, folder, codes, out):
-    """Exports the decoder and runs it where no TensorFlow is imported; gives what it drew."""
+    """Exports the decoder and runs it without importing TensorFlow; returns its images."""
     latent = keras.Input((codes.shape[1],), name="latent")
     decoder = keras.Model(latent, vae.decoder(latent))
     decoder.export(folder)

@@ -1,4 +1,4 @@
-"""Runs tests on TensorFlow's other CPU kernels: without oneDNN where it is on, else with it.
+"""Runs tests on TensorFlow's other CPU kernels: without oneDNN if it is on, else with it.
 
 TensorFlow decides by the CPU, or by `TF_ENABLE_ONEDNN_OPTS`, when it is imported; so these are other
 processes than those of the whole suite.
@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# What touches convolutions, products and pooling.
+# Tests that concern convolutions, products and pooling.
 TESTS = (
     "tests/test_tensorflow_faults.py",
     "tests/ops/test_against_keras.py::test_values_and_dtypes",
@@ -26,7 +26,7 @@ TESTS = (
 
 
 def main() -> int:
-    """Gives pytest's exit status; arguments are pytest's."""
+    """Returns pytest's exit status; arguments are pytest's."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     code = "from tfkit.src.runtime.tensorflow_faults import onednn_is_on; print(onednn_is_on())"
     root = Path(__file__).parents[1]

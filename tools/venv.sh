@@ -2,10 +2,11 @@
 # Sourced by tools/test and tools/demo, from the root of the repository.
 #
 # prepare EXTRA: makes .venv and installs tfkit-dl[EXTRA] into it, unless that was done already for this
-# pyproject.toml; then sets the environment. PYTHON names another interpreter than python3.
+# pyproject.toml; then sets the environment. PYTHON names another interpreter than python3. Programs are compiled
+# anew, unless TFKIT_CACHE names a folder: what is checked is what XLA makes of this source.
 
 prepare() {
-  export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2}
+  export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2} TFKIT_CACHE=${TFKIT_CACHE:-off}
   if [[ -z ${TFKIT_DATA:-} && -d ../shared/data ]]; then
     TFKIT_DATA=$(cd ../shared/data && pwd)
     export TFKIT_DATA
@@ -15,7 +16,7 @@ prepare() {
 
 # prepare_oldest: makes .venv-oldest, with the oldest TensorFlow that pyproject.toml admits.
 prepare_oldest() {
-  export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2}
+  export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2} TFKIT_CACHE=${TFKIT_CACHE:-off}
   local version stamp=.venv-oldest/installed
   version=$(sed -n 's/.*"tensorflow>=\([0-9.]*\)".*/\1/p' pyproject.toml)
   [[ -f $stamp && $(<"$stamp") == "$version" ]] && return 0

@@ -97,6 +97,17 @@ CONFIGS: dict[str, Callable[[], Any]] = {
     "long_class": lambda: stack(thing("keras.layers", LONG, {})),
     "long_name": lambda: stack(thing("keras.layers", "Flatten", {"name": LONG})),
     "long_activation": lambda: stack(configs.dense(activation="a" * 5_000_000)),
+    "unknown_tokens": lambda: layer(
+        "StringLookup", [None], num_oov_indices=10**8, vocabulary=["a"]
+    ),
+    "unknown_integers": lambda: layer(
+        "IntegerLookup", [None], num_oov_indices=2**62, vocabulary=[1]
+    ),
+    # Python would look for a module of this name.
+    "encoding": lambda: layer("StringLookup", [None], encoding="punycode", vocabulary=["a"]),
+    "encoding_of_texts": lambda: layer(
+        "TextVectorization", [None, 1], encoding=LONG, vocabulary=["a"]
+    ),
     "long_equation": lambda: stack(
         thing("keras.layers", "EinsumDense", {"equation": "a" * 500_000, "output_shape": 3})
     ),

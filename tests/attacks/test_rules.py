@@ -170,7 +170,7 @@ class NotAFunction(tfkit.layers.Layer):
 
 def test_a_registered_class_is_no_function():
     name = "attacks_rules>NotAFunction"
-    with pytest.raises(ValueError, match="must stand for a function"):
+    with pytest.raises(ValueError, match="must name a function"):
         tfkit.layers.Dense(1, activation=name)
     with pytest.raises(ValueError, match="not registered as a function"):
         tfkit.activations.deserialize(thing("builtins", "function", name))

@@ -197,6 +197,42 @@ def test_build_gets_one_shape_for_each_argument():
         Wrong()(tf.ones((1, 2)), tf.ones((3, 4)))
 
 
+@pytest.mark.parametrize("framework", [keras, tfkit])
+def test_what_is_built_by_two_shapes_is_built_again_by_both(framework):
+    class Bilinear(framework.layers.Layer):
+        def build(self, query_shape, value_shape):
+            self.kernel = self.add_weight(shape=(query_shape[-1], value_shape[-1]))
+
+        def call(self, query, value):
+            return query @ self.kernel @ framework.ops.transpose(value)
+
+    layer, again = Bilinear(), Bilinear()
+    layer(tf.ones((1, 2)), value=tf.ones((3, 4)))
+    again.build_from_config(layer.get_build_config())
+    assert tuple(again.kernel.shape) == (2, 4)
+
+
+def test_a_mode_without_a_default_is_that_of_the_caller_and_false_where_there_is_none():
+    seen = []
+
+    class Inner(tfkit.layers.Layer):
+        def call(self, x, training):
+            seen.append(training)
+            return x
+
+    class Outer(tfkit.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.inner = Inner()
+
+        def call(self, x, training=None):
+            return self.inner(x, training=None)
+
+    for training in (True, False, None):
+        Outer()(tf.ones((1, 1)), training=training)
+    assert seen == [True, False, False]
+
+
 def test_a_direct_build_is_not_repeated():
     layer = linear_class(tfkit)(3)
     layer.build((None, 2))

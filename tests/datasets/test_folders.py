@@ -1,5 +1,6 @@
 """Folders as datasets: the same elements in the same order as Keras's."""
 
+import os
 import wave
 
 import keras
@@ -212,3 +213,23 @@ def test_no_files(tmp_path):
         tfkit.utils.audio_dataset_from_directory(tmp_path, ragged=True, output_sequence_length=4)
     with pytest.raises(ValueError, match="`sampling_rate` must be"):
         tfkit.utils.audio_dataset_from_directory(tmp_path, sampling_rate=0)
+
+
+def test_pipes_links_in_circles_and_names_of_any_bytes(tmp_path):
+    inner = tmp_path / "texts" / "a"
+    inner.mkdir(parents=True)
+    (inner / "0.txt").write_text("a text")
+    os.mkfifo(inner / "pipe.txt")
+    (inner / "zero.txt").symlink_to("/dev/zero")
+    for name in ("up", "again", "once more"):
+        (inner / name).symlink_to(tmp_path if name == "up" else inner)
+    with open(os.fsencode(inner) + b"/\xff\x1b.txt", "wb") as file:
+        file.write(b"strange")
+    found = tfkit.utils.text_dataset_from_directory(
+        tmp_path / "texts", verbose=False, follow_links=True, shuffle=False, label_mode=None
+    )
+    assert found.file_paths == [
+        f"{inner}/0.txt",
+        os.fsdecode(os.fsencode(inner) + b"/\xff\x1b.txt"),
+    ]
+    assert [text for batch in found for text in batch.numpy().tolist()] == [b"a text", b"strange"]

@@ -7,6 +7,7 @@ import threading
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tfkit.src.datasets import archives
@@ -182,6 +183,56 @@ def test_one_of_several_downloads(server, tmp_path):
     assert handler.ranges == [0]
 
 
+class _Liar(_Server):
+    """Says what no server should."""
+
+    def do_GET(self):
+        if "long" in self.path:
+            self.send_response(200)
+            self.send_header("Content-Length", "9" * 5_000)
+            self.send_header("ETag", '"\\x1b"' + "a" * 9_000)
+            self.end_headers()
+            self.wfile.write(self.content)
+        elif "elsewhere" in self.path:
+            self.send_response(302)
+            self.send_header("Location", f"file://{self.path}")
+            self.end_headers()
+        else:
+            self.send_response(404, "\x1b[2J" + "a" * 9_000)
+            self.end_headers()
+
+
+def test_answers_that_attack(server, tmp_path, capsys):
+    handler, url = server
+    handler.do_GET = _Liar.do_GET
+    with pytest.raises(OSError, match="cannot be fetched: HTTP Error 404") as raised:
+        get_file(origin=url)
+    assert len(str(raised.value)) < 500
+    assert str(raised.value).isprintable()
+    with pytest.raises(OSError, match="not allowed"):
+        get_file(origin=url.replace("a.bin", "elsewhere"))
+    with open(get_file("l", url.replace("a.bin", "long")), "rb") as file:
+        assert file.read() == CONTENT
+    assert len(capsys.readouterr().out) < 2_000
+    assert os.listdir(tmp_path / "home" / "datasets") == ["l"]
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_what_others_put_beside_the_file(kind, source, tmp_path):
+    target = tmp_path / "target"
+    target.write_text("untouched")
+    folder = tmp_path / "home" / "datasets"
+    folder.mkdir(parents=True)
+    for name in (".a.bin.part", ".a.bin.part.tag"):
+        if kind == "link":
+            (folder / name).symlink_to(target)
+        else:
+            os.mkfifo(folder / name)
+    with pytest.raises(OSError, match="cannot be fetched"):
+        get_file("a.bin", source + "a.bin")
+    assert target.read_text() == "untouched"
+
+
 # --- Archives that would write elsewhere ------------------------------------------------------------------
 
 
@@ -193,6 +244,17 @@ def member(name, **changes):
 
 
 LINK, HARD = {"type": tarfile.SYMTYPE}, {"type": tarfile.LNKTYPE}
+
+
+def of_negative_size():
+    """A member that leads back to itself."""
+    block = bytearray(member("a").tobuf(tarfile.GNU_FORMAT))
+    block[124:136] = (256**12 - 512).to_bytes(12, "big")
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block)
+
+
 HOSTILE = {
     "parent": [(member("../x", size=1), b"x")],
     "inner parent": [(member("a/../../x", size=1), b"x")],
@@ -215,19 +277,30 @@ HOSTILE = {
     ],
     "device": [(member("d", type=tarfile.CHRTYPE), None)],
     "pipe": [(member("d", type=tarfile.FIFOTYPE), None)],
+    "itself": [(member(".", size=1), b"x")],
+    "file and folder": [(member("a", size=1), b"x"), (member("a/b", size=1), b"x")],
+    "long name": [(member("a" * 300, size=1), b"x")],
+    "name of 10,000 folders": [(member("a/" * 10_000 + "b", size=1), b"x")],
+    "name that a terminal obeys": [(member("../\x1b[2J", size=1), b"x")],
+    "holes": [(member("a", type=tarfile.GNUTYPE_SPARSE), None)],
+    "long attributes": [(member("a", size=1, pax_headers={"x": "1" * 100_000}), b"x")],
+    "attribute of size": [(member("a", size=1, pax_headers={"size": "-1024"}), b"x")],
     "long chain": [(member("a" * 200 + "/" + "../" * 20 + "x", size=1), b"x")],
 }
 
 
 @pytest.mark.parametrize("members", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_archives(members, tmp_path, monkeypatch):
-    with tarfile.open(tmp_path / "h.tar", "w") as file:
+    with tarfile.open(tmp_path / "h.tar", "w", format=tarfile.PAX_FORMAT) as file:
         for info, content in members:
             file.addfile(info, content and io.BytesIO(content))
     before = sorted(str(path) for path in tmp_path.parent.rglob("*"))
     monkeypatch.chdir("/")
-    with pytest.raises(ValueError, match=r"was not unpacked|cannot be unpacked|is a device"):
+    with pytest.raises(ValueError, match=r".{20}") as raised:
         get_file(origin=(tmp_path / "h.tar").as_uri(), extract=True)
+    message = str(raised.value)
+    assert len(message) < 700
+    assert message.isprintable()
     left = {str(path) for path in tmp_path.parent.rglob("*")} - set(before)
     home = tmp_path / "home"
     assert left <= {str(home), str(home / "datasets"), str(home / "datasets" / "h.tar_archive")}
@@ -254,3 +327,41 @@ def test_bombs(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="larger than data can be compressed"):
         archives.unpack(tmp_path / "b.zip", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_header_that_leads_back(tmp_path):
+    path = tmp_path / "h.tar"
+    path.write_bytes(member("a").tobuf() + of_negative_size() + bytes(1024))
+    with pytest.raises(ValueError, match="'a' says that it has -512 bytes"):
+        archives.unpack(path, tmp_path / "out")
+
+
+@pytest.mark.parametrize("kind", ["w", "w:gz", "w:bz2", "w:xz", "zip", "zip bz2", "zip lzma"])
+def test_damaged_archives(kind, tmp_path):
+    path, content = tmp_path / "d", np.random.default_rng(0).bytes(100_000)
+    if kind.startswith("zip"):
+        methods = {"zip bz2": zipfile.ZIP_BZIP2, "zip lzma": zipfile.ZIP_LZMA}
+        with zipfile.ZipFile(path, "w", methods.get(kind, zipfile.ZIP_DEFLATED)) as file:
+            file.writestr("a", content)
+            file.writestr("b", content)
+    else:
+        with tarfile.open(path, kind) as file:
+            for name in ("a", "b"):
+                file.addfile(member(name, size=len(content)), io.BytesIO(content))
+    whole = path.read_bytes()
+    # In a plain tar file nothing tells damage of the content.
+    place = 100_864 + 10 if kind == "w" else 60_000
+    for damaged in (whole[:60_000], whole[:place] + b"\xff" * 20 + whole[place + 20 :]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"cannot be unpacked|no archive of the formats"):
+            archives.unpack(path, tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
+
+def test_many_members_that_take_nothing(tmp_path):
+    block = member("a", type=tarfile.DIRTYPE).tobuf()
+    with tarfile.open(tmp_path / "m.tar.gz", "w:gz") as file:
+        for _ in range(70_000):
+            file.fileobj.write(block)
+    with pytest.raises(ValueError, match="larger than data can be compressed"):
+        archives.unpack(tmp_path / "m.tar.gz", tmp_path / "out")

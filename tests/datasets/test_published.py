@@ -2,10 +2,13 @@
 
 import gzip
 import hashlib
+import io
 import json
 import os
 import pickle
+import struct
 import tarfile
+import zipfile
 
 import keras
 import numpy as np
@@ -14,6 +17,7 @@ import pytest
 import tfkit
 from tfkit.src.datasets import places
 from tfkit.src.datasets.cifar import Published, read_batch
+from tfkit.src.datasets.npz import read_npz
 
 RNG = np.random.default_rng(0)
 TEXTS = np.empty(40, object)
@@ -118,9 +122,72 @@ def test_arrays_that_name_other_things(content, data):
     evil = np.empty(2, object)
     evil[0] = content
     np.savez(data / "reuters.npz", x=evil, y=LABELS[:2])
-    with pytest.raises(ValueError, match="only numbers and texts are read"):
+    with pytest.raises(ValueError, match="lists of integers"):
         tfkit.datasets.reuters.load_data()
     assert not os.path.exists("made")
+
+
+def header(shape, descr):
+    content = io.BytesIO()
+    fields = {"shape": shape, "fortran_order": False, "descr": descr}
+    np.lib.format.write_array_header_1_0(content, fields)
+    return content.getvalue()
+
+
+def nested(levels):
+    found = [1]
+    for _ in range(levels):
+        found = [found, found]
+    return found
+
+
+def lists(*items):
+    found = np.empty(len(items), object)
+    for place, item in enumerate(items):
+        found[place] = item
+    return found
+
+
+HOSTILE_ARRAYS = {
+    "shape without data": header((2**40,), "<f4"),
+    "negative shape": header((2**70, -1), "<f4"),
+    "items of no size": header((2**62,), "|V0"),
+    "zeros": header((1 << 28,), "|u1") + bytes(1 << 28),
+    "parentheses": b"\x93NUMPY\x01\x00" + struct.pack("<H", 9000) + b"(" * 9000,
+    "table of 2**32 objects": header((1,), "|O") + b"\x80\x02]r\xff\xff\xff\x7f.",
+    "one list twice": header((2,), "|O") + pickle.dumps(lists(*[[1]] * 2), 3),
+    "levels": header((1,), "|O") + pickle.dumps(lists(nested(40)), 3),
+    "deep": header((1,), "|O") + b"\x80\x02" + b"]" * 99_999 + b"a" * 99_998 + b".",
+    "no state": header((1,), "|O") + b"\x80\x02cnumpy.core.multiarray\n_reconstruct\n)R)b.",
+    "texts": header((1,), "|O") + pickle.dumps(lists(["a"]), 3),
+}
+
+
+@pytest.mark.parametrize("content", HOSTILE_ARRAYS.values(), ids=HOSTILE_ARRAYS)
+def test_arrays_that_ask_for_much(content, tmp_path):
+    path = tmp_path / "h.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("x.npy", content)
+    with pytest.raises(ValueError, match=r"x\.npy|\.npz") as raised:
+        read_npz(path, ["x"], objects=True)
+    assert len(str(raised.value)) < 500
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4])
+def test_lists_in_all_forms_of_pickles(protocol, tmp_path):
+    texts = lists([1, 300, 70_000], [2**31 - 1, -5, 0])
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as file:
+        file.writestr("x.npy", header((2,), "|O") + pickle.dumps(texts, protocol))
+    (found,) = read_npz(tmp_path / "x.npz", ["x"], objects=True)
+    assert found.shape == (2,)
+    assert found.tolist() == texts.tolist()
+
+
+@pytest.mark.parametrize("content", ["[1]", '{"a": "b"}', "{", "[" * 100_000])
+def test_words_that_are_none(content, data):
+    (data / "imdb_word_index.json").write_text(content)
+    with pytest.raises(ValueError, match=r"no JSON file|a number for each word"):
+        tfkit.datasets.imdb.get_word_index()
 
 
 def cifar_file(path, key, count):

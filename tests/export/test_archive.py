@@ -287,6 +287,17 @@ def test_mixed_precision_takes_what_users_send_before_any_call(tmp_path):
         assert model.run("serve", x=np.ones((2, 3), "float32"))["output_0"].dtype == np.float16
 
 
+def test_mixed_precision_without_casts_takes_what_it_is_called_with():
+    class Same(tfkit.layers.Layer):
+        def call(self, x):
+            return x
+
+    for dtype in ("float16", "float32"):
+        layer = Same(dtype="mixed_float16", autocast=False)
+        layer(tfkit.Input((3,), dtype=dtype))
+        assert call_specs(layer)["x"] == tf.TensorSpec([None, 3], dtype)
+
+
 def test_default_floats_of_numpy_are_exported_as_float32_as_keras_does(tmp_path):
     """`np.ones` makes float64, which nobody has chosen."""
     for framework in (keras, tfkit):

@@ -68,7 +68,13 @@ def test_output_shape_is_known_to_symbolic_tensors_and_held_to(shape):
     layer = layers.Lambda(opaque, output_shape=shape)
     assert layer(KerasTensor((None, 1))).shape == (None, 5)
     with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match="10"):
-        layer(tf.ones((1, 2)))
+        tf.function(layer)(tf.ones((1, 2)))
+
+
+def test_an_output_shape_that_is_known_to_be_wrong_is_passed_over_as_in_keras():
+    layer = layers.Lambda(lambda x: tf.ones(tf.shape(x)[1:2]), output_shape=(None, 3), name="ones")
+    with pytest.warns(UserWarning, match=r"'ones'.*shape \(2,\), and not of \(None, None, 3\)"):
+        np.testing.assert_array_equal(layer(tf.zeros((1, 2, 3))), [1.0, 1.0])
 
 
 def test_if_on_a_tensor_works_in_a_traced_function():

@@ -273,7 +273,7 @@ def test_logits_that_a_tensor_carries_are_used():
     y_pred._keras_logits = logits
     actual = losses.categorical_crossentropy(ONE_HOT[0], y_pred)
     close(actual, losses.categorical_crossentropy(ONE_HOT[0], logits, from_logits=True))
-    with pytest.warns(UserWarning, match="output of a Softmax, which is no logits"):
+    with pytest.warns(UserWarning, match="output of a Softmax, which are not logits"):
         losses.categorical_crossentropy(ONE_HOT[0], y_pred, from_logits=True)
 
 
@@ -314,10 +314,17 @@ def test_every_public_name_of_keras_exists(name):
         (lambda: losses.mean_squared_error(tf.ones((3, 2)), tf.ones((4, 2))), r"\(3, 2\).*\(4, 2"),
         (lambda: losses.MeanAbsoluteError()(tf.ones((3,)), tf.ones((4, 1))), r"\(3, 1\).*\(4, 1"),
         (lambda: losses.hinge(tf.ones((3, 2)), tf.ones((3, 5))), r"\(3, 2\).*\(3, 5\)"),
-        (lambda: losses.binary_crossentropy(tf.ones((3, 1)), tf.ones((3, 2))), "same shape"),
+        (
+            lambda: losses.binary_crossentropy(tf.ones((3, 1)), tf.ones((3, 2))),
+            r"true.*1\).*pred.*2\)",
+        ),
         (
             lambda: losses.categorical_crossentropy(tf.ones((3, 1)), tf.ones((3, 2))),
             "must have the shape",
+        ),
+        (
+            lambda: losses.categorical_crossentropy(tf.ones((1, 5)), tf.ones((3, 5))),
+            r"y_true of shape \(1, 5\) and y_pred of shape \(3, 5\)",
         ),
         (lambda: losses.categorical_crossentropy(*IDS), r"\(6,\).*\(6, 5\).*to_categorical"),
         (lambda: losses.categorical_crossentropy(*ONE_HOT, axis=True), "`axis`.*True"),

@@ -48,6 +48,14 @@ def test_the_warning_says_what_is_left_out_and_where():
     assert caught[0].filename == __file__
 
 
+def test_symbolic_inputs_are_warned_of_when_the_model_runs():
+    inner = two_inputs(tfkit, lambda a, b: {"a": a, "b": b})
+    inputs = {"a": tfkit.Input(A.shape[1:]), "b": tfkit.Input(B.shape[1:]), "c": tfkit.Input((1,))}
+    outer = tfkit.Model(inputs, inner(inputs))  # No warning: it would be an error here.
+    with pytest.warns(UserWarning, match=r"Nothing is done with \['c'\]"):
+        outer({"a": A, "b": B, "c": B[:, :1]})
+
+
 @both
 def test_a_list_is_not_sorted_into_a_dict_of_another_order(package):
     first, second = package.Input((2,), name="IT"), package.Input((2,), name="IS")

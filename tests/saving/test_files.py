@@ -13,6 +13,7 @@ import tensorflow as tf
 import tfkit
 from tests.tolerances import assert_same_sums
 from tfkit import layers
+from tfkit.src.saving import hdf5
 
 X = np.random.default_rng(0).normal(size=(6, 4)).astype("float32")
 
@@ -303,3 +304,12 @@ def test_a_path_without_a_model_file(tmp_path, name, message):
             load(tmp_path / name)
     with pytest.raises(ValueError, match=r"Invalid keyword arguments: \{'bad': 1\}"):
         model.load_weights(tmp_path / name, bad=1)
+
+
+def test_a_file_that_describes_something_else_than_a_model_is_refused(tmp_path):
+    loss = tfkit.saving.serialize_keras_object(tfkit.losses.MeanSquaredError())
+    hdf5.write(tmp_path / "loss.h5", {"config": loss}, {"weights": {"kernel": np.ones(2)}})
+    with pytest.raises(
+        tfkit.saving.LoadError, match=r"describes .*MeanSquaredError.*, which is no model"
+    ):
+        tfkit.models.load_model(tmp_path / "loss.h5")

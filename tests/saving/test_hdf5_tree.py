@@ -237,6 +237,17 @@ def test_files_of_the_first_versions(dtype, tmp_path):
     assert found["many"].attributes == {"none": [], "texts": ["ä", ""], "short": "abc"}
 
 
+def test_an_old_index_of_names_whose_levels_do_not_go_down_is_refused(tmp_path):
+    """400 names need two levels: the upper one says of itself that it is the third."""
+    with h5py.File(tmp_path / "m.h5", "w") as file:
+        for index in range(400):
+            file.create_group(f"g{index}")
+    assert len(old_items(tmp_path / "m.h5")) == 401
+    changed(tmp_path / "m.h5", b"TREE\x00\x01", b"TREE\x00\x02")
+    with pytest.raises(hdf5_tree.TreeError, match="an index of names is of a form"):
+        old_items(tmp_path / "m.h5")
+
+
 def test_a_text_stands_for_one_attribute_alone(tmp_path):
     """Otherwise a thousand attributes of one long text would take a thousand times its memory."""
     with h5py.File(tmp_path / "m.h5", "w") as file:

@@ -224,3 +224,24 @@ def test_a_compile_of_ones_own_without_hooks_is_left_to_the_user(tmp_path):
         loaded = tfkit.models.load_model(tmp_path / "plain.h5")
     assert not loaded.compiled
     np.testing.assert_array_equal(loaded.dense.kernel, model.dense.kernel)
+
+
+def test_what_is_built_by_a_call_that_needs_a_vocabulary_is_built_before_the_vocabulary_is_read(
+    tmp_path,
+):
+    @tfkit.saving.register_keras_serializable("hooks")
+    class Tags(tfkit.layers.Layer):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            self.lookup = tfkit.layers.StringLookup(output_mode="multi_hot")
+            self.dense = tfkit.layers.Dense(2)
+
+        def call(self, x):
+            return self.dense(self.lookup(x))
+
+    tags, x = Tags(), np.array([["a", "c"], ["b", "?"]], object)
+    tags.lookup.adapt(["a", "b", "c"])
+    model = tfkit.Sequential([tfkit.Input((2,), dtype="string"), tags])
+    model.save(tmp_path / "tags.h5")
+    loaded = tfkit.models.load_model(tmp_path / "tags.h5")
+    np.testing.assert_array_equal(loaded(x), model(x))

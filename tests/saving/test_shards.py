@@ -117,7 +117,7 @@ def test_a_file_that_is_a_link_is_refused(model, index):
         model.load_weights(index)
     file.unlink()
     with pytest.raises(
-        tfkit.saving.LoadError, match=r"_00001\.weights\.h5 beside it, which is not there"
+        tfkit.saving.LoadError, match=r"_00001\.weights\.h5 next to it, which is missing"
     ):
         model.load_weights(index)
 

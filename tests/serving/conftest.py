@@ -62,6 +62,22 @@ def export(model, folder):
     return folder
 
 
+def texts(folder):
+    """Writes a version of a model of texts."""
+    layers = tfkit.layers
+    model = tfkit.Sequential(
+        [
+            tfkit.Input((1,), dtype="string", name="words"),
+            layers.TextVectorization(output_sequence_length=4, vocabulary=["a", "b", "é"]),
+            layers.Embedding(5, 2),
+            layers.Flatten(),
+            layers.Dense(1),
+        ]
+    )
+    archive_of(model).write_out(folder, verbose=False)
+    return folder
+
+
 class Client:
     """Asks a server that runs on this machine."""
 

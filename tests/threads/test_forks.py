@@ -30,7 +30,7 @@ def test_children_of_a_process_in_which_tensorflow_runs(tmp_path):
     for name in said.keys() - finished:
         assert "this process (pid " in said[name], f"{name}: {said[name]}"
         assert "`multiprocessing.get_context('spawn')`" in said[name]
-    refused = {name: said[name].partition(" could wait for ever")[0] for name in said}
+    refused = {name: said[name].partition(" could wait forever")[0] for name in said}
     assert refused["fit"] == "`fit()`"
     assert refused["predict"] == "`predict()`"
     assert refused["call"] == refused["its child"] == "A call of layer 'sequential'"

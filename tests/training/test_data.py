@@ -19,6 +19,7 @@ import tensorflow as tf
 import tfkit as keras
 from tests.tolerances import assert_same_sums
 from tfkit.src.runtime.arrays import as_tensor
+from tfkit.src.training.py_dataset import PyDatasetPasses
 
 X = np.random.default_rng(1).random((50, 3)).astype("float32")
 Y = X.sum(axis=1, keepdims=True)
@@ -250,6 +251,38 @@ def test_weights_of_classes_for_rows_of_any_form(form):
     )
     expected = np.mean(weights * (Y - classes) ** 2)
     np.testing.assert_allclose(found.history["loss"], [expected], rtol=1e-6)
+
+
+@pytest.mark.parametrize("column", [True, False])
+def test_weights_of_classes_and_of_rows_are_multiplied(column):
+    model = keras.Sequential([Dense()])
+    model.compile("sgd", "mse")
+    classes, rows = np.arange(50) % 2, np.arange(1.0, 51)
+    weights = np.where(classes == 1, 3.0, 0.5) * rows
+    y = classes[:, None] if column else classes
+    found = model.fit(
+        *(X, y), class_weight={0: 0.5, 1: 3.0}, sample_weight=rows, batch_size=50, verbose=0
+    )
+    expected = np.mean(weights[:, None] * (Y - classes[:, None]) ** 2)
+    np.testing.assert_allclose(found.history["loss"], [expected], rtol=1e-6)
+
+
+def test_no_more_batches_are_read_ahead_than_the_queue_has_places():
+    seen = []
+
+    class Seen(keras.utils.PyDataset):
+        def __len__(self):
+            return 9
+
+        def __getitem__(self, index):
+            seen.append(index)
+            return X[:1]
+
+    batches = iter(PyDatasetPasses(Seen(workers=5, max_queue_size=2), shuffle=False))
+    next(batches)
+    batches.close()
+    assert 0 in seen
+    assert set(seen) <= {0, 1}
 
 
 @pytest.mark.parametrize("batch", [X[:5], (X[:5],), {"x": X[:5]}], ids=["array", "tuple", "dict"])

@@ -1,5 +1,6 @@
 import http.server
 import json
+import socket
 import threading
 import urllib.parse
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import tfkit
+from tfkit.src.training.callbacks import remote_monitor
 
 
 @pytest.fixture
@@ -52,3 +54,47 @@ def test_training_goes_on_without_a_server():
         monitor.on_epoch_end(0, {"loss": 1.0})
     with pytest.raises(ValueError, match="`root` must be"):
         tfkit.callbacks.RemoteMonitor("file:///etc")
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (b"\x1b[2J" + b"a" * 9_000 + b"\r\n\r\n", "a{100}"),
+        (b"", "closed connection"),
+        (b"HTTP/1.1 500 \x1b[2J\r\n\r\n", "500"),
+        (b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 300 + b"\r\n", "headers"),
+        (b"HTTP/1.1 302 F\r\nLocation: http://127.0.0.1:1/\r\n\r\n", "302"),
+        (b"HTTP/1.1 302 F\r\nLocation: file:///etc/passwd\r\n\r\n", "302"),
+        (None, "not answered within"),
+    ],
+)
+def test_answers_that_attack(answer, problem, monkeypatch):
+    monkeypatch.setattr(remote_monitor, "_TIMEOUT", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        ended = threading.Event()
+
+        def serve():
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(65_536)
+                if answer is not None:
+                    connection.sendall(answer)
+                while answer is None and not ended.wait(
+                    0.1
+                ):  # Before it times out, always one more.
+                    connection.sendall(b"H")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        monitor = tfkit.callbacks.RemoteMonitor(f"http://127.0.0.1:{listening.getsockname()[1]}")
+        with pytest.warns(UserWarning, match=problem) as warned:
+            monitor.on_epoch_end(0, {"loss": 1.0})
+        if answer is None:
+            with pytest.warns(UserWarning, match="earlier request"):
+                monitor.on_epoch_end(1, {"loss": 1.0})
+        ended.set()
+        thread.join()
+        monitor._sending.join()
+    for warning in warned:
+        assert len(str(warning.message)) < 400
+        assert str(warning.message).isprintable()

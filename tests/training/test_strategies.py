@@ -36,6 +36,16 @@ def test_a_strategy_is_refused_in_its_scope_and_after_it(options):
     assert model.predict(X, verbose=0).shape == (4, 2)
 
 
+def test_the_strategy_of_a_model_is_that_of_its_variables_else_the_one_in_scope():
+    strategy = tf.distribute.MirroredStrategy(["CPU:0"])
+    alone = make_model()
+    assert alone.distribute_strategy is tf.distribute.get_strategy()
+    with strategy.scope():
+        model = make_model()
+        assert alone.distribute_strategy is strategy
+    assert model.distribute_strategy is strategy
+
+
 def test_a_model_of_its_own_is_not_trained_in_a_scope():
     model = make_model()
     with (

@@ -1,4 +1,4 @@
-"""Exchange with Keras: its files read and written, without importing it."""
+"""Exchange with Keras: reads and writes its files without importing it."""
 
 from tfkit.src.interop.keras import is_keras_file as is_keras_file
 from tfkit.src.interop.keras import load_model as load_model

@@ -1,4 +1,4 @@
-"""Keras 3's `keras.ops` for TensorFlow: each op is one function of tensors, symbolic ones too."""
+"""Keras 3's `keras.ops` for TensorFlow: each op is one function of tensors, which may be symbolic."""
 
 from tfkit.ops import image as image
 from tfkit.ops import linalg as linalg

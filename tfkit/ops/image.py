@@ -1,4 +1,4 @@
-"""The ops of images, as `keras.ops.image` has them."""
+"""The ops of images, as in `keras.ops.image`."""
 
 from tfkit.src.layers.image.elastic import elastic_transform as elastic_transform
 from tfkit.src.ops.image_filters import extract_patches as extract_patches

@@ -1,4 +1,4 @@
-"""The ops of neural networks, as `keras.ops.nn` has them."""
+"""The ops of neural networks, as in `keras.ops.nn`."""
 
 from tfkit.src.ops.activations import celu as celu
 from tfkit.src.ops.activations import elu as elu

@@ -1,4 +1,4 @@
-"""The ops that NumPy has too, as `keras.ops.numpy` has them."""
+"""The ops that NumPy has too, as in `keras.ops.numpy`."""
 
 from tfkit.src.ops.arithmetic import add as add
 from tfkit.src.ops.arithmetic import allclose as allclose

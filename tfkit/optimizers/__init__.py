@@ -1,4 +1,4 @@
-"""Optimizers: how gradients change variables."""
+"""Optimizers: updates of variables by gradients."""
 
 from tfkit.optimizers import schedules as schedules
 from tfkit.src.optimizers.adadelta import Adadelta as Adadelta

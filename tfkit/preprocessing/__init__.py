@@ -1,4 +1,4 @@
-"""`tfkit.preprocessing`: helpers for images and sequences, by the names that Keras has here."""
+"""`tfkit.preprocessing`: helpers for images and sequences, under Keras's names."""
 
 from tfkit.preprocessing import image as image
 from tfkit.preprocessing import sequence as sequence

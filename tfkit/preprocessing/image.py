@@ -1,4 +1,4 @@
-"""Images between files, Pillow and NumPy."""
+"""Converts images between files, Pillow and NumPy."""
 
 from tfkit.src.utils.images import array_to_img as array_to_img
 from tfkit.src.utils.images import img_to_array as img_to_array

@@ -1,1 +1,1 @@
-"""The code behind the public names: see README.md here."""
+"""The code behind the public names; README.md in this folder is a map of it."""

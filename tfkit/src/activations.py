@@ -1,4 +1,4 @@
-"""Activation functions by name, as layers take them: `Dense(8, activation="relu")`."""
+"""Activation functions by name, for layers: `Dense(8, activation="relu")`."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def mish(x: Any) -> tf.Tensor:
 
 @shortened
 def get(identifier: Any) -> Callable[..., Any]:
-    """Returns the activation that an identifier stands for.
+    """Returns the activation for an identifier.
 
     Args:
         identifier: a name, a configuration as `serialize` returns it, a callable, or `None` for
@@ -208,7 +208,7 @@ def serialize(activation: Callable[..., Any]) -> Any:
 
 @shortened
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
-    """Returns the activation that a name or a configuration stands for: the inverse of `serialize`.
+    """Returns the activation for a name or a configuration: the inverse of `serialize`.
 
     Args:
         config: a string, or a dict as `serialize` returns it.

@@ -1,4 +1,4 @@
-"""Which of tfkit's own classes and functions a configuration may name: those that the public modules list."""
+"""Registers the classes and functions of the public modules, which configurations may name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tfkit import (
     utils,
 )
 from tfkit.src import (
-    operators as operators,  # Imported for its effect: tensors get their operators.
+    operators as operators,  # Imported for its effect: it defines the operators of symbolic tensors.
 )
 from tfkit.src.errors import absent_names
 from tfkit.src.layers.identity import Identity
@@ -60,14 +60,14 @@ _INITIALIZERS = {
     "uniform": "RandomUniform",
     "zero": "Zeros",
 }
-_LAYERS = {"GroupedQueryAttention": "GroupQueryAttention"}  # As Keras's HDF5 files call it.
-# What no file may name: `TFSMLayer` reads a folder. The others are no layers.
+_LAYERS = {"GroupedQueryAttention": "GroupQueryAttention"}  # Its name in Keras's HDF5 files.
+# Names that no file may use: `TFSMLayer` reads a folder. The others are not layers.
 _NOT_IN_FILES = ("TFSMLayer", "Input", "InputSpec")
 _LOOKUPS = ("get", "serialize", "deserialize")
 
 
 def _listed(face: ModuleType, has_kind: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """The names that a public module lists, with what they stand for."""
+    """Yields the names that a public module lists, with their objects."""
     for name, item in vars(face).items():
         if has_kind(item) and not name.startswith("_") and name not in (*_LOOKUPS, *_NOT_IN_FILES):
             yield name, item
@@ -79,7 +79,7 @@ def _register(
     has_kind: Callable[[Any], bool],
     short: dict[str, str] | None = None,
 ) -> None:
-    """Enters what a public module lists.
+    """Registers the objects that a public module lists.
 
     Args:
         kind: the name of the module in configurations.
@@ -105,7 +105,7 @@ _register("random", random, _is_class_or_function)
 _register("losses", losses, _is_class_or_function, _LOSSES)
 _register("initializers", initializers, inspect.isclass, _INITIALIZERS)
 _register("metrics", metrics, inspect.isclass, _METRICS)
-# A table of their own: in the table above `"binary_accuracy"` is the metric, not the function.
+# A separate table, because in the table above `"binary_accuracy"` is the metric, not the function.
 _register("metrics.functions", metrics, inspect.isfunction)
 _register("optimizers.schedules", optimizers.schedules, inspect.isclass)
 _register("optimizers", optimizers, inspect.isclass)
@@ -118,7 +118,7 @@ _register("layers", layers, inspect.isclass, _LAYERS)
 for _kind in ("models", ""):
     register_builtins(_kind, [models.Functional, models.Sequential])
 register_builtins("utils", [utils.FeatureSpace])
-# Parts of it that have no public name: files say in which module of Keras they stand.
+# Parts of it without a public name: files give their module in Keras.
 register_builtins(
     "src.layers.preprocessing.feature_space", [Feature, Cross], {"TFDIdentity": Identity}
 )

@@ -1,4 +1,4 @@
-"""Constraints: what a weight is projected onto after each update."""
+"""Constraints: projections of weights after each update."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Constraint(watching.Watched):
     """
 
     def __call__(self, w: Any) -> Any:
-        """The projected weight: `w` itself, unless a subclass says otherwise."""
+        """Returns the projected weight: `w` itself, unless overridden."""
         return w
 
     def get_config(self) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class Constraint(watching.Watched):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns a constraint from what `get_config()` gave."""
+        """Returns a constraint from the result of `get_config()`."""
         return cls(**config)
 
 
@@ -75,7 +75,7 @@ class MaxNorm(Constraint):
         self.axis = axis
 
     def __call__(self, w: Any) -> tf.Tensor:
-        """The projected weight."""
+        """Returns the projected weight."""
         w = tf.convert_to_tensor(w)
         norms = _norms(w, self.axis)
         return w * (tf.clip_by_value(norms, 0, self.max_value) / (settings.epsilon() + norms))
@@ -99,7 +99,7 @@ class NonNeg(Constraint):
     """
 
     def __call__(self, w: Any) -> tf.Tensor:
-        """The projected weight."""
+        """Returns the projected weight."""
         return tf.maximum(w, 0)
 
 
@@ -125,7 +125,7 @@ class UnitNorm(Constraint):
         self.axis = axis
 
     def __call__(self, w: Any) -> tf.Tensor:
-        """The projected weight."""
+        """Returns the projected weight."""
         w = tf.convert_to_tensor(w)
         return w / (settings.epsilon() + _norms(w, self.axis))
 
@@ -135,12 +135,12 @@ class UnitNorm(Constraint):
 
 
 class MinMaxNorm(Constraint):
-    """Moves Euclidean norms of weight vectors that lie outside of two bounds towards these.
+    """Moves Euclidean norms of weight vectors that are outside of two bounds towards these.
 
     Args:
         min_value: least norm. Default: `0.0`.
         max_value: greatest norm. Default: `1.0`.
-        rate: share of the way to the nearest bound that a norm goes at each update, from 0 to 1.
+        rate: fraction of the distance to the nearest bound by which each update moves a norm, from 0 to 1.
             Default: `1.0`.
         axis: axis or axes that make up one vector: 0 for the kernel of `Dense`, `[0, 1, 2]` for
             that of `Conv2D`. Default: `0`.
@@ -169,7 +169,7 @@ class MinMaxNorm(Constraint):
         self.axis = axis
 
     def __call__(self, w: Any) -> tf.Tensor:
-        """The projected weight."""
+        """Returns the projected weight."""
         w = tf.convert_to_tensor(w)
         norms = _norms(w, self.axis)
         inside = tf.clip_by_value(norms, self.min_value, self.max_value)
@@ -194,7 +194,7 @@ unit_norm = UnitNorm
 
 @shortened
 def get(identifier: Any) -> Any:
-    """Returns the constraint that an identifier stands for.
+    """Returns the constraint for an identifier.
 
     Args:
         identifier: a name such as `"non_neg"`, a configuration, a class, a callable of one
@@ -220,7 +220,7 @@ def serialize(constraint: Any) -> Any:
         constraint: a constraint, or a function of one tensor.
 
     Returns:
-        What `deserialize` takes: a dict, in which a function is its name.
+        The input of `deserialize`: a dict in which a function is its name.
 
     Example:
         >>> serialize(MaxNorm(2.0))["config"]

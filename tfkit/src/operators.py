@@ -1,4 +1,4 @@
-"""What Python's operators do with symbolic tensors: the ops."""
+"""Defines Python's operators on symbolic tensors by ops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfkit.src.symbolic.tensors import define_operators
 
 
 def _reflected(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """`op` with its operands exchanged, for operators whose symbolic tensor stands on the right."""
+    """Returns `op` with its operands exchanged, for operators with the symbolic tensor on the right."""
     return lambda self, other: op(other, self)
 
 
@@ -39,7 +39,7 @@ define_operators(
         "__le__": ops.less_equal,
         "__gt__": ops.greater,
         "__ge__": ops.greater_equal,
-        # `==` stays identity, as in Keras: symbolic tensors are keys and members of lists.
+        # `==` compares identity, as in Keras: symbolic tensors are keys and members of lists.
         "__ne__": ops.not_equal,
         "__and__": ops.logical_and,
         "__rand__": _reflected(ops.logical_and),

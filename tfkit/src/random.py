@@ -48,7 +48,7 @@ class SeedGenerator(tf.Module):
                 "Expected `seed` and `name`."
             )
         super().__init__()
-        # Not handed to `tf.Module`, which takes Python identifiers only.
+        # Not passed to `tf.Module`, which accepts only Python identifiers.
         self._name = name or auto_name(type(self).__name__)
         self._initial_seed = seed
         if seed is None:
@@ -82,7 +82,7 @@ class SeedGenerator(tf.Module):
         return current
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy or a pickle holds: where the stream stands, too."""
+        """Returns the contents of a copy or a pickle, including the position of the stream."""
         return copying.attributes_of(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -102,7 +102,7 @@ Seed = int | SeedGenerator | None
 
 
 def global_seed_generator() -> SeedGenerator:
-    """Returns the generator behind draws without a seed, which is made at the first of them.
+    """Returns the generator for draws without a seed, which the first such draw makes.
 
     Returns:
         A `SeedGenerator`, the same one until `reset_global_seed_generator()`.
@@ -119,7 +119,7 @@ def global_seed_generator() -> SeedGenerator:
 
 
 def reset_global_seed_generator() -> None:
-    """Forgets the global generator; the next draw without a seed makes a new one.
+    """Discards the global generator; the next draw without a seed makes a new one.
 
     Example:
         >>> seeds = global_seed_generator()
@@ -150,7 +150,7 @@ def set_global_seeds(state: list[int] | None) -> None:
     """Moves the global generator to a position in its stream of seeds.
 
     Args:
-        state: what `get_global_seeds` returned.
+        state: the result of `get_global_seeds`.
 
     Example:
         >>> _ = normal((2,))
@@ -177,7 +177,7 @@ def set_random_seed(seed: int) -> None:
         seed: an integer that NumPy takes, from 0 to 2**32 - 1.
 
     Raises:
-        ValueError: when `seed` is no integer.
+        ValueError: when `seed` is not an integer.
 
     Example:
         >>> set_random_seed(7)
@@ -211,7 +211,7 @@ def make_default_seed() -> int:
 
 
 def draw_seed(seed: Seed) -> tf.Tensor:
-    """Returns the pair of integers that a draw with a given seed uses.
+    """Returns the pair of integers for a draw with a given seed.
 
     Args:
         seed: an integer (the same pair each time), a `SeedGenerator` (its next pair) or `None`
@@ -240,7 +240,7 @@ def draw_seed(seed: Seed) -> tf.Tensor:
 
 
 def _draw_int32_seed(seed: Seed) -> tf.Tensor:
-    # XLA takes seeds of 32 bits only, while a variable that lives on any device must have 64.
+    # XLA accepts only seeds of 32 bits, while a variable for any device must have 64.
     return tf.cast(draw_seed(seed) % (tf.int32.max - 1), "int32")
 
 
@@ -278,7 +278,7 @@ def truncated_normal(
 ) -> tf.Tensor:
     """Returns draws from a normal distribution without its tails.
 
-    What lies more than two standard deviations from the mean is drawn again.
+    Values more than two standard deviations from the mean are drawn again.
 
     Args:
         shape: shape of the result, a tuple or tensor of sizes.
@@ -323,7 +323,7 @@ def uniform(
         A tensor of shape `shape`.
 
     Raises:
-        ValueError: when `dtype` is no float dtype (`randint` draws integers), and for a seed of
+        ValueError: when `dtype` is not a float dtype (`randint` draws integers), and for a seed of
             another type.
 
     Example:
@@ -343,7 +343,7 @@ def uniform(
 def randint(
     shape: Any, minval: Any, maxval: Any, dtype: Any = "int32", seed: Seed = None
 ) -> tf.Tensor:
-    """Returns integers drawn evenly from `[minval, maxval)`.
+    """Returns integers drawn uniformly from `[minval, maxval)`.
 
     Args:
         shape: shape of the result, a tuple or tensor of sizes.
@@ -357,7 +357,7 @@ def randint(
         A tensor of shape `shape`.
 
     Raises:
-        ValueError: when `dtype` is no integer dtype (`uniform` draws floats), and for a seed of
+        ValueError: when `dtype` is not an integer dtype (`uniform` draws floats), and for a seed of
             another type.
 
     Example:
@@ -381,7 +381,7 @@ def randint(
 def categorical(
     logits: Any, num_samples: int, dtype: Any = "int32", seed: Seed = None
 ) -> tf.Tensor:
-    """Returns class numbers drawn with the probabilities `softmax(logits)`.
+    """Returns class indices drawn with the probabilities `softmax(logits)`.
 
     Args:
         logits: logarithms of probabilities, up to a constant, a float tensor of shape
@@ -416,13 +416,13 @@ def categorical(
 def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Seed = None) -> tf.Tensor:
     """Returns a tensor with elements set to 0 at random and the rest divided by `1 - rate`.
 
-    The mean stays what it is.
+    The mean does not change.
 
     Args:
         inputs: a tensor of any shape, of a float dtype.
         rate: probability of 0, from 0 to 1.
         noise_shape: shape of the random pattern, which broadcasts to that of `inputs`; `None` in
-            it stands for the size of `inputs`. `None` for a pattern of the shape of `inputs`.
+            it means the size of `inputs`. `None` for a pattern of the shape of `inputs`.
         seed: an integer (equal draws each time), a `SeedGenerator` (new ones each time) or `None`
             (new ones from the global generator).
 

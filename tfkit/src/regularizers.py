@@ -32,14 +32,14 @@ class Regularizer(watching.Watched):
     """
 
     def __call__(self, x: Any) -> Any:
-        """The penalty for `x`: none, unless a subclass says otherwise."""
+        """Returns the penalty for `x`: none, unless overridden."""
         return 0.0
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments; the base class has none to give.
+        """Raises an error: a subclass that is saved must return its constructor's arguments.
 
         Raises:
-            NotImplementedError: where a subclass that is to be saved does not define it.
+            NotImplementedError: if a subclass does not define it, and is saved.
         """
         raise NotImplementedError(
             f"Regularizer {type(self).__name__} must define `get_config(self)` to be saved: the "
@@ -48,7 +48,7 @@ class Regularizer(watching.Watched):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns a regularizer from what `get_config()` gave."""
+        """Returns a regularizer from the result of `get_config()`."""
         return cls(**config)
 
 
@@ -85,7 +85,7 @@ class L1L2(Regularizer):
         self.l2 = _penalty_factor(0.0 if l2 is None else l2, "l2")
 
     def __call__(self, x: Any) -> tf.Tensor:
-        """The penalty for `x`, a scalar."""
+        """Returns the penalty for `x`, a scalar."""
         x = tf.convert_to_tensor(x)
         penalty = tf.zeros((), x.dtype)
         if self.l1:
@@ -122,7 +122,7 @@ class L1(Regularizer):
         self.l1 = _penalty_factor(0.01 if l1 is None else l1, "l1")
 
     def __call__(self, x: Any) -> tf.Tensor:
-        """The penalty for `x`, a scalar."""
+        """Returns the penalty for `x`, a scalar."""
         return self.l1 * tf.reduce_sum(tf.abs(x))
 
     def get_config(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class L2(Regularizer):
         self.l2 = _penalty_factor(0.01 if l2 is None else l2, "l2")
 
     def __call__(self, x: Any) -> tf.Tensor:
-        """The penalty for `x`, a scalar."""
+        """Returns the penalty for `x`, a scalar."""
         return self.l2 * tf.reduce_sum(tf.square(x))
 
     def get_config(self) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class OrthogonalRegularizer(Regularizer):
         self.mode = mode
 
     def __call__(self, inputs: Any) -> tf.Tensor:
-        """The penalty for a matrix, a scalar."""
+        """Returns the penalty for a matrix, a scalar."""
         vectors = tf.convert_to_tensor(inputs)
         if vectors.shape.rank != 2:
             raise ValueError(
@@ -220,7 +220,7 @@ orthogonal_regularizer = OrthogonalRegularizer
 
 @shortened
 def get(identifier: Any) -> Any:
-    """Returns the regularizer that an identifier stands for.
+    """Returns the regularizer for an identifier.
 
     Args:
         identifier: a name such as `"l2"`, a configuration, a class, a callable of one tensor, or
@@ -246,7 +246,7 @@ def serialize(regularizer: Any) -> Any:
         regularizer: a regularizer, or a function of one tensor.
 
     Returns:
-        What `deserialize` takes: a dict, in which a function is its name.
+        The input of `deserialize`: a dict in which a function is its name.
 
     Example:
         >>> serialize(L2(0.5))["config"]

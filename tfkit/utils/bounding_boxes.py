@@ -1,4 +1,4 @@
-"""`tfkit.utils.bounding_boxes`: bounding boxes converted, changed and compared."""
+"""`tfkit.utils.bounding_boxes`: converts, changes and compares bounding boxes."""
 
 from tfkit.src.ops.bounding_boxes import affine_transform as affine_transform
 from tfkit.src.ops.bounding_boxes import clip_to_image_size as clip_to_image_size

@@ -1,4 +1,4 @@
-"""The command: options, all runs, the tables. `./tools/bench` makes the environment and starts it."""
+"""The command of the benchmarks: options, runs, tables. `./tools/bench` starts it in its environment."""
 
 import argparse
 import importlib.util
@@ -13,7 +13,7 @@ from benchmarks.workloads import TITLES
 
 
 def names_among(known):
-    """Type of an option that takes names with commas between."""
+    """Returns the type of an option that accepts names separated by commas."""
 
     def parse(text):
         names = [name for name in text.split(",") if name]

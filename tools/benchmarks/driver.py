@@ -1,4 +1,4 @@
-"""Runs each measurement in a process of its own, the frameworks in alternating order."""
+"""Runs each measurement in a separate process, with the frameworks in alternating order."""
 
 import compileall
 import json
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass
 class Run:
-    """One process: what it was to measure, and what came of it."""
+    """One process: its measurement, and its results."""
 
     workload: str
     framework: str
@@ -34,7 +34,7 @@ class Run:
 
 
 def plan(workloads, frameworks, all_kinds, rounds):
-    """All runs in order; each round begins with another framework."""
+    """Yields all runs in order; each round begins with another framework."""
     for workload in (name for name in TITLES if name in workloads):
         columns = []
         for framework in frameworks:
@@ -49,12 +49,12 @@ def plan(workloads, frameworks, all_kinds, rounds):
 
 
 def compile_tfkit():
-    """Writes tfkit's bytecode, as an installation does: importing source takes 0.4 s longer."""
+    """Writes tfkit's bytecode, like an installation: importing source takes 0.4 s longer."""
     compileall.compile_dir(ROOT / "tfkit", quiet=1)
 
 
 def execute(run, quick, timeout):
-    """Fills in what the process measured, or why it did not."""
+    """Stores the measurements of the process, or its error."""
     wanted = {key: asdict(run)[key] for key in ("workload", "framework", "kind")}
     paths = [str(ROOT), str(ROOT / "tools"), os.environ.get("PYTHONPATH", "")]
     environment = {

@@ -1,4 +1,4 @@
-"""What is measured: tfkit, its peers, and the kinds of tfkit's programs."""
+"""The measured frameworks: tfkit, its peers, and the kinds of tfkit's programs."""
 
 import importlib
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ class Framework:
 
     Attributes:
         title: head of the column.
-        module: what to import as `keras`; `None` for programs written by hand.
-        backend: what `KERAS_BACKEND` says to it.
+        module: the module to import as `keras`; `None` for programs written by hand.
+        backend: the value of `KERAS_BACKEND`.
         needs: package that must be installed.
     """
 
@@ -21,7 +21,7 @@ class Framework:
     needs: str = "tensorflow"
 
     def load(self):
-        """The module with Keras's interface."""
+        """Returns the module with Keras's interface."""
         return importlib.import_module(self.module)
 
 
@@ -35,7 +35,7 @@ FRAMEWORKS = {
 
 DEFAULT_PEERS = ("keras", "plain")
 
-# The kinds of tfkit's programs that `--kinds` compares; "auto" is what the planner chooses.
+# The kinds of tfkit's programs that `--kinds` compares; "auto" is the planner's choice.
 KINDS = ("auto", "XLA loop", "XLA step in a graph loop", "graph loop")
 
 
@@ -43,4 +43,5 @@ def force(kind):
     """Makes tfkit run every step in one kind of program."""
     programs = importlib.import_module("tfkit.src.training.programs")
     planner = importlib.import_module("tfkit.src.training.planner")
+    importlib.import_module("tfkit.src.base.settings").set_compile_after(0)
     programs.choose = lambda trace, jit_compile: planner.Plan(kind, "forced by the benchmark")

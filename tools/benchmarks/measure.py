@@ -1,4 +1,4 @@
-"""One measurement, in a process of its own; the last line of its output is JSON.
+"""Runs one measurement in a separate process; the last line of its output is JSON.
 
 python -m benchmarks.measure '{"workload": "mlp", "framework": "tfkit", "kind": "auto", "quick": false}'
 """

@@ -1,11 +1,11 @@
-"""Training loops by hand: what TensorFlow alone needs for the work, with nothing between."""
+"""Training loops in plain TensorFlow, as lower bounds of the cost."""
 
 import numpy as np
 import tensorflow as tf
 
 
 def glorot(*shape):
-    """A weight, uniform between the bounds of Glorot and Bengio (2010)."""
+    """Returns a weight, uniform between the bounds of Glorot and Bengio (2010)."""
     receptive = int(np.prod(shape[:-2]))
     bound = (6 / (receptive * (shape[-2] + shape[-1]))) ** 0.5
     return tf.Variable(np.random.uniform(-bound, bound, shape).astype("float32"))
@@ -16,7 +16,7 @@ def constant(value, *shape):
 
 
 def dense(fan_in, units):
-    """Kernel and bias."""
+    """Returns kernel and bias."""
     return [glorot(fan_in, units), constant(0, units)]
 
 
@@ -29,7 +29,7 @@ class Adam:
 
     Args:
         fused: whether TensorFlow's kernel for it updates the weights. It passes over memory once where
-            the formula takes ten passes; XLA fuses the formula by itself.
+            the formula takes ten passes; XLA fuses the formula.
     """
 
     def __init__(self, weights, fused, rate=1e-3, beta_1=0.9, beta_2=0.999, epsilon=1e-7):
@@ -85,7 +85,7 @@ class Loop:
         self.steps = tf.function(self._steps, autograph=False, jit_compile=program == "xla loop")
 
     def fit(self, x, y):
-        """One epoch over arrays, in a new order; gives the mean loss."""
+        """Runs one epoch over arrays, in a new order; returns the mean loss."""
         order = tf.constant(np.random.permutation(len(x)))
         self.total.assign(0)
         full = len(x) // self.batch_size * self.batch_size

@@ -10,7 +10,7 @@ from benchmarks.frameworks import FRAMEWORKS, KINDS
 from benchmarks.targets import AUTO_FACTOR, TARGETS
 from benchmarks.workloads import TITLES
 
-# What is measured, by key: label, unit and how many units one second (for memory: one MiB) has.
+# The measurements, by key: label, unit, and units per second (for memory: per MiB).
 MEASURES = {
     "step": ("a step, arrays", "µs", 1e6),
     "dataset step": ("a step, tf.data", "µs", 1e6),
@@ -34,7 +34,7 @@ NOTES = (
 
 
 def machine():
-    """CPU and cores; no name of a host."""
+    """Returns CPU and cores, without the name of the host."""
     name = platform.processor() or platform.machine()
     information = Path("/proc/cpuinfo")
     if information.exists():
@@ -45,7 +45,7 @@ def machine():
 
 
 def summarize(runs):
-    """Medians by workload, framework, kind and measure."""
+    """Returns medians by workload, framework, kind and measure."""
     values = {}
     for run in runs:
         for measure, value in run.measures.items():
@@ -55,7 +55,7 @@ def summarize(runs):
 
 
 def numbered_errors(runs):
-    """Each error with its number, by what was run."""
+    """Returns each error with its number, by run."""
     texts = {}
     for run in runs:
         if run.error:
@@ -98,12 +98,12 @@ class Report:
         return f"error {failure[0]}" if failure else ""
 
     def measures_of(self, workload):
-        """Those that some framework has; all workloads have the memory, if only to show an error."""
+        """Returns the measures that some framework has; all workloads have the memory, if only for errors."""
         found = {measure for name, _, _, measure in self.medians if name == workload} | {"memory"}
         return [measure for measure in MEASURES if measure in found]
 
     def rows(self):
-        """One dict for each row of the table."""
+        """Yields one dict for each row of the table."""
         for workload in self.workloads:
             for measure in self.measures_of(workload):
                 label, unit, scale = MEASURES[measure]
@@ -138,7 +138,7 @@ class Report:
         return {"target": "; ".join(target.text() for target in targets), "reached": reached}
 
     def kind_rows(self):
-        """One dict for each row of the table of kinds."""
+        """Yields one dict for each row of the table of kinds."""
         for workload in self.workloads:
             for measure in ("step", "dataset step", "first"):
                 times = {
@@ -180,7 +180,7 @@ class Report:
         return "\n".join(lines) + "\n"
 
     def data(self):
-        """All of it for JSON."""
+        """Returns all of it for JSON."""
         return {
             "date": self.date,
             "machine": self.machine,
@@ -193,12 +193,12 @@ class Report:
 
 
 def number(value):
-    """Three digits that count."""
+    """Returns a number with three significant digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def table(rows):
-    """Lines of a Markdown table with columns of even width, numbers to the right."""
+    """Returns lines of a Markdown table with columns of even width, numbers aligned to the right."""
     heads = list(rows[0])
     cells = [[str(row[head]) for head in heads] for row in rows]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]

@@ -1,4 +1,4 @@
-"""What tfkit is to reach, beside its peers."""
+"""Targets for tfkit relative to its peers."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ class Target:
 
     Attributes:
         peer: framework to compare with.
-        factor: below 1 where tfkit is to be faster by so much.
+        factor: below 1 if tfkit must be faster.
         extra: seconds.
         measure: the number of the peer, the same one unless given.
     """
@@ -36,7 +36,7 @@ class Target:
         return mine <= self.factor * peer + self.extra
 
     def actual(self, mine, peer):
-        """What was reached instead, in the words of `text`."""
+        """Returns the actual ratio, in the form of `text`."""
         if self.extra:
             return f"+ {mine - peer:.2f} s"
         return f"{peer / mine:.2f}x" if self.factor < 1 else f"{mine / peer:.2f}x"
@@ -77,5 +77,5 @@ for _name in TRAINED:
 for _name in TITLES:
     TARGETS[_name, "memory"] = [Target("keras", 1)]
 
-# The kind that `jit_compile="auto"` picks may take so many times as long as the best one.
+# The kind that `jit_compile="auto"` chooses may take this many times as long as the best one.
 AUTO_FACTOR = 1.1

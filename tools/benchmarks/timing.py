@@ -1,4 +1,4 @@
-"""Seconds and bytes."""
+"""Measures seconds and bytes."""
 
 import resource
 import statistics
@@ -15,7 +15,7 @@ def seconds(run: Callable[[], Any]) -> float:
 
 
 def repeat(run: Callable[[], Any], quick: bool, most: int = 20) -> float:
-    """Median seconds of some runs: as many as take a second, three at least; fewer of very slow ones."""
+    """Returns median seconds of runs that take about a second, at least three; fewer of very slow ones."""
     times = [seconds(run)]
     while not quick and len(times) < most and sum(times) < (10 if len(times) < 3 else 1):
         times.append(seconds(run))
@@ -23,6 +23,6 @@ def repeat(run: Callable[[], Any], quick: bool, most: int = 20) -> float:
 
 
 def peak_memory() -> float:
-    """The most memory that this process has had, in MiB."""
+    """Returns the peak memory of this process, in MiB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (2**20 if sys.platform == "darwin" else 2**10)

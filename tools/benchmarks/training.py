@@ -1,4 +1,4 @@
-"""How a training workload is measured: its first epoch, later ones, memory, and later ones from `tf.data`."""
+"""Measures a training workload: its first epoch, later ones, memory, and later ones from `tf.data`."""
 
 import statistics
 import time
@@ -22,7 +22,7 @@ class Training:
         num_steps: steps an epoch.
         data: gives `x` and `y` with so many rows.
         build: gives a model of a module with Keras's interface, and the arguments of `compile`.
-        plain: gives the model for a loop by hand.
+        plain: returns the model for a plain loop.
         program: the kind of loop that is best for it.
     """
 
@@ -34,7 +34,7 @@ class Training:
     program: str
 
     def measure(self, framework: str, kind: str | None, quick: bool) -> dict[str, float]:
-        """Seconds a step and for the first epoch, and MiB."""
+        """Returns seconds for a step and for the first epoch, and MiB."""
         num_steps = 3 if quick else self.num_steps
         x, y = self.data(num_steps * self.batch_size)
         num_steps = -(-len(x) // self.batch_size)
@@ -79,7 +79,7 @@ class Training:
         dataset = None
 
         def read() -> None:
-            """Reads all batches and drops them: the least that `tf.data` costs."""
+            """Reads all batches and discards them: the minimum that `tf.data` costs."""
             nonlocal dataset
             dataset = dataset or make_dataset(x, y, self.batch_size)
             count = tf.constant(0, "int64")
@@ -92,14 +92,14 @@ class Training:
 
 
 def epoch_seconds(run: Callable[[int], list[float]], quick: bool) -> float:
-    """Median seconds of an epoch, of as many in one run as take about a second; at least three."""
+    """Returns median seconds of an epoch, from about a second of epochs in one run, but at least three."""
     if quick:
         return run(1)[0]
     return statistics.median(run(min(20, max(3, int(1 / run(1)[0])))))
 
 
 def epoch_timer(keras: Any) -> Any:
-    """A callback that takes the seconds of each epoch."""
+    """Returns a callback that measures the seconds of each epoch."""
 
     class Timer(keras.callbacks.Callback):
         def __init__(self) -> None:

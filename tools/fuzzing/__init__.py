@@ -1,1 +1,1 @@
-"""Fuzzers of what tfkit reads: its own files, sealed again, those of Keras, indexes, states of trainings."""
+"""Fuzzers of tfkit's readers: its own files, sealed again, Keras's files, indexes, states of trainings."""

@@ -1,4 +1,4 @@
-"""Fuzzes what tfkit reads, in guarded child processes; prints and keeps what breaks it."""
+"""Fuzzes tfkit's readers in guarded child processes; prints and keeps cases that break them."""
 
 import argparse
 import json
@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 
 TARGETS = ("h5", "keras", "index", "resume")
-_CASES = 400  # of one child; TensorFlow's memory grows with the models that are made
+_CASES = 400  # of one child; TensorFlow's memory grows with each model
 
 
 def run_child(words: list[str], folder: Path) -> tuple[list[list], str]:
-    """The lines of a child, and what it said last where it did not end well."""
+    """Returns the lines of a child, and its last output if it did not end normally."""
     with open(folder / "log", "w+", encoding="utf-8") as log:
         child = subprocess.run(
             [sys.executable, "-m", "fuzzing.child", *words],
@@ -34,7 +34,7 @@ def run_child(words: list[str], folder: Path) -> tuple[list[list], str]:
 
 
 def fuzz(target: str, first: int, count: int, keep: Path) -> tuple[int, list[str]]:
-    """Runs cases; how many there were, and a line for each that broke something."""
+    """Runs cases; returns how many there were, and a line for each that broke something."""
     found, number = [], first
     while number < first + count:
         with tempfile.TemporaryDirectory() as folder:
@@ -59,7 +59,7 @@ def fuzz(target: str, first: int, count: int, keep: Path) -> tuple[int, list[str
 
 
 def keep_case(target: str, line: str, keep: Path) -> None:
-    """Makes the file of a finding again, to be looked at; a child's seed is all that it needs."""
+    """Makes the file of a finding again, for inspection; a child's seed is all that it needs."""
     name = line.split()[1].rstrip(":")
     place = keep / f"{target}-{name}"
     if not place.exists():

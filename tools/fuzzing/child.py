@@ -1,7 +1,7 @@
-"""The guarded process: makes and reads files one by one, and says what each of them did.
+"""The guarded process: makes and reads files one by one, and reports the result of each.
 
-It is told: a target and the seeds of its cases, or files; the folder to work in. It writes a line before and
-after each case, so that who started it knows which case it died of.
+Its arguments: a target and the seeds of its cases, or files; the folder to work in. It writes a line before
+and after each case, so that the parent process knows which case killed it.
 """
 
 import faulthandler
@@ -20,10 +20,10 @@ from fuzzing import targets
 SECONDS = 2.0  # of this process's own time, for all that is refused
 LOADED_SECONDS = 20.0  # for all, loaded or refused
 STOPPED_AFTER = (
-    120  # seconds by the clock: where a machine is busy, a case takes many times its own
+    120  # seconds of wall-clock time: on a busy machine, a case takes many times its own
 )
-MEMORY = 4 << 30  # above what TensorFlow takes
-GROWTH = 200 << 20  # beside four times the size of the files
+MEMORY = 4 << 30  # above TensorFlow's memory
+GROWTH = 200 << 20  # in addition to four times the size of the files
 
 
 def _memory(name: str) -> int:
@@ -34,7 +34,7 @@ def _memory(name: str) -> int:
 
 
 def run(name: str, prepare: Callable[[Path], Path], folder: Path) -> None:
-    """One case, and a line of what it did."""
+    """Runs one case, and prints a line about its result."""
     place = folder / "case"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
@@ -57,7 +57,7 @@ def run(name: str, prepare: Callable[[Path], Path], folder: Path) -> None:
 
 
 def main(words: list[str]) -> None:
-    """`cases FOLDER TARGET:NUMBER...`, or `files FOLDER PATH...`."""
+    """Runs the arguments: `cases FOLDER TARGET:NUMBER...`, or `files FOLDER PATH...`."""
     warnings.simplefilter("ignore")
     kind, folder, *rest = words
     models = targets.models()
@@ -79,7 +79,7 @@ def main(words: list[str]) -> None:
 
 
 def _copied(given: Path, place: Path) -> Path:
-    """A file of the corpus, or a folder whose first file by name is the one to read."""
+    """Returns a file of the corpus, or a folder whose first file by name is the one to read."""
     if given.is_dir():
         for file in given.iterdir():
             shutil.copy(file, place / file.name)

@@ -1,4 +1,4 @@
-"""Random changes of bytes and of JSON, drawn towards numbers and forms that have broken readers."""
+"""Random changes of bytes and of JSON, biased towards numbers and forms that have broken readers."""
 
 import copy
 import random
@@ -25,7 +25,7 @@ NUMBERS = (
 
 
 def changed_bytes(data: bytes, draws: random.Random, first: int = 0) -> bytes:
-    """A copy with a few changes behind the first bytes: flips, numbers, pieces moved, doubled, cut."""
+    """Returns a copy with a few changes after the first bytes: flips, numbers, pieces moved, doubled, cut."""
     found = bytearray(data)
     for _ in range(draws.choice((1, 1, 1, 2, 3, 8))):
         if len(found) <= first + 16:
@@ -53,7 +53,7 @@ def changed_bytes(data: bytes, draws: random.Random, first: int = 0) -> bytes:
 
 
 def changed_json(document: Any, draws: random.Random) -> Any:
-    """A copy with a few changes: values replaced, removed, doubled, nested, and put where others were."""
+    """Returns a copy with a few changes: values replaced, removed, doubled, nested, exchanged."""
     document = copy.deepcopy(document)
     for _ in range(draws.choice((1, 1, 2, 4))):
         places = _places(document)
@@ -95,7 +95,7 @@ def _places(document: Any) -> list[tuple[Any, Any]]:
 
 
 def _value(draws: random.Random) -> Any:
-    """A value that somebody may not have thought of."""
+    """Returns an unusual value."""
     return draws.choice(
         (
             None,

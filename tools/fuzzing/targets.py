@@ -1,4 +1,4 @@
-"""What is fuzzed: how a file of each kind is changed, and how it is read."""
+"""The targets of the fuzzers: changes of files of each kind, and the ways to read them."""
 
 import contextlib
 import functools
@@ -26,12 +26,12 @@ from tfkit.src.saving import hdf5, seal
 X, Y = np.ones((4, 6, 4), "float32"), np.ones((4, 2), "float32")
 
 
-# --- What is changed --------------------------------------------------------------------------------------
+# --- Changes ----------------------------------------------------------------------------------------------
 
 
 @functools.cache
 def models() -> list[Any]:
-    """Models with many kinds of configurations in few layers, compiled and trained once."""
+    """Returns models with many kinds of configurations in few layers, compiled and trained once."""
     tfkit.utils.set_random_seed(1)
     entry = tfkit.Input((6, 4), name="i")
     inner = tfkit.Sequential([tfkit.Input((4,)), layers.Dense(4, activation="relu")], name="inner")
@@ -52,15 +52,44 @@ def models() -> list[Any]:
             layers.Dense(2),
         ]
     )
-    for model, optimizer in ((graph, "adam"), (stack, "sgd")):
+    found = [graph, stack, _of_texts_and_images()]
+    for model, optimizer in zip(found, ("adam", "sgd", "adam"), strict=True):
         model.compile(optimizer, "mse", metrics=["mae"])
-        model.fit(X, Y, verbose=0)
-    return [graph, stack]
+        model.fit(_data(model), Y, verbose=0)
+    return found
+
+
+def _of_texts_and_images() -> Any:
+    """A model with layers that have vocabularies and statistics, draw, and change sizes."""
+    words, image = tfkit.Input((1,), dtype="string", name="w"), tfkit.Input((6, 6, 3), name="p")
+    tokens = layers.TextVectorization(
+        ngrams=2, output_sequence_length=2, vocabulary=["a", "b", "a b"]
+    )(words)
+    known = layers.StringLookup(vocabulary=["a", "b"], output_mode="one_hot", num_oov_indices=2)(
+        words
+    )
+    x = layers.Normalization(mean=[1.0, 2.0, 3.0], variance=[1.0, 1.0, 2.0])(image)
+    x = layers.RandomRotation(0.1, seed=1)(layers.Rescaling(0.5)(x))
+    x = layers.Pipeline([layers.RandomFlip(seed=2), layers.CenterCrop(4, 4)])(x)
+    x = layers.Conv2DTranspose(2, 3, strides=2, padding="same")(x)
+    x = layers.GlobalAveragePooling2D()(x)
+    places = layers.Discretization(bin_boundaries=[0.0, 0.5])(x)
+    hashed = layers.Hashing(3, salt=1)(words)
+    y = layers.Flatten()(layers.Embedding(6, 2)(ops.cast(tokens, "int32")))
+    parts = [y, known, x, *(ops.cast(each, "float32") for each in (places, hashed))]
+    return tfkit.Model([words, image], layers.Dense(2)(layers.Concatenate()(parts)))
+
+
+def _data(model: Any) -> Any:
+    """What a model is trained on."""
+    if len(model.inputs) == 1:
+        return X
+    return [np.array([["a b"], ["b"], ["c"], [""]], object), np.ones((4, 6, 6, 3), "float32")]
 
 
 @functools.cache
 def _saved(name: str, which: int) -> dict[str, bytes]:
-    """The files that saving a model by this name makes, by name."""
+    """Returns the files made by saving the model of this name, by name."""
     with tempfile.TemporaryDirectory() as folder:
         path, model = Path(folder, name), models()[which]
         if name == "model.weights.json":
@@ -77,8 +106,8 @@ def _saved(name: str, which: int) -> dict[str, bytes]:
 
 
 def _train(model: Any, path: Path) -> None:
-    """Trains on from the state in a file, which is made where there is none."""
-    model.fit(X, Y, epochs=2, batch_size=2, verbose=0, resume=path, shuffle=True)
+    """Continues the training from the state in a file, which is made if it is missing."""
+    model.fit(_data(model), Y, epochs=2, batch_size=2, verbose=0, resume=path, shuffle=True)
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:
@@ -87,7 +116,7 @@ def _write(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def _sealed(path: Path, data: bytes) -> Path:
-    """Bytes of a file as its maker would seal them: without ranges, so that nothing is left out."""
+    """Writes bytes of a file, sealed as its maker would: without ranges, so that nothing is left out."""
     path.write_bytes(data)
     with open(path, "r+b", buffering=0) as file:
         seal.write(file, [])
@@ -95,7 +124,7 @@ def _sealed(path: Path, data: bytes) -> Path:
 
 
 def _texts(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """The texts and the arrays in a file of tfkit's."""
+    """Returns the texts and the arrays in a file of tfkit."""
     with hdf5.Reader(path) as reader:
         names = [name for name in reader.shapes("") if "/" not in name]
         texts = {name: reader.text(name) for name in names}
@@ -108,10 +137,10 @@ def _texts(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
 
 
 def _own(name: str) -> Callable[[Path, random.Random], Path]:
-    """Changes a file of tfkit's, its bytes or its texts, and seals it."""
+    """Changes a file of tfkit, its bytes or its texts, and seals it."""
 
     def make(folder: Path, draws: random.Random) -> Path:
-        files = _saved(name, draws.randrange(2))
+        files = _saved(name, draws.randrange(3))
         path = folder / name
         if draws.random() < 0.5:
             return _sealed(path, changed_bytes(files[name], draws, seal.BLOCK))
@@ -123,7 +152,7 @@ def _own(name: str) -> Callable[[Path, random.Random], Path]:
         texts[which] = changed_json(texts[which], draws)
         try:
             hdf5.write(path, texts, groups)
-        except (TypeError, ValueError):  # What JSON or the writer does not take.
+        except (TypeError, ValueError):  # JSON or the writer does not accept it.
             return _sealed(path, changed_bytes(files[name], draws, seal.BLOCK))
         return path
 
@@ -132,10 +161,10 @@ def _own(name: str) -> Callable[[Path, random.Random], Path]:
 
 def _archive(folder: Path, draws: random.Random) -> Path:
     """Changes a `.keras` archive: its bytes, its configuration, or the weights in it."""
-    data = _saved("model.keras", draws.randrange(2))["model.keras"]
+    data = _saved("model.keras", draws.randrange(3))["model.keras"]
     path, kind = folder / "model.keras", draws.randrange(4)
     if kind == 0:
-        # Mostly the directory, which stands at the end.
+        # Mostly the directory, which is at the end.
         first = draws.choice((0, len(data) - 300))
         path.write_bytes(changed_bytes(data, draws, first))
         return path
@@ -157,7 +186,7 @@ def _keras_weights(folder: Path, draws: random.Random) -> Path:
     """Changes the bytes of a `.weights.h5` of Keras, or of a whole `.h5` of Keras 2."""
     name = "keras.weights.h5"
     if draws.random() < 0.5:
-        data = changed_bytes(_saved(name, draws.randrange(2))[name], draws)
+        data = changed_bytes(_saved(name, draws.randrange(3))[name], draws)
     else:
         goldens = sorted(Path("tests/goldens").glob("keras2_*.h5"))
         name = "model.h5"
@@ -179,7 +208,7 @@ def _keras_weights(folder: Path, draws: random.Random) -> Path:
 
 def _index(folder: Path, draws: random.Random) -> Path:
     """Changes an index of several files, or the structure of one of them."""
-    files = dict(_saved("model.weights.json", draws.randrange(2)))
+    files = dict(_saved("model.weights.json", draws.randrange(3)))
     index = json.loads(files["model.weights.json"])
     shard = draws.choice(sorted(name for name in files if name.endswith(".h5")))
     if draws.random() < 0.4:
@@ -197,11 +226,11 @@ def _index(folder: Path, draws: random.Random) -> Path:
     return folder / "model.weights.json"
 
 
-# --- How it is read ---------------------------------------------------------------------------------------
+# --- Reading ----------------------------------------------------------------------------------------------
 
 
 class _Ended(Exception):
-    """The command line ended with a code that says neither "whole" nor "refused"."""
+    """The command line ended with a code other than those for "whole" and "refused"."""
 
 
 def command(*words: Any) -> None:
@@ -219,7 +248,7 @@ def command(*words: Any) -> None:
 
 
 def _readers(path: Path) -> list[Callable[[], Any]]:
-    graph, stack = models()
+    graph, stack, texts = models()
     found: list[Callable[[], Any]] = [
         lambda: command("inspect", path),
         lambda: command("verify", path),
@@ -229,9 +258,11 @@ def _readers(path: Path) -> list[Callable[[], Any]]:
     if path.name == "state.h5":
         found.append(lambda: _train(graph, path))
         found.append(lambda: _train(stack, path))
+        found.append(lambda: _train(texts, path))
     else:
         found.append(lambda: graph.load_weights(path))
         found.append(lambda: stack.load_weights(path, skip_mismatch=True))
+        found.append(lambda: texts.load_weights(path))
     return found
 
 
@@ -245,13 +276,13 @@ TARGETS: dict[str, list[Target]] = {
 
 
 def make(target: str, folder: Path, seed: str) -> Path:
-    """Makes the file of a case, which its seed alone decides."""
+    """Makes the file of a case, which is determined by its seed."""
     draws = random.Random(f"{target} {seed}")
     return draws.choice(TARGETS[target])(folder, draws)
 
 
 def read(path: Path) -> list[str]:
-    """Reads a file in all ways; what went wrong, in a line each."""
+    """Reads a file in all ways; returns the problems, a line for each."""
     wrong = []
     for number, reader in enumerate(_readers(path)):
         try:

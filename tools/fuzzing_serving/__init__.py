@@ -1,1 +1,1 @@
-"""Requests that were changed at random, for a server that must answer each of them within two seconds."""
+"""Sends random requests to a server that must answer each of them within two seconds."""

@@ -1,7 +1,7 @@
-"""Sends changed requests to a server of its own, and keeps those that break it.
+"""Sends changed requests to its own server, and keeps those that break it.
 
-A request breaks it that gets no answer, an internal error, or an answer after more than two seconds; or after
-which a good request is answered otherwise than before.
+A request breaks it if there is no answer, an internal error, or an answer after more than two seconds; or if
+a good request is answered differently afterwards.
 """
 
 import argparse
@@ -24,17 +24,18 @@ from fuzzing_serving.mutations import changed_bytes, changed_json, predict_messa
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "tests" / "serving" / "corpus"
 GOOD = b'{"instances": [[1, 2, 3]]}'
-PATHS = ("small:predict", "small:predict", "small:predict", "small:classify", "small:regress")
+PATHS = (*["small:predict"] * 3, *["texts:predict"] * 2, "small:classify", "small:regress")
 EXPORT = """
 import sys
 from pathlib import Path
-from tests.serving.conftest import export, small
+from tests.serving.conftest import export, small, texts
 export(small(1), Path(sys.argv[1], "small", "3"))
+texts(Path(sys.argv[1], "texts", "1"))
 """
 
 
 def start(base: Path) -> tuple[subprocess.Popen, int, int]:
-    """A server, and its ports."""
+    """Returns a server, and its ports."""
     command = [sys.executable, "-m", "tfkit", "serve", str(base), "--port", "0", "--grpc-port", "0"]
     with open(base.parent / "log", "a", encoding="utf-8") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=ROOT)
@@ -43,7 +44,7 @@ def start(base: Path) -> tuple[subprocess.Popen, int, int]:
 
 
 def requests(draws: random.Random):
-    """Requests without end: REST or gRPC, path or method, and bytes."""
+    """Yields endless requests: REST or gRPC, path or method, and bytes."""
     seeds = {
         kind: [path.read_bytes() for path in sorted(CORPUS.glob(f"*.{kind}"))]
         for kind in ("json", "message")

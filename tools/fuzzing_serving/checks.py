@@ -1,4 +1,4 @@
-"""What every answer must be, over REST and over gRPC."""
+"""Checks answers over REST and over gRPC."""
 
 import http.client
 import json
@@ -27,7 +27,7 @@ METHODS = (
 
 
 def rest(port: int, path: str, body: bytes) -> str:
-    """What is wrong with the answer to a body; nothing for a good one."""
+    """Returns the problem of the answer to a body; empty for a good one."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
         connection.request("POST", f"/v1/models/{path}", body)
@@ -51,7 +51,7 @@ def rest(port: int, path: str, body: bytes) -> str:
 
 
 def over_grpc(channel, method: str, message: bytes) -> str:
-    """What is wrong with the answer to the bytes of a message; nothing for a good one."""
+    """Returns the problem of the answer to the bytes of a message; empty for a good one."""
     call = channel.unary_unary(f"/tensorflow.serving.PredictionService/{method}")
     try:
         call(message, timeout=30)

@@ -52,7 +52,7 @@ KEYS = (
 
 
 def value(draws: random.Random, depth: int = 0):
-    """Any JSON value."""
+    """Returns any JSON value."""
     kind = draws.randrange(10 if depth < 5 else 6)
     if kind == 0:
         return draws.choice(NUMBERS)
@@ -87,7 +87,7 @@ def _places(document):
 
 
 def changed_json(body: bytes, draws: random.Random) -> bytes:
-    """A request with some values replaced by others, doubled, nested or removed."""
+    """Returns a request with some values replaced by others, doubled, nested or removed."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):
@@ -114,7 +114,7 @@ def changed_json(body: bytes, draws: random.Random) -> bytes:
 
 
 def changed_bytes(data: bytes, draws: random.Random) -> bytes:
-    """Bytes with some flipped, replaced, moved, doubled or cut."""
+    """Returns bytes with some flipped, replaced, moved, doubled or cut."""
     found = bytearray(data)
     for _ in range(draws.choice((1, 1, 2, 4, 8))):
         at = draws.randrange(len(found) + 1)
@@ -142,7 +142,7 @@ def changed_bytes(data: bytes, draws: random.Random) -> bytes:
 
 
 def varint(number: int) -> bytes:
-    """A number as protocol buffers write it."""
+    """Returns a number in the encoding of protocol buffers."""
     number %= 2**64
     found = bytearray()
     while number > 0x7F:
@@ -152,12 +152,12 @@ def varint(number: int) -> bytes:
 
 
 def field(number: int, content: bytes) -> bytes:
-    """A field with a message, a string, or packed numbers."""
+    """Returns a field with a message, a string, or packed numbers."""
     return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def tensor(draws: random.Random) -> bytes:
-    """A `TensorProto` with any type, shape and values."""
+    """Returns a `TensorProto` with any type, shape and values."""
     dtype = draws.choice((*range(0, 33), 101, 107, 999, 2**31, 2**63))
     dims = [
         draws.choice((0, 1, 2, 3, 3, 5, -1, 2**31, 2**62))
@@ -178,8 +178,8 @@ def tensor(draws: random.Random) -> bytes:
 
 
 def predict_message(draws: random.Random) -> bytes:
-    """A `PredictRequest`."""
-    spec = field(1, draws.choice((b"small", b"small", b"small", b"none", b"\xff")))
+    """Returns a `PredictRequest`."""
+    spec = field(1, draws.choice((*[b"small"] * 3, *[b"texts"] * 2, b"none", b"\xff")))
     if draws.random() < 0.6:
         spec += field(3, draws.choice((b"spell", b"total", b"positive", b"labels", b"no", b"\xff")))
     if draws.random() < 0.2:

@@ -1,4 +1,4 @@
-"""Loads `tfkit serve` with clients: beside a bare server, for a long time, or beside large requests."""
+"""Loads `tfkit serve` with clients: compared with a bare server, for a long time, or with large requests."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ from loading.servers import FEATURES, bare_server, export, tfkit_server
 
 
 def requests(count):
-    """The bytes of a request for each client, each with a row of its own."""
+    """Returns the bytes of a request for each client, each with a row of its own."""
     rows = np.random.default_rng(0).normal(size=(count, 1, FEATURES)).round(6)
     return [
         request_of("/v1/models/load:predict", json.dumps({"instances": row.tolist()}).encode())
@@ -28,7 +28,7 @@ def predictions(bodies):
 
 
 def compare(base, options):
-    """Prints requests a second and latencies of both servers, in turns; medians of the rounds."""
+    """Prints requests per second and latencies of both servers, in turns; medians of the rounds."""
     results = {}
     with bare_server(base) as (_, bare), tfkit_server(base, options.options) as (_, ours, _):
         ports = {"bare aiohttp": bare, "tfkit serve": ours}
@@ -42,7 +42,7 @@ def compare(base, options):
                     row = (len(times) / options.seconds, *np.percentile(times, [50, 99]) * 1e3)
                     results.setdefault((count, name), []).append(row)
                 one, other = map(predictions, answers.values())
-                for index in one.keys() & other.keys():  # Joined or not: the same to rounding.
+                for index in one.keys() & other.keys():  # Joined or not: the same up to rounding.
                     np.testing.assert_allclose(one[index], other[index], rtol=1e-4, atol=1e-5)
     for count in counts:
         rates = {}

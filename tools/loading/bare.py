@@ -1,4 +1,4 @@
-"""The shortest server that one would write: aiohttp around `tf.saved_model.load`."""
+"""A minimal server: aiohttp around `tf.saved_model.load`."""
 
 import asyncio
 import json

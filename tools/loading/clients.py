@@ -1,4 +1,4 @@
-"""Clients that cost little: one thread, raw sockets, each client one request after the other."""
+"""Clients with little overhead: one thread, raw sockets, each client one request after the other."""
 
 import re
 import selectors
@@ -9,7 +9,7 @@ _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 
 
 def request_of(path, body):
-    """The bytes of a POST."""
+    """Returns the bytes of a POST."""
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
@@ -30,7 +30,7 @@ class Client:
         self.socket.sendall(self._request)
 
     def receive(self):
-        """The body of the answer when it is whole, else `None`."""
+        """Returns the body of the answer when it is complete, else `None`."""
         part = self.socket.recv(1 << 18)
         if not part:
             raise RuntimeError(f"The server hung up after {self._received[:200]!r}")
@@ -45,7 +45,7 @@ class Client:
 
 
 def load(port, requests, seconds, check=None):
-    """Seconds that each answer took, of so many clients as there are requests.
+    """Returns the seconds that each answer took, with one client per request.
 
     Args:
         port: of the server.

@@ -1,4 +1,4 @@
-"""The servers that are loaded, each a process of its own, and the model that they serve."""
+"""The tested servers, each in a separate process, and the model that they serve."""
 
 import contextlib
 import re
@@ -27,7 +27,7 @@ def export(base, units):
 
 @contextlib.contextmanager
 def _process(command):
-    """The id of a process, and the ports that it prints."""
+    """Context manager for a process: its id, and the ports that it prints."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         try:
             ports = re.findall(r":(\d+)", process.stdout.readline())
@@ -39,11 +39,11 @@ def _process(command):
 
 
 def tfkit_server(base, options=()):
-    """`tfkit serve`: its process, and the ports of REST and gRPC."""
+    """Returns `tfkit serve`: its process, and the ports of REST and gRPC."""
     command = [sys.executable, "-m", "tfkit", "serve", str(base), "--port", "0", "--grpc-port", "0"]
     return _process([*command, *options])
 
 
 def bare_server(base):
-    """aiohttp around `tf.saved_model.load`: its process and its port."""
+    """Returns aiohttp around `tf.saved_model.load`: its process and its port."""
     return _process([sys.executable, "-m", "loading.bare", str(base / "load" / "1")])

@@ -1,6 +1,6 @@
-"""A minute of clients over REST and gRPC: no error, no growth, and how long an answer takes.
+"""Runs a minute of clients over REST and gRPC: checks errors and growth, and measures latencies.
 
-Half of the clients ask over REST, half over gRPC, one row each time, one request after the other. They
+Half of the clients use REST, half gRPC, one row each time, one request after the other. They
 share the machine with the server, so the times are those of both. At the end the C client says what
 one run of the model takes without any server.
 """
@@ -29,7 +29,7 @@ ALLOWED_GROWTH = 0.05  # of the memory after the first third
 
 @contextlib.contextmanager
 def rest(port, row):
-    """A function that asks over REST, on one connection."""
+    """Context manager for a function that sends a request over REST, on one connection."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     body = json.dumps({"instances": [row.tolist()]})
 
@@ -47,7 +47,7 @@ def rest(port, row):
 
 @contextlib.contextmanager
 def over_grpc(port, row):
-    """A function that asks over gRPC, on one connection."""
+    """Context manager for a function that sends a request over gRPC, on one connection."""
     request = predict_pb2.PredictRequest()
     request.model_spec.name = "load"
     request.inputs["x"].CopyFrom(tf.make_tensor_proto(row[None]))
@@ -63,7 +63,7 @@ def over_grpc(port, row):
 
 
 def client(connection, ended, times, errors):
-    """Asks until the end; each answer must be the first one again."""
+    """Sends requests until the end; each answer must equal the first one."""
     try:
         with connection as ask:
             first = np.array(ask())
@@ -82,7 +82,7 @@ def percentiles(times):
 
 
 def load(base, options):
-    """Prints latencies and memory. Gives whether all is well."""
+    """Prints latencies and memory. Returns whether all is well."""
     rng = np.random.default_rng(0)
     ended, errors = threading.Event(), []
     with tfkit_server(base, options.options) as (pid, port, grpc_port):

@@ -1,4 +1,4 @@
-"""How long the others wait while one client sends a large request: the longest answer of a small one."""
+"""Measures the longest answer of a small request while one client sends a large one."""
 
 import json
 import random
@@ -41,7 +41,7 @@ def _answer(client):
 
 
 def run(base, options):
-    """Prints the longest answer of a small request beside each kind of large body, and beside none."""
+    """Prints the longest answer of a small request next to each kind of large body, and without one."""
     row = [round(random.random(), 6) for _ in range(FEATURES)]
     small = request_of(PATH, json.dumps({"instances": [row]}).encode())
     size = int(options.megabytes * 10**6)

@@ -1,1 +1,1 @@
-"""Typical mistakes, and what their tracebacks look like."""
+"""Typical mistakes, and their tracebacks."""

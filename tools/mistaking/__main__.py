@@ -1,4 +1,4 @@
-"""Makes typical mistakes with Keras and with tfkit, and prints how long the tracebacks are."""
+"""Makes typical mistakes with Keras and with tfkit, and prints the lengths of the tracebacks."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ FRAMEWORKS = ("keras", "tfkit")
 
 
 def run(framework: str, names: list[str], ipython: str = "") -> dict[str, dict[str, Any]]:
-    """Makes the mistakes in another process; what came of each, by name."""
+    """Makes the mistakes in another process; returns the result of each, by name."""
     command = [sys.executable, "-m", "mistaking.worker", framework, json.dumps(names), ipython]
     root = Path(__file__).parents[2]
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": "tensorflow"}
@@ -43,7 +43,7 @@ def _row(name: str, results: dict[str, dict[str, dict[str, Any]]]) -> str:
 
 
 def report(results: dict[str, dict[str, dict[str, Any]]], names: list[str]) -> str:
-    """A table: lines in a terminal and in a notebook, types of the errors, the user's lines not shown."""
+    """Returns a table: lines in a terminal and in a notebook, types of errors, hidden lines of the user."""
     lines = ["| mistake | Keras | its error | tfkit | its error | lines not shown |"]
     lines += ["|---|---|---|---|---|---|", *(_row(name, results) for name in names), ""]
     for framework in FRAMEWORKS:
@@ -60,7 +60,7 @@ def report(results: dict[str, dict[str, dict[str, Any]]], names: list[str]) -> s
 
 
 def main() -> None:
-    """Runs what the command line asks for."""
+    """Runs the command line."""
     parser = argparse.ArgumentParser(prog="./tools/mistakes", description=__doc__)
     parser.add_argument("--only", default="", help="part of the names of the mistakes to make")
     parser.add_argument("--show", action="store_true", help="print the tracebacks, too")

@@ -1,4 +1,4 @@
-"""More programs with one mistake each, of the everyday kind; `cases` says what they find."""
+"""More programs with one mistake each, of the everyday kind; `cases` describes their form."""
 
 # ruff: noqa: E501
 

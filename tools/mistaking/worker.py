@@ -1,4 +1,4 @@
-"""Makes mistakes with one framework, and prints as JSON what Python and a notebook would show."""
+"""Makes mistakes with one framework, and prints as JSON the output of Python and a notebook."""
 
 import contextlib
 import importlib
@@ -19,7 +19,7 @@ def _lines_shown(trace: list[traceback.FrameSummary], path: str) -> set[int]:
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """An error, and those that are printed above it."""
+    """Returns an error, and those that are printed above it."""
     found: list[BaseException] = []
     each: BaseException | None = error
     while each is not None and each not in found:
@@ -53,7 +53,7 @@ def make(name: str, keras: object, folder: Path) -> dict[str, object]:
         tracebacks, and the marked lines that are not shown.
     """
     path = folder / f"{''.join(c if c.isalnum() else '_' for c in name)}.py"
-    # AutoGraph takes functions for the same whose code is the same and begins at the same line.
+    # AutoGraph treats functions with the same code and first line as the same function.
     source = "\n" * list(MISTAKES).index(name) + MISTAKES[name].strip() + "\n"
     path.write_text(source, encoding="utf-8")
     values = {"keras": keras, "__name__": "__main__", "__file__": str(path)}
@@ -92,7 +92,7 @@ def make(name: str, keras: object, folder: Path) -> dict[str, object]:
 
 
 def main() -> None:
-    """Arguments: the framework, the names of the mistakes as JSON, a folder with IPython or nothing."""
+    """Runs the arguments: the framework, the mistakes' names as JSON, a folder with IPython or nothing."""
     framework, names, ipython = sys.argv[1:4]
     if ipython:
         sys.path.append(ipython)

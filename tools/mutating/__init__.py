@@ -1,1 +1,1 @@
-"""Puts faults into the source, one at a time, and sees whether a test notices."""
+"""Puts faults into the source, one at a time, and checks whether a test notices."""

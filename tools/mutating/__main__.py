@@ -1,4 +1,4 @@
-"""Puts faults into copies of the source, one at a time, and sees whether the tests notice."""
+"""Puts faults into copies of the source, one at a time, and checks whether the tests notice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEED = "tfkit"
 
 
 def measure(processes: int, files: list[str]) -> None:
-    """Runs the tests once, on a copy, and writes which functions ran in each; of some files or of all."""
+    """Runs the tests, of some files or all, on a copy, and writes which functions ran in each."""
     with tempfile.TemporaryDirectory(prefix="mutating-") as folder:
         copy, parts = Path(folder, "copy"), Path(folder, "parts")
         parts.mkdir()
@@ -34,13 +34,13 @@ def measure(processes: int, files: list[str]) -> None:
             [sys.executable, "-m", "pytest", *options, *(files or ["tests"]), *left_out],
             cwd=copy,
             env={**os.environ, "PYTHONPATH": f"{copy}:{tools}", "TFKIT_RAN": str(parts)},
-            check=False,  # A test that fails notices nothing, and is left out.
+            check=False,  # A failing test cannot notice anything, and is left out.
         )
         Tests.save(parts, OUT / "ran.json", files)
 
 
 class Server:
-    """A process that runs tests on mutants in a copy of its own."""
+    """A process that runs tests on mutants in its own copy."""
 
     def __init__(self, folder: Path) -> None:
         rooms.copy_tree(folder)
@@ -53,7 +53,7 @@ class Server:
         )
 
     def run(self, file: str, source: bytes, tests: list[str], limit: float) -> dict:
-        """What the tests said of a file's new text: `by` is the one that failed, or None."""
+        """Returns the tests' result for a file's new text: `by` is the one that failed, or None."""
         request = {"file": file, "source": source.decode(), "tests": tests, "limit": limit}
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
@@ -69,7 +69,7 @@ class Server:
 
 
 def run_all(faults: list[Fault], tests: Tests, args: argparse.Namespace) -> None:
-    """Puts the faults in, and writes a line for each as soon as it is known."""
+    """Tries the faults, and writes a line for each as soon as its result is known."""
     waiting: queue.SimpleQueue[Fault] = queue.SimpleQueue()
     for fault in faults:
         waiting.put(fault)
@@ -108,7 +108,7 @@ def run_all(faults: list[Fault], tests: Tests, args: argparse.Namespace) -> None
 
 
 def try_fault(server: Server, fault: Fault, tests: Tests, args: argparse.Namespace) -> dict:
-    """Runs a few tests, then more of them where these have seen nothing."""
+    """Runs a few tests, then more of them if these have noticed nothing."""
     source = fault.apply((rooms.ROOT / "tfkit/src" / fault.file).read_bytes())
     spent, chosen = 0.0, None
     for seconds in (args.seconds / 6, args.seconds):
@@ -124,7 +124,7 @@ def try_fault(server: Server, fault: Fault, tests: Tests, args: argparse.Namespa
 
 
 def main() -> int:
-    """Measures, puts faults in, writes what was seen."""
+    """Measures, tries faults, and writes the results."""
     parser = argparse.ArgumentParser(prog="tools/mutate", description=__doc__)
     parser.add_argument("--count", type=int, default=210, help="faults; default: 210")
     parser.add_argument("--seed", default=SEED, help=f"of the sample; default: {SEED}")

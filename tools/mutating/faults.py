@@ -1,4 +1,4 @@
-"""The faults that can be put into a file: one small change of its text each, with as many lines as before."""
+"""The faults that can be put into a file: each a small change that keeps the number of lines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ARITHMETIC = {
 }
 # Calls whose arguments are texts for readers.
 _TEXTS = {"warn", "warning", "info", "debug", "describe", "TypeVar", "Literal", "cast"}
-# Calls whose arguments have any order, or obviously only one.
+# Calls whose arguments may be in any order, or have an obvious one.
 _ANY_ORDER = {"add", "max", "maximum", "min", "minimum", "broadcast_static_shape"}
 _ONE_ORDER = {"isinstance", "issubclass", "getattr", "setattr", "hasattr"}
 
@@ -43,7 +43,7 @@ class Fault:
     Attributes:
         file: below `tfkit/src`.
         function: its qualified name; "" at the level of the module.
-        kind: what kind of fault it is.
+        kind: the kind of the fault.
         before: the lines that change, without indentation.
         after: what they become.
         start, end: which bytes of the file are replaced.
@@ -61,16 +61,16 @@ class Fault:
 
     @property
     def room(self) -> str:
-        """The room that the file is in."""
+        """The room of the file."""
         return self.file.partition("/")[0]
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        """What it is known by: this survives that lines move."""
+        """The identity, which does not change if lines move."""
         return self.file, self.function, self.before, self.after
 
     def apply(self, source: bytes) -> bytes:
-        """The file with the fault."""
+        """Returns the file with the fault."""
         return source[: self.start] + self.text.encode() + source[self.end :]
 
 
@@ -83,7 +83,7 @@ def is_program(source: bytes, fault: Fault) -> bool:
 
 
 def faults_in(file: str, source: bytes) -> list[Fault]:
-    """All faults that can be put into a file, see `is_program`."""
+    """Returns all faults that can be put into a file, see `is_program`."""
     tree = ast.parse(source)
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -129,7 +129,7 @@ class _Finder:
             yield from self._walk(child, inner, node)
 
     def _children(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What runs, and is not a text for readers or a type."""
+        """Yields children that run, and are neither texts for readers nor types."""
         if isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.Assert):
             return
         if isinstance(node, ast.Call) and _called(node) in _TEXTS:
@@ -177,7 +177,7 @@ class _Finder:
         gap = self.source[start:end].decode()
         if old[0].isalpha():
             old = rf"\b{old}\b"
-        if len(re.findall(old, gap)) == 1:  # Not in a comment between.
+        if len(re.findall(old, gap)) == 1:  # Not in a comment between them.
             yield kind, start, end, re.sub(old, new, gap)
 
     def _swapped(self, node: ast.Call) -> Iterator:
@@ -231,7 +231,7 @@ class _Finder:
         elif isinstance(node, ast.Assign):
             target = node.targets[0]
             names = {each.id for each in ast.walk(node.value) if isinstance(each, ast.Name)}
-            # A name that is made here is missing afterwards; one that is changed only stays as it was.
+            # A name that is made here is missing afterwards; one that is only changed keeps its value.
             removed = isinstance(target, ast.Attribute | ast.Subscript) or (
                 isinstance(target, ast.Name) and target.id in names
             )
@@ -250,7 +250,7 @@ def _called(node: ast.Call) -> str:
 
 
 def _is_type(node: ast.AST) -> bool:
-    """Whether an assigned value is the other name of a type: `tuple[str | int, ...]`, `float | None`."""
+    """Whether an assigned value is the alias of a type: `tuple[str | int, ...]`, `float | None`."""
     types = ("tuple", "list", "dict", "str", "int", "float", "Sequence", "Callable", "Any", "None")
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return _is_type(node.left) or _is_type(node.right)
@@ -259,7 +259,7 @@ def _is_type(node: ast.AST) -> bool:
 
 
 def _is_word(value: str, parent: ast.AST | None) -> bool:
-    """Whether the program reads a text; those of messages have spaces, or stand in f-strings."""
+    """Whether the program reads a text; those of messages contain spaces, or are in f-strings."""
     places = ast.Compare | ast.Subscript | ast.Return | ast.keyword
     return isinstance(parent, places) and re.fullmatch(r"[\w.:/-]+", value) is not None
 

@@ -1,4 +1,4 @@
-"""A plugin of pytest that writes down which functions of tfkit ran in each test, and for how long.
+"""A plugin of pytest that records which functions of tfkit ran in each test, and for how long.
 
 Functions say themselves that they run: a loader adds one statement to each as it is compiled, on the line
 of the first one, so that the source, its lines and what `inspect` says of it stay as they are. What traces
@@ -86,7 +86,7 @@ class _Recorder:
         self.tests[item.nodeid] = {"seconds": seconds, "ran": sorted(RAN)}
 
     def pytest_runtest_logreport(self, report):
-        if not report.passed:  # Skipped ones, too, notice nothing.
+        if not report.passed:  # Skipped tests notice nothing either.
             self.failed.add(report.nodeid)
 
     def pytest_sessionfinish(self):

@@ -1,4 +1,4 @@
-"""What was seen, as tables: on the screen and in docs/mutation-testing.md."""
+"""Reports results as tables: on the screen and in docs/mutation-testing.md."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _BEGIN, _END = "<!-- results -->\n", "<!-- end of results -->\n"
 
 
 def read(path: Path) -> dict[tuple[str, str, str, str], dict]:
-    """The last result of each fault."""
+    """Returns the last result of each fault."""
     rows = path.read_text().splitlines() if path.exists() else []
     return {tuple(row["fault"]): row for row in map(json.loads, rows) if "error" not in row}
 
 
 def verdict(fault: Fault, seen: dict) -> str:
-    """What became of a fault, in a word."""
+    """Returns the outcome of a fault, in a word."""
     row = seen.get(fault.identity)
     if row is None:
         return "not run"
@@ -32,7 +32,7 @@ def verdict(fault: Fault, seen: dict) -> str:
 
 
 def tables(faults: list[Fault], seen: dict, of: int) -> str:
-    """The results by room and by kind, and the faults that were accepted."""
+    """Returns the results by room and by kind, and the faults that were accepted."""
     lines = [f"{len(faults)} faults, out of {of:,} that the tool can put in.", ""]
     for head, name in (("room", lambda each: each.room), ("kind of fault", lambda each: each.kind)):
         lines += [f"| {head} | faults | noticed | at the time limit | accepted | survived |"]
@@ -62,7 +62,7 @@ def tables(faults: list[Fault], seen: dict, of: int) -> str:
 
 
 def write(faults: list[Fault], seen: dict, of: int) -> int:
-    """Prints the tables and what survived, and puts the tables into the page; 1 where too much survived."""
+    """Prints tables and survivors, and writes the tables to the page; returns 1 for too many survivors."""
     text = tables(faults, seen, of)
     print(text)
     survived = [fault for fault in faults if verdict(fault, seen) == "survived"]

@@ -1,4 +1,4 @@
-"""Where faults are put, and where the files of a copy are."""
+"""The files in which faults are made, and the files of a copy."""
 
 import os
 import shutil
@@ -7,17 +7,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("core", "training", "saving", "optimizers", "losses", "metrics", "export")
-# What no test of these rooms is in, or what starts programs of its own for minutes.
+# Tests that concern none of these rooms, or that start programs which run for minutes.
 LEFT_OUT = ("tests/ops", "tests/tools", "tests/examples", "tests/datasets", "tests/test_docs.py")
 
 
 def is_mutated(module: str) -> bool:
-    """Whether a module stands in one of the rooms."""
+    """Whether a module is in one of the rooms."""
     return module.startswith(tuple(f"tfkit.src.{room}." for room in ROOMS))
 
 
 def files(root: Path = ROOT) -> list[Path]:
-    """The files of the rooms."""
+    """Returns the files of the rooms."""
     return [
         path
         for room in ROOMS
@@ -27,12 +27,12 @@ def files(root: Path = ROOT) -> list[Path]:
 
 
 def name_of(path: str | Path) -> str:
-    """A file's name below `tfkit/src`, in any copy: "core/layer.py"."""
+    """Returns a file's name below `tfkit/src`, in any copy: "core/layer.py"."""
     return str(path).replace(os.sep, "/").rpartition("/tfkit/src/")[2]
 
 
 def copy_tree(to: Path) -> None:
-    """Copies what git tracks, or would: mutants live in copies only."""
+    """Copies the files that git tracks, or would track: mutants exist only in copies."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""Which faults are put in, and which tests could notice one."""
+"""Chooses faults, and the tests that could notice each."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pathlib import Path
 from mutating import rooms
 from mutating.faults import Fault, faults_in, is_program
 
-_OF_A_FUNCTION = 2  # Faults of one function at most: else long functions would fill the sample.
+_OF_A_FUNCTION = 2  # The maximum for one function: otherwise long functions would fill the sample.
 
 
 def all_faults() -> list[Fault]:
-    """Every fault of every file."""
+    """Returns every fault of every file."""
     return [
         fault
         for path in rooms.files()
@@ -26,7 +26,7 @@ def all_faults() -> list[Fault]:
 
 
 def sample(faults: Iterable[Fault], count: int, seed: str) -> list[Fault]:
-    """As many faults of each room, and in a room as many of each kind as there are.
+    """Returns equally many faults of each room, and within a room of each kind, as far as there are any.
 
     The order within a kind is that of a hash of seed and fault, so that a change of the source elsewhere
     leaves the rest of the sample as it was.
@@ -55,7 +55,7 @@ def sample(faults: Iterable[Fault], count: int, seed: str) -> list[Fault]:
 
 
 class Tests:
-    """What ran in each test, as `ran.py` has measured it.
+    """The functions that ran in each test, as `ran.py` has measured.
 
     Args:
         path: the file that `save` has written.
@@ -75,7 +75,7 @@ class Tests:
 
     @staticmethod
     def save(parts: Path, path: Path, files: Sequence[str] = ()) -> None:
-        """Joins what the processes of a run of the tests have written; of files only, with what was known."""
+        """Joins the results of the processes of a test run; for some files only, with the known ones."""
         known = json.loads(path.read_text()) if files else {"functions": [], "tests": {}}
         numbers = {name: number for number, name in enumerate(known["functions"])}
         tests = {
@@ -89,7 +89,7 @@ class Tests:
         path.write_text(json.dumps({"functions": list(numbers), "tests": tests}))
 
     def for_fault(self, fault: Fault, seconds: float) -> list[str]:
-        """The tests that could notice a fault, those of its own room first, for about as many seconds.
+        """Returns tests that could notice a fault, those of its own room first, for about this many seconds.
 
         One test of each file in turn: tests of one file are alike. Of a file the shortest first and the most
         unusual, which run what few others run, in turn: most tests run a function the usual way. What no test
@@ -120,18 +120,18 @@ class Tests:
         for test in filter(None, turns):
             mine, file = test.startswith(own), test.partition("::")[0]
             cost = self._seconds[test] + (0 if file in files else self._collecting[file])
-            if cost < left[mine]:  # A long one leaves the room to others.
+            if cost < left[mine]:  # A long one leaves time for others.
                 left[mine] -= cost
                 files.add(file)
                 chosen.append(test)
         return chosen or short[:1]
 
     def seconds(self, tests: Iterable[str]) -> float:
-        """How long tests took."""
+        """Returns how long tests took."""
         return sum(self._seconds[test] for test in tests)
 
     def _rarities(self, room: str) -> dict[str, float]:
-        """How rare the rarest function of a room is that a test runs."""
+        """Returns the rarity of the rarest function of a room that a test runs."""
         if room not in self._rare:
             found = self._rare[room] = defaultdict(float)
             for function, tests in self._of.items():
@@ -141,7 +141,7 @@ class Tests:
         return self._rare[room]
 
     def _functions(self, fault: Fault) -> set[str]:
-        """The functions whose tests could notice a fault: of a class or module, those that read the name."""
+        """Returns functions whose tests could notice a fault; for a class or module, those that read it."""
         in_file = self._in_file(fault.file)
         own = f"{fault.file}:{fault.function}"
         if own in in_file:
@@ -163,7 +163,7 @@ class Tests:
 
 
 def _functions_of(node: ast.AST, names: tuple[str, ...] = ()) -> Iterable[tuple[str, ast.AST]]:
-    """The functions of a file, by qualified name."""
+    """Yields the functions of a file, by qualified name."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             yield ".".join((*names, child.name)), child

@@ -1,7 +1,8 @@
 """Runs tests on mutants in a copy of the source: `python -m mutating.server COPY`.
 
-Each mutant has a fork of this process, which has imported TensorFlow and the like: that takes 3 seconds.
-tfkit itself is imported by the fork. The mutated file stands in the copy: programs that tests start see it.
+Each mutant has a fork of this process, which has imported TensorFlow and other packages: that takes 3
+seconds. tfkit itself is imported by the fork. The mutated file is in the copy, where programs that tests
+start see it.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ from pathlib import Path
 
 
 class _Only:
-    """A plugin that keeps some tests, in a given order of files, and says which one failed first."""
+    """A plugin that keeps some tests, in a given order of files, and reports the first that failed."""
 
     def __init__(self, tests, say):
         self.places = {test: place for place, test in enumerate(tests)}
@@ -49,7 +50,7 @@ def _forget_tfkit():
 
 
 def _run(copy, module, source, tests, say):
-    """In the fork: imports the mutant, and runs the tests until one fails."""
+    """Imports the mutant in the fork, and runs the tests until one fails."""
     import pytest
 
     try:
@@ -67,7 +68,7 @@ def _run(copy, module, source, tests, say):
 
 
 def _mutant(copy, request):
-    """Puts a fault in, runs the tests in a fork, takes the fault out; what was seen."""
+    """Makes a fault, runs the tests in a fork, undoes the fault; returns the result."""
     path = copy / "tfkit/src" / request["file"]
     original, status = path.read_bytes(), path.stat()
     module = ".".join(("tfkit.src", *Path(request["file"]).with_suffix("").parts))
@@ -86,7 +87,7 @@ def _mutant(copy, request):
         code = _wait(child, began + request["limit"])
     finally:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(child, signal.SIGKILL)  # With programs that a test has left.
+            os.killpg(child, signal.SIGKILL)  # Including programs that a test has left running.
         path.write_bytes(original)
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
         _forget_bytecode(path)
@@ -128,7 +129,7 @@ def _in_child(copy, module, source, tests, said):
 
 
 def _wait(child, until):
-    """The exit status of a fork; None where it did not end in time, and was ended."""
+    """Returns the exit status of a fork; None if it did not end in time, and was killed."""
     while time.monotonic() < until:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
@@ -140,13 +141,13 @@ def _wait(child, until):
 
 
 def _forget_bytecode(path):
-    """Bytecode is found by time and size of its source: those of a mutant can be equal."""
+    """Removes bytecode, which is found by time and size of its source: those of a mutant can be equal."""
     for each in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
         each.unlink()
 
 
 def main():
-    """Answers requests, one a line, until there are no more."""
+    """Processes requests, one a line, until there are no more."""
     copy = Path(sys.argv[1]).resolve()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and ends the fork
     os.chdir(copy)

@@ -1,1 +1,1 @@
-"""Every op and layer of the tests' tables, with oneDNN and without, beside float64: see `./tools/sweep`."""
+"""Compares ops and layers of the tests' tables with float64, with and without oneDNN: see `./tools/sweep`."""

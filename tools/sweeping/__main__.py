@@ -1,4 +1,4 @@
-"""Runs all ops and layers of the tests' tables with oneDNN and without; prints what differs from float64."""
+"""Runs all ops and layers of the tests' tables with and without oneDNN; prints differences from float64."""
 
 import argparse
 import collections
@@ -13,7 +13,7 @@ from typing import Any
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 KINDS = ("eager", "traced", "forward", "xla")
-# oneDNN's names for what it may use, and the flags of Linux that a CPU must have for it, widest first.
+# oneDNN's names of instruction sets, and the flags of Linux that a CPU must have for it, widest first.
 ISAS = {
     "AVX10_1_512_AMX_FP16": {"amx_fp16"},
     "AVX512_CORE_AMX": {"amx_tile", "amx_bf16"},
@@ -26,14 +26,14 @@ ISAS = {
     "SSE41": {"sse4_1"},
 }
 OFF, ON = "oneDNN off", "oneDNN on"
-# Of what is narrower, how much a dtype can be narrowed to. TensorFlow asks the CPU itself which dtypes it
-# gives to oneDNN, so with less than AVX-512 it gives it bfloat16, and with less than AVX512-FP16 float16,
+# The narrower sets to which each dtype can be limited. TensorFlow itself queries the CPU for the dtypes that
+# it gives to oneDNN, so with less than AVX-512 it gives it bfloat16, and with less than AVX512-FP16 float16,
 # and both crash; a CPU that has no more does neither.
 NARROWED = {"float32": 2, "bfloat16": 1}
 
 
 def cpu_flags() -> set[str]:
-    """The CPU's instruction sets, by Linux's names."""
+    """Returns the CPU's instruction sets, by Linux's names."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("flags"):
             return set(line.split(":")[1].split())
@@ -41,7 +41,7 @@ def cpu_flags() -> set[str]:
 
 
 def environment(setting: str) -> dict[str, str]:
-    """What a child of this setting has: `ON`, `OFF` or the name of an instruction set, with oneDNN on."""
+    """Returns a child's environment for a setting: `ON`, `OFF` or an instruction set, with oneDNN on."""
     isa = {} if setting in (ON, OFF) else {"ONEDNN_MAX_CPU_ISA": setting}
     flag = "0" if setting == OFF else "1"
     kept = {key: value for key, value in os.environ.items() if key != "ONEDNN_MAX_CPU_ISA"}
@@ -49,7 +49,7 @@ def environment(setting: str) -> dict[str, str]:
 
 
 def messages(job: dict[str, Any], setting: str) -> Iterator[dict[str, Any]]:
-    """What workers say; where one crashes, the crash, and then what one says that begins after that row."""
+    """Yields the messages of workers; after a crash, a worker starts after its row."""
     start, ended = 0, False
     while not ended:
         command = [sys.executable, "-m", "sweeping.worker", json.dumps({**job, "start": start})]
@@ -79,7 +79,7 @@ def messages(job: dict[str, Any], setting: str) -> Iterator[dict[str, Any]]:
 
 
 def main() -> int:
-    """Runs everything, prints a table; the exit status is 1 where something disagrees."""
+    """Runs everything, prints a table; the exit status is 1 if something disagrees."""
     parser = argparse.ArgumentParser(prog="tools/sweep", description=__doc__)
     parser.add_argument("--only", help="ops and layers by name, with commas")
     parser.add_argument("--dtypes", default=",".join(DTYPES))
@@ -116,7 +116,7 @@ def main() -> int:
             run(job, OFF, disagreements, totals, notes)
             narrower = older[: NARROWED.get(dtype, 0)] if "narrow" in wanted else []
             for setting in [*settings, *narrower]:
-                # XLA has kernels of its own: one setting of oneDNN's instruction sets is enough.
+                # XLA has its own kernels: one setting of oneDNN's instruction sets is enough.
                 kinds = [k for k in options.kinds.split(",") if setting in (ON, OFF) or k != "xla"]
                 run({**job, "kinds": kinds}, setting, disagreements, totals, notes)
     print(*sorted(notes), sep="\n")
@@ -134,7 +134,7 @@ def main() -> int:
 def run(
     job: dict[str, Any], setting: str, disagreements: Any, totals: Any, notes: set[str]
 ) -> None:
-    """Runs all rows in one dtype and setting, and notes what disagrees."""
+    """Runs all rows in one dtype and setting, and records what disagrees."""
     place = f"{job['dtype']}, {setting}"
     print(f"-- {place}: {', '.join(job['kinds']) or 'reference in float64'}", flush=True)
     for message in messages(job, setting):

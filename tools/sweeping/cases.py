@@ -14,11 +14,11 @@ from tests.ops.cases import CASES as OPS
 from tests.ops.test_against_keras import identifier
 from tfkit import layers, ops
 
-# Given once, with the size that they have in the table: the first axis is no batch.
+# Passed unchanged, with the size that they have in the table: the first axis is not a batch.
 WHOLE = {"where", "unique", "nonzero", "svd"}
-# What they give is no function of the values alone: bits of the dtype; vectors but for their signs and order.
+# Results that are not functions of the values alone: bits of the dtype; vectors except for signs and order.
 LEFT_OUT = {"view", "eig", "eigh"}
-# Vectors that may have either sign, which XLA takes otherwise than the kernels.
+# Vectors that may have either sign, which XLA chooses differently than the kernels.
 UP_TO_SIGN = {"svd"}
 # Repeated rows make matrices whose singular values have no gradient.
 NO_GRADIENT = {"norm"}
@@ -35,7 +35,7 @@ class Row:
 
     Attributes:
         name: op or layer.
-        label: what is printed.
+        label: the printed name.
         arrays: the arrays that it takes, floats among them in float32.
         batched: for each of them, whether its first axis may have any size.
         call: from tensors (of one dtype) to a nest of tensors.
@@ -58,7 +58,7 @@ class Row:
         return any(map(is_float, self.arrays)) or self.make is not None
 
     def inputs(self, dtype: str, rows: int | None) -> list[np.ndarray]:
-        """The arrays with this many rows, and floats rounded to a dtype; `None` is the table's size."""
+        """Returns the arrays with this many rows (`None`: the table's), and floats rounded to a dtype."""
         found = []
         for array, batched in zip(self.arrays, self.batched, strict=True):
             if batched and rows is not None:
@@ -107,7 +107,7 @@ def _without_sign(name: str, outputs: Any) -> Any:
 
 
 def _batched(name: str, arrays: list[Any]) -> list[bool]:
-    """Those arrays whose first axis belongs to the first one's."""
+    """Returns for each array whether its first axis is the batch of the first array."""
     if name in WHOLE or not arrays or arrays[0].ndim < 2:
         return [False] * len(arrays)
     alone = name in FORMULAS and not (name in ("matmul", "inner") and arrays[-1].ndim > 2)
@@ -142,7 +142,7 @@ def _rounded(dtype: str) -> Callable[[Any], tf.Tensor]:
 
 
 def rows(only: set[str] | None = None) -> list[Row]:
-    """All rows, or those of some ops and layers."""
+    """Returns all rows, or those of some ops and layers."""
     found = [_op_row(case) for case in OPS if case[0] not in LEFT_OUT]
     found += [_layer_row(case, number) for number, case in enumerate(LAYERS)]
     found = [row for row in found if only is None or row.name in only]

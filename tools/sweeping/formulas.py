@@ -1,6 +1,6 @@
 """Convolutions, pooling and products in float64 NumPy, written from their definitions.
 
-What the float64 kernels are held to, which are what all others are held to.
+They are the reference for the float64 kernels, which are the reference for all others.
 """
 
 import itertools
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def _borders(size, window, stride, padding):
-    """How many places stand before and after, and how many windows there are."""
+    """Returns the sizes of the border before and after, and the number of windows."""
     if padding == "valid":
         return 0, 0, (size - window) // stride + 1
     count = -(-size // stride)
@@ -22,7 +22,7 @@ def _each(value, num_axes):
 
 
 def windows(x, sizes, strides, dilations, padding, fill):
-    """For each point of a window: its place, and what stands there in all windows, with channels last."""
+    """Yields each point of a window, with its values in all windows, with channels last."""
     reach = [(k - 1) * d + 1 for k, d in zip(sizes, dilations, strict=True)]
     plan = [
         _borders(size, window, stride, padding)
@@ -38,7 +38,7 @@ def windows(x, sizes, strides, dilations, padding, fill):
 
 
 def conv(x, kernel, strides=1, padding="valid", dilation_rate=1):
-    """The sum over points and channels, group by group."""
+    """Returns the sum over points and channels, group by group."""
     num_axes = x.ndim - 2
     strides, rates = _each(strides, num_axes), _each(dilation_rate, num_axes)
     groups = x.shape[-1] // kernel.shape[-2]
@@ -50,7 +50,7 @@ def conv(x, kernel, strides=1, padding="valid", dilation_rate=1):
 
 
 def depthwise_conv(x, kernel, strides=1, padding="valid", dilation_rate=1):
-    """Each channel times its own weights."""
+    """Returns each channel times its own weights."""
     num_axes = x.ndim - 2
     strides, rates = _each(strides, num_axes), _each(dilation_rate, num_axes)
     shifted = windows(x, kernel.shape[:-2], strides, rates, padding, 0.0)
@@ -59,13 +59,13 @@ def depthwise_conv(x, kernel, strides=1, padding="valid", dilation_rate=1):
 
 
 def separable_conv(x, depthwise_kernel, pointwise_kernel, **kwargs):
-    """One, then a product over channels."""
+    """Returns a depthwise convolution followed by a product over channels."""
     y = depthwise_conv(x, depthwise_kernel, **kwargs)
     return y @ pointwise_kernel.reshape(pointwise_kernel.shape[-2:])
 
 
 def max_pool(x, pool_size, strides=None, padding="valid"):
-    """The largest in each window."""
+    """Returns the largest value in each window."""
     sizes = _each(pool_size, x.ndim - 2)
     steps = _each(pool_size if strides is None else strides, x.ndim - 2)
     shifted = windows(x, sizes, steps, [1] * len(sizes), padding, -np.inf)
@@ -73,7 +73,7 @@ def max_pool(x, pool_size, strides=None, padding="valid"):
 
 
 def average_pool(x, pool_size, strides=None, padding="valid"):
-    """The mean in each window, of what is no border."""
+    """Returns the mean in each window, without the border."""
     sizes = _each(pool_size, x.ndim - 2)
     steps = _each(pool_size if strides is None else strides, x.ndim - 2)
     shifted = windows(x, sizes, steps, [1] * len(sizes), padding, np.nan)

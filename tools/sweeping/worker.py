@@ -1,4 +1,4 @@
-"""A process that runs rows in one dtype on the kernels that it has, and writes or compares results.
+"""A process that runs rows in one dtype on its kernels, and writes or compares results.
 
 `python -m sweeping.worker JOB`, where JOB is JSON: see `Job`. Each row is announced before it runs, so that
 the process above knows where a crash was.
@@ -25,7 +25,7 @@ BATCHES = (0, 1, 5)
 
 @dataclasses.dataclass
 class Job:
-    """What to do.
+    """The job of the process.
 
     Attributes:
         dtype: of the floats.
@@ -45,17 +45,17 @@ class Job:
 
 
 def say(**message: Any) -> None:
-    """One line for the process above."""
+    """Prints one line for the parent process."""
     print(json.dumps(message), flush=True)
 
 
 def _numbers(arrays: list[np.ndarray]) -> list[np.ndarray]:
-    """Sizes of the finite floats among arrays."""
+    """Returns sizes of the finite floats among arrays."""
     return [np.abs(a[np.isfinite(a)]) for a in arrays if a.dtype.kind in "fc" and a.size]
 
 
 def arrays_of(result: Any) -> list[np.ndarray]:
-    """The leaves in float64, complex128 or as they are."""
+    """Returns the leaves in float64, complex128 or unchanged."""
     found = []
     for leaf in tf.nest.flatten(result):
         tensor = tf.convert_to_tensor(leaf)
@@ -66,12 +66,12 @@ def arrays_of(result: Any) -> list[np.ndarray]:
 
 
 def as_tensors(arrays: list[np.ndarray], dtype: str) -> list[tf.Tensor]:
-    """Floats in a dtype."""
+    """Returns arrays as tensors, floats in a dtype."""
     return [tf.cast(a, dtype) if is_float(a) else tf.constant(a) for a in arrays]
 
 
 def no_kernel(error: Exception) -> bool:
-    """Whether TensorFlow says that it has no kernel for a dtype."""
+    """Whether TensorFlow reports that it has no kernel for a dtype."""
     signs = (
         "list of allowed values",
         "No OpKernel",
@@ -87,7 +87,7 @@ def no_kernel(error: Exception) -> bool:
 
 
 def with_gradients(call: Any, tensors: Any, weights: list[Any]) -> tuple[Any, list[Any]]:
-    """A result, and the gradients of its squares by floats among the arguments and by weights."""
+    """Returns a result, and the gradients of its squares by floats among the arguments and by weights."""
     floats = [x for x in tensors if x.dtype.is_floating]
     with tf.GradientTape() as tape:
         tape.watch(floats)
@@ -117,7 +117,7 @@ class Runner:
     def run(
         self, inputs: list[np.ndarray], kind: str
     ) -> tuple[list[np.ndarray], list[np.ndarray] | None]:
-        """Results, and gradients if there are any."""
+        """Returns results, and gradients if there are any."""
         tensors = as_tensors(inputs, self.dtype)
         if kind == "eager":
             return arrays_of(self.call(*tensors)), None
@@ -137,14 +137,14 @@ class Runner:
         return True
 
     def program(self, specs: list[Any], kind: str) -> Any:
-        """The traced function for these shapes; with gradients where TensorFlow has them."""
+        """Returns the traced function for these shapes; with gradients if TensorFlow has them."""
         key = kind, tuple(specs)
         if key not in self._programs:
             bodies = [
                 lambda *x: with_gradients(self.call, x, self.weights),
                 lambda *x: (self.call(*x), []),
             ]
-            # A gradient holds on to the parts of a formula that one kernel would take the place of.
+            # A gradient keeps the parts of a formula separate that one kernel would replace.
             for body in bodies[kind == "forward" :]:
                 function = tf.function(
                     body, input_signature=specs, autograph=False, jit_compile=kind == "xla" or None
@@ -165,12 +165,12 @@ class Runner:
 
 
 def sizes(row: Row) -> list[int | None]:
-    """Numbers of rows to try."""
+    """Returns the numbers of rows to try."""
     return list(BATCHES) if any(row.batched) else [None]
 
 
 def reference_of(row: Row, runner: "Runner", dtype: str, count: int | None) -> dict[str, Any]:
-    """The result in float64, of what is rounded to a dtype; with the formula's, where there is one.
+    """Returns the result in float64 of rounded inputs; with that of the formula, if there is one.
 
     Eager and traced calls are kept apart: with an unknown number of rows less can be refused.
     """
@@ -198,7 +198,7 @@ def disagreement(
     inputs: list[np.ndarray],
     slack: float = 1,
 ) -> str | None:
-    """What differs, if it differs by more than rounding explains.
+    """Returns a description of differences larger than rounding explains.
 
     The longest sum that a call can hold has a term for each element; numbers are as large as the largest one
     that goes in or comes out.
@@ -217,7 +217,7 @@ def disagreement(
             if not np.array_equal(a, b):
                 return f"{int(np.sum(a != b))} of {a.size} elements differ"
             continue
-        # The largest number of a dtype stands for itself.
+        # The largest number of a dtype represents itself.
         a, b = (np.where(np.abs(x) > 0.99 * largest, np.sign(x) * np.inf, x) for x in (a, b))
         finite = np.isfinite(b) & np.isfinite(a)
         if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
@@ -293,7 +293,7 @@ def compare(job: Job, todo: list[Row]) -> None:
                         say(**message, what=f"{type(error).__name__}: {str(error)[:150]}")
                     continue
                 if isinstance(expected, str):
-                    # XLA drops checks of kernels: that is not about CPUs.
+                    # XLA drops checks of kernels, which does not concern CPUs.
                     say(dropped=f"{row.label}, {count} rows: {expected}") if kind == "xla" else say(
                         **message, what=f"a result, where float64 has {expected}"
                     )

@@ -23,6 +23,10 @@ class Scale(keras.layers.Layer):
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "factor": self.factor}
 
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "Scale":
+        return cls(config["factor"])
+
 
 class Pair(keras.layers.Layer):
     def call(self, left: Any, right: Any, training: bool | None = None, mask: Any = None) -> Any:
@@ -77,6 +81,10 @@ class Count(keras.metrics.Metric):
 
 
 class Report(keras.callbacks.Callback):
+    def set_model(self, model: keras.Model) -> None:
+        super().set_model(model)
+        print(model.name)
+
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         print(epoch, (logs or {})["loss"], self.model.name)
 
@@ -111,3 +119,10 @@ encoder.fit(x, y, verbose=0)
 images = keras.layers.Conv2D(8, 3, padding="same", activation=tf.nn.relu)(tf.ones((1, 8, 8, 3)))
 tokens = keras.layers.LSTM(4, return_sequences=True)(tf.ones((2, 3, 4)))
 print(images.shape, tokens.shape, keras.ops.softmax(tokens))
+keras.layers.Bidirectional(
+    keras.layers.LSTM(8), backward_layer=keras.layers.GRU(8, go_backwards=True)
+)
+units: int = keras.layers.Dense.from_config({"units": 8}).units
+copy = keras.models.clone_model(encoder)
+copy.compile({"class_name": "SGD", "config": {}})
+keras.callbacks.CallbackList([Report()], model=copy).on_train_begin()

@@ -1,4 +1,4 @@
-"""Thirteen mistakes; each line that has one says so. It is checked and never run."""
+"""Sixteen mistakes; each line that has one says so. It is checked and never run."""
 
 import numpy as np
 
@@ -21,3 +21,6 @@ keras.models.load_model("model.keras").fitt(x, y)  # wrong: no such method
 keras.models.load_model("model.keras", compiled=False)  # wrong: no such argument
 history = model.fit(x, y)
 best: float = history.history  # wrong: a dict
+model.compile(0.1)  # wrong: a number for an optimizer
+keras.layers.Bidirectional(keras.layers.Dense(8))  # wrong: a layer that does not run over time
+width: int = keras.layers.Dense.from_config({"units": 8})  # wrong: a layer

@@ -1,3 +1,1 @@
-"""What knows nothing of tensors: names, settings, nests of Python objects, limits, what belongs to one
-thread.
-"""
+"""Code without tensors: names, settings, nests of Python objects, limits, thread-local state."""

@@ -1,4 +1,4 @@
-"""Values in the words of an error message: arrays by their shapes, long texts cut."""
+"""Short forms of values for error messages: arrays by their shapes, long texts cut."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MOST = 200
 
 
 def brief(value: Any) -> str:
-    """A line that says what a value is.
+    """Returns a one-line description of a value.
 
     Arrays and tensors are shown by type, shape and dtype, also within a nest; everything else by its `repr`,
     of which 200 characters are shown at most.

@@ -1,7 +1,7 @@
-"""How much memory variables, and how much work a trace, may take while a model is made from a file.
+"""Limits the memory of variables, and the work of a trace, while a model is made from a file.
 
 A configuration of 200 bytes can demand a terabyte of weights, or a loop of a billion steps. Whoever reads a
-file says how many bytes of weights and how many objects it holds; every place that makes a variable or an
+file gives the number of bytes of its weights and of its objects; every place that makes a variable or an
 operation spends from that before it does so.
 """
 
@@ -17,7 +17,8 @@ import tensorflow as tf
 
 from tfkit.src.base import limits
 
-# What a file does not store, such as the state of a metric, may take this much, or as much as what it does.
+# Variables that a file does not store, such as the state of a metric, may take this much, or as much as the
+# stored ones.
 _OTHER = 1 << 26
 _LARGEST = 1 << 40
 
@@ -30,13 +31,13 @@ _left: ContextVar[dict[str, int] | None] = ContextVar("bytes left for variables"
 def limited(
     stored: int | None, config: Any, deferred: list[Deferred] | None = None
 ) -> Iterator[None]:
-    """Within the `with` block variables may take so many bytes, and a trace so many operations.
+    """Context manager that limits the bytes of variables, and the operations of a trace.
 
     Args:
-        stored: the bytes of weights in the file; `None` where nothing says how many there are.
+        stored: the bytes of weights in the file; `None` if it is not known.
         config: the configuration, as data.
         deferred: gets the weights that hold zeros instead of their first values, for a file has others for
-            them; `None` where none has.
+            them; `None` if none has.
 
     Raises:
         ValueError: for a configuration that describes more than is ever read.
@@ -60,15 +61,15 @@ def limited(
 
 
 def deferred_weights() -> list[Deferred] | None:
-    """Where to note a weight that is made with zeros; `None` where no file has values for it."""
+    """Returns the list for weights that are made with zeros; `None` if no file has values for them."""
     return _deferred.get()
 
 
 def draw_others(deferred: list[Deferred], assigned: Iterable[Any]) -> None:
-    """Gives their first values to weights that have none of a file either.
+    """Draws initial values for weights for which the file has no values either.
 
     Args:
-        deferred: the weights that were made with zeros, with what draws their values.
+        deferred: the weights that were made with zeros, with the functions that draw their values.
         assigned: the variables that have values of the file.
     """
     ids = {id(variable) for variable in assigned}
@@ -79,7 +80,7 @@ def draw_others(deferred: list[Deferred], assigned: Iterable[Any]) -> None:
 
 @contextlib.contextmanager
 def given_back() -> Iterator[None]:
-    """What is spent within the `with` block, on variables that it drops, does not count after it."""
+    """Context manager after which the memory of variables made inside, which it drops, does not count."""
     left = _left.get()
     inside = left and dict(left)
     token = _left.set(inside)
@@ -90,7 +91,7 @@ def given_back() -> Iterator[None]:
         if left and inside:
             left["operations"] = inside[
                 "operations"
-            ]  # Work is done, whatever becomes of its result.
+            ]  # The work counts, even if its result is dropped.
 
 
 def is_limited() -> bool:
@@ -102,7 +103,7 @@ def take_operations(count: int = 1) -> None:
     """Counts operations that a trace is about to make.
 
     Raises:
-        ValueError: where a file has led to more than its objects account for.
+        ValueError: if a file has led to more than its objects account for.
     """
     left = _left.get()
     if left is None:
@@ -116,19 +117,19 @@ def take_operations(count: int = 1) -> None:
 
 
 def check_outputs(count: int) -> None:
-    """Refuses a call that a file asks for, with more outputs than any honest one has."""
+    """Raises an error for a call, requested by a file, with more outputs than any honest one has."""
     if _left.get() is not None and (excess := limits.OUTPUTS.excess(count)):
         raise ValueError(f"The configuration asks for a call with {excess}. It is refused.")
 
 
 def check_repeats(count: int) -> None:
-    """Refuses a loop in a function that a file asks for, of more steps than any honest one has."""
+    """Raises an error for a loop in a file's function with more steps than any honest one has."""
     if _left.get() is not None and (excess := limits.REPEATS.excess(count)):
         raise ValueError(f"The configuration asks for {excess}. It is refused.")
 
 
 def check_calls(count: int) -> None:
-    """Refuses a graph of a file that makes more calls than anybody can run."""
+    """Raises an error for a file's graph with more calls than can be run."""
     if _left.get() is not None and (excess := limits.CALLS.excess(count)):
         raise ValueError(
             f"The configuration describes a model that makes {excess}: models inside call each other "
@@ -137,7 +138,7 @@ def check_calls(count: int) -> None:
 
 
 def _objects(config: Any) -> int:
-    """How many objects a configuration describes, with its layers counted."""
+    """Returns how many objects a configuration describes, including its layers."""
     count = layers = 0
     pending = [config]
     while pending:
@@ -161,15 +162,15 @@ def spend(shape: Any, dtype: str, what: str, kind: Literal["stored", "other"] = 
     Args:
         shape: its sizes.
         dtype: name of its dtype.
-        what: what it is, for the message.
+        what: a description of it, for the message.
         kind: whether a file stores it.
 
     Raises:
-        ValueError: where it needs more than is left, and for a TiB and more wherever it is made.
+        ValueError: if it needs more than is left, and for a TiB and more in any case.
     """
     left = _left.get()
     needed = math.prod(shape) * tf.as_dtype(dtype).size
-    if needed > _LARGEST:  # TensorFlow would look for the memory for seconds.
+    if needed > _LARGEST:  # TensorFlow would search for the memory for seconds.
         raise ValueError(
             f"{what} would take {needed:,} bytes (shape {tuple(shape)}, {dtype}), more than any machine has."
         )

@@ -1,4 +1,4 @@
-"""What each thread is calling: the innermost layer call, and what the layers did in outermost ones.
+"""The calls of each thread: the innermost layer call, and the layers' parts in outermost calls.
 
 It is no `ContextVar`: those are copied into tasks and callbacks that are made inside a call, and these would
 run, after the call, as if they were inside. A frame belongs to the stack of one thread. Reading it takes 38
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Part:
-    """What a layer does in an outermost call, in one thread: another thread may be in another call of it.
+    """A layer's part in an outermost call of one thread; another thread may be in another call of it.
 
     Attributes:
-        thread: what stands for the thread, `None` for none.
+        thread: the object that identifies the thread, `None` for none.
         call: the number of the outermost call that they belong to.
         losses: the values that `add_loss` got in it.
     """
@@ -34,12 +34,12 @@ class Part:
 
 
 class _Calls(threading.local):
-    """What one thread is doing.
+    """The calls of one thread.
 
     Attributes:
         frame: the innermost layer call in progress, or `None`.
-        thread: stands for the thread; another one may get its number when it has ended.
-        parts: what each layer did in its latest outermost call in this thread.
+        thread: identifies the thread, whose number another one may get when it has ended.
+        parts: the part of each layer in its latest outermost call in this thread.
     """
 
     frame: CallFrame | None = None
@@ -54,10 +54,10 @@ _clock = itertools.count(1)
 
 
 def current_frame() -> CallFrame | None:
-    """The frame of the innermost layer call in progress in this thread, or `None`."""
+    """Returns the frame of the innermost layer call in progress in this thread, or `None`."""
     return calls.frame
 
 
 def next_call() -> int:
-    """A number for a new outermost call, larger than all before."""
+    """Returns a number for a new outermost call, larger than all earlier ones."""
     return next(_clock)

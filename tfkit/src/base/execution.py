@@ -1,7 +1,7 @@
-"""Which model's settings govern what runs now: whether it is eager, and whether XLA may compile it.
+"""The settings of the model that is running: whether it is eager, and whether XLA may compile it.
 
-A model that is compiled has one object that holds what `compile` was given. Its steps run inside
-`governed_by(that object)`, so that whatever they call, such as a layer by itself or an optimizer that two
+A model that is compiled has one object that holds the arguments of `compile`. Its steps run inside
+`governed_by(that object)`, so that everything they call, such as a single layer or an optimizer that two
 models share, follows the model whose step it is.
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from typing import Any, Protocol
 
-from tfkit.src.base import settings
+from tfkit.src.base import settings, stateless
 
 
 class Execution(Protocol):
-    """What is read here of a model's settings."""
+    """The settings of a model that are read here."""
 
     run_eagerly: bool
     jit_compile: bool | str
@@ -27,7 +27,7 @@ _governing: ContextVar[Execution | None] = ContextVar("settings of the running s
 
 @contextlib.contextmanager
 def governed_by(own: Execution) -> Iterator[None]:
-    """Within the `with` block the settings of one model hold."""
+    """Context manager in which the settings of one model apply."""
     token = _governing.set(own)
     try:
         yield
@@ -36,12 +36,12 @@ def governed_by(own: Execution) -> Iterator[None]:
 
 
 def governing() -> Any:
-    """The settings of the model whose step is under way, `None` outside of steps."""
+    """Returns the settings of the model whose step is in progress; `None` outside of steps."""
     return _governing.get()
 
 
 def is_eager(owners: Iterable[Execution] = ()) -> bool:
-    """Whether what a layer does is to run eagerly.
+    """Whether a layer's computation should run eagerly.
 
     Args:
         owners: the settings of the layer, and of those that call it, as far as they are models.
@@ -49,6 +49,8 @@ def is_eager(owners: Iterable[Execution] = ()) -> bool:
     governing = _governing.get()
     return (
         settings.functions_run_eagerly()
+        # A change that a program makes is not seen, and could not be undone.
+        or stateless.is_open()
         or (governing is not None and governing.run_eagerly)
         or any(each.run_eagerly for each in owners)
     )
@@ -60,7 +62,7 @@ def may_use_xla(owners: Iterable[Execution]) -> bool:
     Inside a step that model decides; elsewhere none of the owners may object.
 
     Args:
-        owners: the settings of the models that the part belongs to, none for a part by itself.
+        owners: the settings of the models that the part belongs to, none for a separate part.
     """
     governing = _governing.get()
     asked = owners if governing is None else [governing]

@@ -1,4 +1,4 @@
-"""The generators of random numbers that are drawn from where no seed is given."""
+"""The generators of random numbers for draws without a seed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tfkit.src.base.per_thread import PerThread
 
 
 class Generators:
-    """What is drawn from where no seed is given.
+    """The generators for draws without a seed.
 
     Attributes:
         python: Python's generator: default seeds, of weights for one.
         numpy: NumPy's generator: the orders that `fit` shuffles into.
-        seeds: the `SeedGenerator` behind draws without a seed, once there was one.
+        seeds: the `SeedGenerator` of draws without a seed, once it exists.
         lock: held while that is made.
     """
 
@@ -33,20 +33,20 @@ _generators: PerThread[Generators] = PerThread("random generators", Generators()
 
 
 def generators_in_force() -> Generators:
-    """Those of the process, or of a thread that has called `set_random_seed`."""
+    """Returns the generators of the process, or of a thread that has called `set_random_seed`."""
     return _generators.get()
 
 
 def set_generators(python: Any, numpy: Any) -> None:
-    """Gives this thread generators of its own."""
+    """Sets the generators of this thread."""
     _generators.set(Generators(python, numpy))
 
 
 def drawing_from(python: Any, numpy: Any) -> AbstractContextManager[None]:
-    """Within the `with` block this thread draws from other generators."""
+    """Returns a context in which this thread draws from other generators."""
     return _generators.being(Generators(python, numpy))
 
 
 def drawing_aside() -> AbstractContextManager[None]:
-    """Within the `with` block draws do not count: the generators stay where they are."""
+    """Returns a context in which draws do not advance the generators."""
     return drawing_from(random.Random(), np.random.RandomState())

@@ -1,8 +1,8 @@
-"""How much a file may ask for: the one table of what is refused for its size alone.
+"""The limits for files: the table of everything that is refused for its size alone.
 
-A file that whoever makes it has sealed can say anything, so each number in it that decides how much work is
-done or memory taken is compared with a limit first. A file that is refused costs at most 2 seconds and four
-times its size in memory, plus 200 MB. No honest model comes near a limit; each says how far it is.
+The maker of a file can write anything and seal it, so each number in it that determines an amount of work or
+memory is compared with a limit first. A file that is refused costs at most 2 seconds and four
+times its size in memory, plus 200 MB. No honest model comes near a limit; each limit states the distance.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import os
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
-    """The most of something that a file may have.
+    """The largest number of something that a file may have.
 
     Attributes:
         most: the number.
-        unit: of what.
-        reason: what it keeps off, and what honest files have.
+        unit: the unit of the number.
+        reason: the attack that it prevents, and the numbers of honest files.
     """
 
     most: int
@@ -26,7 +26,7 @@ class Limit:
     reason: str
 
     def excess(self, number: int) -> str | None:
-        """What to say of a number that is too large, `None` of one that is not."""
+        """Returns the description of a number that is too large, else `None`."""
         if number <= self.most:
             return None
         shown = f"{number:,}" if abs(number) < 10**30 else "more than 10**30"
@@ -68,7 +68,7 @@ PAIRS = Limit(10_000, "pairs of names", "The search for similar names takes a se
 SHOWN = Limit(200, "characters", "A message stays readable, whatever a file holds.")
 LINES = Limit(100, "lines", "The same for tables of what does not fit.")
 
-# --- What a configuration describes -----------------------------------------------------------------------
+# --- Contents of a configuration --------------------------------------------------------------------------
 
 LAYERS = Limit(20_000, "layers", "Each takes a millisecond and 50 KB to make; models have 5,000.")
 CALLS = Limit(
@@ -81,7 +81,7 @@ OPERATIONS = Limit(
     "operations",
     "TensorFlow traces 10,000 a second; a `Dense` has 10, an LSTM that is unrolled over 100 steps 3,000.",
 )
-OPERATIONS_OF_CALL = 20  # What a call of a layer counts for: tfkit's part takes a millisecond.
+OPERATIONS_OF_CALL = 20  # The weight of a call of a layer: tfkit's part takes a millisecond.
 OPERATIONS_FOR_OBJECT = Limit(
     20, "operations", "The same for each object of the file: the time is linear in its size."
 )
@@ -104,7 +104,7 @@ PATHS = Limit(
     "characters of all paths",
     "Ten thousand arrays below 200 groups with long names have paths of 8 GB, in a file of 4 MB.",
 )
-PATHS_FOR_BYTE = 4  # The same for each byte of the file; an array takes 300, and its path 50.
+PATHS_FOR_BYTE = 4  # The same per byte of the file; an array takes 300, and its path 50.
 ATTRIBUTE = Limit(
     1 << 12, "bytes", "A text in an attribute of tfkit's own files: a dtype, of 10 characters."
 )
@@ -116,7 +116,12 @@ ATTRIBUTES = Limit(
 TOKENS = Limit(
     10_000_000,
     "tokens of a vocabulary",
-    "Each takes 40 bytes beside its text; large vocabularies of words have a million.",
+    "Each takes 40 bytes in addition to its text; large vocabularies of words have a million.",
+)
+BUCKETS = Limit(
+    1_000_000,
+    "indices of tokens out of vocabulary",
+    "Each is an entry of the vocabulary; more than tokens, of which large vocabularies have a million.",
 )
 SHARDS = Limit(
     10_000, "files", "Each is open while an index is read; 10,000 of 2 GB are more than any disk."
@@ -135,12 +140,12 @@ SPARSE = Limit(1 << 26, "bytes", "A smaller file may have holes: reading it take
 
 
 def table() -> dict[str, Limit]:
-    """All limits by name."""
+    """Returns all limits by name."""
     return {name: item for name, item in globals().items() if isinstance(item, Limit)}
 
 
 def holes(file: int) -> str | None:
-    """What to say of a file that claims far more bytes than it takes on disk, `None` of any other.
+    """Returns a description of a file that claims far more bytes than it takes on disk, else `None`.
 
     Args:
         file: the number of the open file.
@@ -148,7 +153,7 @@ def holes(file: int) -> str | None:
     status = os.fstat(file)
     taken = getattr(status, "st_blocks", 0) * 512
     if status.st_size <= SPARSE.most or not taken or status.st_size <= HOLES.most * taken:
-        return None  # Some file systems do not say what a file takes.
+        return None  # Some file systems do not report how much a file takes.
     return (
         f"has {status.st_size:,} bytes, of which {taken:,} are on disk: it consists of holes. If it is "
         "whole, copy it with `cp --sparse=never`"

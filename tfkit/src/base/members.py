@@ -1,7 +1,7 @@
-"""What stands in an attribute: members, found by walking through whatever holds them.
+"""Finds the members in an attribute by walking through its containers.
 
 That is nests as `nests.py` has them, sets and queues, dataclasses, and plain `tf.Module`s. Nothing is
-wrapped, so what a user stores stays what it was, and what is appended to a list later is found like the rest.
+wrapped, so what a user stores is not changed, and what is appended to a list later is found like the rest.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import tensorflow as tf
 from tfkit.src.base import nests
 from tfkit.src.base.names import escaped
 
-# TensorFlow's own bookkeeping, and ours.
+# The bookkeeping of TensorFlow and tfkit.
 NOT_MEMBERS = ("_self_", "_tfkit", "_name", "_scope_name")
 _WITHOUT_KEYS = (set, frozenset, deque)
 
 
 def holds_members(value: Any) -> bool:
-    """Whether `value` is a kind of thing in which members are looked for, or a member itself."""
+    """Whether `value` is a type that is searched for members, or a member itself."""
     return (
         isinstance(value, (tf.Module, tf.Variable, *_WITHOUT_KEYS))
         or nests.is_nested(value)
@@ -37,12 +37,12 @@ def walk(
     made: Callable[[Any], int] = lambda member: getattr(member, "made", 0),
     inside: frozenset[int] = frozenset(),
 ) -> Iterator[tuple[str, Any]]:
-    """The members in one attribute, each with its path: `blocks/0`.
+    """Yields the members in one attribute, each with its path: `blocks/0`.
 
     Args:
         path: name of the attribute.
         value: its value.
-        is_member: whether the walk stops at an object, for it is what was looked for.
+        is_member: whether an object is a member, at which the walk stops.
         made: when a member was made, as a number: the order of a set's.
         inside: the containers that are being walked, against cycles.
     """

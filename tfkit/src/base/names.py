@@ -1,4 +1,4 @@
-"""Names: default ones, those that TensorFlow takes, those that a user may have meant, steps of paths."""
+"""Names: default ones, TensorFlow's, suggestions for misspelt ones, and steps of paths."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from typing import Any
 from tfkit.src.base import limits
 from tfkit.src.base.per_thread import PerThread
 
-# Each thread counts for itself: names do not depend on what others make meanwhile.
+# Each thread has its own counts, so that names do not depend on other threads.
 _counts: PerThread[collections.Counter[str]] = PerThread(
     "counts of names", collections.Counter(), collections.Counter
 )
 
 
 def to_snake_case(name: str) -> str:
-    """`MaxPooling2D` -> `max_pooling2d`."""
+    """Returns a name in snake case: `MaxPooling2D` -> `max_pooling2d`."""
     name = re.sub(r"\W+", "", name)
     name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", name)
     return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()
 
 
 def auto_name(class_name: str) -> str:
-    """The next free default name of a class: `dense`, `dense_1`, `dense_2`, ...
+    """Returns the next free default name of a class: `dense`, `dense_1`, `dense_2`, ...
 
     Names are for readers. Files, checkpoints and error messages go by attribute path, so the
-    count never decides what is loaded where.
+    count never determines which value is loaded where.
     """
     prefix = to_snake_case(class_name)
     counts = _counts.get()
@@ -40,7 +40,7 @@ def auto_name(class_name: str) -> str:
 
 
 def get_uid(prefix: str = "") -> int:
-    """How many default names with this prefix there are now, counting one more at each call.
+    """Returns the number of default names with this prefix, which each call increases by one.
 
     Args:
         prefix: the beginning of the names. Default: `""`.
@@ -58,15 +58,16 @@ def get_uid(prefix: str = "") -> int:
 
 
 def operation_name(name: str, default: str) -> str:
-    """`name` without what TensorFlow does not take in the name of an operation, a variable or a scope."""
+    """Returns `name` without characters that TensorFlow does not allow in names."""
     return re.sub(r"[^A-Za-z0-9_./-]", "_", name).lstrip("_./-") or default
 
 
 def check_name(name: Any) -> None:
-    """Refuses a name of a layer that is no label.
+    """Raises an error for an invalid name of a layer.
 
     Raises:
-        ValueError: for what is no string, and for a string with `/`; `None` is for a default name.
+        ValueError: for an object other than a string, and for a string with `/`; `None` is for a default
+            name.
     """
     if name is not None and (not isinstance(name, str) or "/" in name):
         raise ValueError(
@@ -76,13 +77,13 @@ def check_name(name: Any) -> None:
 
 
 def did_you_mean(name: Any, known: Iterable[str]) -> str:
-    """The end of an error message: the known name that is nearest, if one is near."""
+    """Returns the end of an error message: the most similar known name, if one is similar enough."""
     close = nearest(str(name), known, 0.5)
     return f" Did you mean {close!r}?" if close else ""
 
 
 def nearest(name: str, known: Iterable[str], cutoff: float) -> str | None:
-    """The known name that is most like another one; `None` where none is, or the names are too long.
+    """Returns the known name that is most similar; `None` if none is, or if the names are too long.
 
     Args:
         name: the name.
@@ -102,17 +103,17 @@ def reset_names() -> None:
 
 
 def escaped(key: Any) -> str:
-    """A dict's key as one step of a path: it must not look like several, or like "here" or "above"."""
+    """Returns a dict's key as one step of a path: it must not look like several, or like "." or ".."."""
     text = str(key).replace("%", "%25").replace("/", "%2F").replace("\0", "%00")
     return {"": "%", ".": "%2E", "..": "%2E%2E"}.get(text, text)
 
 
 def unescaped(step: str) -> str:
-    """The key that `escaped` made one step of a path."""
+    """Returns the key from which `escaped` made one step of a path."""
     return "" if step == "%" else urllib.parse.unquote(step)
 
 
 def free(name: str, taken: Container[str]) -> str:
-    """`name`, numbered where it is taken."""
+    """Returns `name`, numbered if it is taken."""
     candidates = itertools.chain((name,), (f"{name}_{count}" for count in itertools.count(1)))
     return next(candidate for candidate in candidates if candidate not in taken)

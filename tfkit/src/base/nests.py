@@ -1,4 +1,4 @@
-"""What a nest is: the table that all who walk through one share.
+"""The table of the types that are nests, which all functions on nests share.
 
 Items keep their own order here; `tf.nest` sorts the keys of mappings, and `tfkit.tree` those of all
 mappings but `OrderedDict`s.
@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-# Types that are told without asking TensorFlow, which takes half a microsecond.
+# Types that are recognized without TensorFlow, which takes half a microsecond.
 _PLAIN = frozenset((list, tuple, dict))
 _LEAVES = frozenset((type(None), bool, int, float, str))
 
 
 def is_nested(structure: Any) -> bool:
-    """Whether `structure` is a nest, and not a leaf; `opened` says of which kind."""
+    """Whether `structure` is a nest, and not a leaf; `opened` returns its kind."""
     kind = type(structure)
     return kind in _PLAIN or (kind not in _LEAVES and tf.nest.is_nested(structure))
 
@@ -31,7 +31,7 @@ class Form(NamedTuple):
         kind: its type.
         keys: the keys of a mapping in their order, the fields of a named tuple or `attrs` class, or the
             number of items of a list or tuple.
-        extra: what else its type is made with.
+        extra: further data that its type needs.
     """
 
     kind: Any
@@ -39,7 +39,7 @@ class Form(NamedTuple):
     extra: Any = None
 
     def is_described(self) -> bool:
-        """Whether equal forms make equal nests, so that one may stand for another."""
+        """Whether equal forms make equal nests, so that they are interchangeable."""
         if self.extra is None:
             return True
         if isinstance(self.extra, _Prototype):
@@ -54,13 +54,13 @@ class Form(NamedTuple):
 
 
 class _Prototype:
-    """A nest with attributes of its own, which its items alone do not make again."""
+    """A nest with attributes of its own, which cannot be made from its items alone."""
 
     def __init__(self, structure: Any) -> None:
         self._structure = structure
 
     def filled(self, keys: Any, children: list[Any]) -> Any:
-        """A copy with other items."""
+        """Returns a copy with other items."""
         kind = type(self._structure)
         if isinstance(self._structure, tuple):
             result = kind(*children) if isinstance(keys, tuple) else kind(children)
@@ -76,7 +76,7 @@ class _Prototype:
 
 
 class _Factory:
-    """What makes the missing values of a `defaultdict`; a function that is defined anew is the same one."""
+    """The factory of a `defaultdict`; a function that is defined again counts as the same one."""
 
     def __init__(self, make: Any) -> None:
         self.make = make
@@ -93,9 +93,9 @@ class _Factory:
 
 
 def opened(structure: Any) -> tuple[Form, list[Any]]:
-    """The form of a nest, and its items in their own order.
+    """Returns the form of a nest, and its items in their own order.
 
-    What a nest is, `is_nested` says, for all of tfkit: lists, tuples, named tuples, mappings of any type,
+    `is_nested` defines the nests for all of tfkit: lists, tuples, named tuples, mappings of any type,
     classes of `attrs`, and classes that take themselves apart by TensorFlow's `__tf_flatten__`. A
     dataclass without that is a leaf.
 
@@ -111,7 +111,7 @@ def opened(structure: Any) -> tuple[Form, list[Any]]:
     if isinstance(structure, Mapping):
         keys = tuple(structure)
         if not isinstance(structure, MutableMapping):
-            kind = dict  # TensorFlow makes none that can only be read.
+            kind = dict  # TensorFlow makes no read-only ones.
         form = Form(kind, keys, _extra_of_mapping(structure))
         return form, [structure[key] for key in keys]
     if hasattr(structure, "__tf_flatten__"):
@@ -130,7 +130,7 @@ def opened(structure: Any) -> tuple[Form, list[Any]]:
 
 
 def closed(form: Form, children: list[Any]) -> Any:
-    """A nest of the given form with the given items: the inverse of `opened`."""
+    """Returns a nest of the given form with the given items: the inverse of `opened`."""
     kind, keys, extra = form
     if kind is list or kind is tuple:
         return kind(children)
@@ -150,14 +150,14 @@ def closed(form: Form, children: list[Any]) -> Any:
 
 
 def items(structure: Any) -> list[tuple[Any, Any]]:
-    """The items of a nest, each with its key, the name of its field, or its index; in their own order."""
+    """Returns the items of a nest in their own order, each with its key, field name or index."""
     form, children = opened(structure)
     keys = form.keys if isinstance(form.keys, tuple) else range(form.keys)
     return list(zip(keys, children, strict=True))
 
 
 def children(structure: Any) -> Any:
-    """The items of a nest in their own order."""
+    """Returns the items of a nest in their own order."""
     kind = type(structure)
     if kind is list or kind is tuple:
         return structure
@@ -165,7 +165,7 @@ def children(structure: Any) -> Any:
 
 
 def mapped(function: Callable[[Any], Any], structure: Any) -> Any:
-    """The same nest with `function` applied to each of its items, which may be nests again."""
+    """Returns the same nest with `function` applied to each of its items, which may be nests again."""
     kind = type(structure)
     if kind is list or kind is tuple:
         return kind([function(child) for child in structure])
@@ -176,7 +176,7 @@ def mapped(function: Callable[[Any], Any], structure: Any) -> Any:
 
 
 def field_names(structure: Any) -> tuple[str, ...] | None:
-    """The fields of a named tuple or of an object of an `attrs` class; `None` for anything else."""
+    """Returns the fields of a named tuple or of an object of an `attrs` class; `None` for anything else."""
     if isinstance(structure, tuple):
         return getattr(structure, "_fields", None)
     attributes = getattr(type(structure), "__attrs_attrs__", None)
@@ -184,7 +184,7 @@ def field_names(structure: Any) -> tuple[str, ...] | None:
 
 
 def _extra_of_mapping(structure: Any) -> Any:
-    """What a mapping is made again with, beside its items."""
+    """Returns what a mapping needs to be made again, apart from its items."""
     if type(structure) is UserDict or not isinstance(structure, MutableMapping):
         return None
     if getattr(structure, "__dict__", None):

@@ -1,4 +1,4 @@
-"""Notebooks: whether the program runs in one, and how it shows there what is more than text."""
+"""Notebooks: whether the program runs in one, and output other than text."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 
 def is_here() -> bool:
-    """Whether what the program prints is shown in a notebook."""
+    """Whether the program's output is shown in a notebook."""
     return "ipykernel" in type(sys.stdout).__module__ and "IPython" in sys.modules
 
 
 def show(html: str, text: str) -> None:
-    """Shows `html` in the notebook; `text` where that is shown as text."""
+    """Shows `html` in the notebook; `text` if it is displayed as text."""
     display: Any = sys.modules["IPython"].display
     display.display({"text/html": html, "text/plain": text}, raw=True)
 
 
 def picture(path: Path) -> Any:
-    """What shows a picture in the notebook; `None` for a format that it does not show."""
+    """Returns an object that shows a picture in the notebook; `None` for unsupported formats."""
     display: Any = sys.modules["IPython"].display
     if path.suffix == ".svg":
         return display.SVG(filename=str(path))

@@ -17,7 +17,7 @@ def is_main() -> bool:
 
 
 class Lock:
-    """A lock that its thread may take several times. In a copy of its owner it is a new one."""
+    """A reentrant lock. In a copy of its owner it is a new one."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -33,10 +33,10 @@ class Lock:
 
 
 class PerThread(Generic[T]):
-    """A value of the process, and values of single threads, which leave each other's alone.
+    """A value of the process, and separate values of single threads.
 
     Args:
-        name: what it is, in messages.
+        name: a description, for messages.
         value: the value of the process.
         make: returns the first value of a thread other than the main one. Without it, such a
             thread has the value of the process until it sets its own.
@@ -48,7 +48,7 @@ class PerThread(Generic[T]):
         self._own: ContextVar[list[T] | None] = ContextVar(name, default=None)
 
     def get(self) -> T:
-        """The value in this thread."""
+        """Returns the value in this thread."""
         own = self._own.get()
         if own is not None:
             return own[0]
@@ -66,7 +66,7 @@ class PerThread(Generic[T]):
 
     @contextlib.contextmanager
     def being(self, value: T) -> Iterator[None]:
-        """Within the `with` block this thread has this value."""
+        """Context manager in which this thread has this value."""
         token = self._own.set([value])
         try:
             yield

@@ -1,4 +1,4 @@
-"""What rooms know of the layers and models that they are handed, where these stand on a floor above."""
+"""The interfaces of layers and models for rooms on the floors below them."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from tfkit.src.core.state import LayerState
+    from tfkit.src.models.graph import Graph
+    from tfkit.src.optimizers.base import Optimizer
 
 
 class HasPath(Protocol):
-    """A layer as messages name it."""
+    """A layer for messages."""
 
     @property
     def path(self) -> str:
-        """How the layer is reached from the outermost layer that called it: `encoder/dense_proj`."""
+        """The names of the calling layers from the outermost to this one: `encoder/dense_proj`."""
 
 
 class Tracked(Protocol):
-    """What holds layers and weights: a layer, a model, or a class that is mixed into them."""
+    """An object that holds layers and weights: a layer, a model, or a class that is mixed into them."""
 
     _tfkit: LayerState
 
     @property
     def name(self) -> str:
-        """The label."""
+        """The name."""
 
     @property
     def trainable(self) -> bool:
@@ -33,24 +35,24 @@ class Tracked(Protocol):
 
 
 class ModelLike(Tracked, Protocol):
-    """A model, as the rooms below `models` know it."""
+    """A model for the rooms below `models`."""
 
-    optimizer: Any
+    optimizer: Optimizer | None
     compiled: bool
     built: bool
     output_names: list[str] | None
-    _graph: Any
+    _graph: Graph | None
 
     @property
     def weights(self) -> list[Any]:
-        """Those of all layers."""
+        """The weights of all layers."""
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """Those that training changes."""
+        """The weights that training changes."""
 
     def get_compile_config(self) -> Any:
-        """What `compile` was given, as data."""
+        """Returns the arguments of `compile`, as data."""
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
-        """Compiles the model as it was when `get_compile_config` gave `config`."""
+        """Compiles the model with the result of `get_compile_config`."""

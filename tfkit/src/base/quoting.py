@@ -1,4 +1,4 @@
-"""Values out of files in messages: cut, and without what a terminal obeys."""
+"""Values from files in messages: shortened, and without control sequences for terminals."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tfkit.src.base.limits import SHOWN
 
 
 def printable(text: str) -> str:
-    """`text` without what a terminal obeys: names in a file may be anything."""
+    """Returns `text` with nonprintable characters escaped: names in a file may be anything."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def shown(text: Any, most: int = SHOWN.most) -> str:
-    """A text for a message: at most 200 characters of it, control characters escaped.
+    """Returns a text for a message: at most 200 characters of it, control characters escaped.
 
     Args:
         text: the text, or anything that `str()` takes.
@@ -29,7 +29,7 @@ def shown(text: Any, most: int = SHOWN.most) -> str:
 
 
 def quoted(value: Any) -> str:
-    """A value for a message as Python writes it, at most 200 characters of it.
+    """Returns a value for a message as Python writes it, at most 200 characters of it.
 
     Only as much of a nest or a text is turned into characters as is shown.
     """
@@ -37,9 +37,9 @@ def quoted(value: Any) -> str:
 
 
 def cut_lines(text: str) -> str:
-    """A message that was made of values of a file: each of its lines cut at 1,000 characters, 100 lines.
+    """Returns a message with values of a file, each line cut at 1,000 characters, at most 100 lines.
 
-    For messages of others, such as TensorFlow's, which quote what they were given.
+    For messages of others, such as TensorFlow's, which quote their arguments.
     """
     if len(text) <= SHOWN.most and text.isprintable():
         return text
@@ -52,7 +52,7 @@ def cut_lines(text: str) -> str:
 
 @contextlib.contextmanager
 def tamed() -> Iterator[None]:
-    """Within the `with` block errors, and what led to them, say no more of a file than `cut_lines` lets."""
+    """Context manager that applies `cut_lines` to the messages of errors and of their causes."""
     try:
         yield
     except Exception as error:
@@ -77,14 +77,14 @@ _MOST_LINES = 110
 
 
 def _plain(value: Any) -> str:
-    """`str(value)`, unless that could take long."""
+    """Returns `str(value)`, unless that could take long."""
     if isinstance(value, (list, tuple, dict, set, frozenset, int)):
         return _written(value, [SHOWN.most])
     return str(value)
 
 
 def _written(value: Any, left: list[int]) -> str:
-    """`repr(value)` as far as `left` characters reach."""
+    """Returns the first `left` characters of `repr(value)`."""
     if isinstance(value, (str, bytes)):
         text = repr(value[: left[0] + 1])
     elif isinstance(value, bool) or not isinstance(value, (int, list, tuple, dict, set, frozenset)):

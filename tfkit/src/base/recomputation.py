@@ -1,6 +1,6 @@
-"""Computing something a second time, as `remat` does for gradients: the same numbers, and no effect twice.
+"""Recomputes functions, as `remat` does for gradients: with the same numbers, and no effect twice.
 
-What draws, updates or adds inside of it reads here whether it is the second time.
+Functions that draw, update or add losses read here whether it is the second time.
 """
 
 from __future__ import annotations
@@ -10,20 +10,22 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, Protocol
 
+from tfkit.src.base import stateless
+
 _under_way: ContextVar[Recomputation | None] = ContextVar("recomputation", default=None)
 
 
 class HasLosses(Protocol):
-    """What losses are added to: the state of a layer."""
+    """The state of a layer, to which losses are added."""
 
     losses: list[Any]
 
 
 class Recomputation:
-    """A function's two computations: what the first reads of a state, or draws, the second gets as well.
+    """The two computations of a function: state and draws read by the first are repeated in the second.
 
     Attributes:
-        losses: what the latest of them adds to the losses: whose, and the value.
+        losses: the owners and values of the losses that the latest of them adds.
     """
 
     def __init__(self) -> None:
@@ -34,7 +36,7 @@ class Recomputation:
 
     @contextlib.contextmanager
     def first(self) -> Iterator[None]:
-        """Around the first computation."""
+        """Context manager for the first computation."""
         self.losses = []
         token = _under_way.set(self)
         try:
@@ -44,7 +46,7 @@ class Recomputation:
 
     @contextlib.contextmanager
     def second(self) -> Iterator[None]:
-        """Around a second computation."""
+        """Context manager for a second computation."""
         self._left = iter(self._read)
         try:
             with self.first():
@@ -53,7 +55,7 @@ class Recomputation:
             self._left = None
 
     def as_before(self, read: Callable[[], Any]) -> Any:
-        """What `read` returns the first time, in the order of such calls."""
+        """Returns the result of `read` in the first computation, in the order of such calls."""
         if self._left is not None:
             return next(self._left)
         self._read.append(read() if self._outer is None else self._outer.as_before(read))
@@ -61,7 +63,7 @@ class Recomputation:
 
     @property
     def is_second(self) -> bool:
-        """Whether a second computation is under way."""
+        """Whether a second computation is in progress."""
         return self._left is not None or (self._outer is not None and self._outer.is_second)
 
 
@@ -71,13 +73,14 @@ def is_under_way() -> bool:
 
 
 def is_second() -> bool:
-    """Whether something is computed the second time: effects were made the first time."""
+    """Whether a second computation is in progress: effects were made in the first."""
     recomputation = _under_way.get()
     return recomputation is not None and recomputation.is_second
 
 
 def add_loss(owner: HasLosses, value: Any) -> None:
-    """Adds to the losses of `owner`: at once, or as a result of what is under way, with a gradient then."""
+    """Adds to the losses of `owner`, directly or as a result of the computation in progress."""
+    stateless.loss_added(value)
     recomputation = _under_way.get()
     if recomputation is None:
         owner.losses.append(value)
@@ -86,6 +89,6 @@ def add_loss(owner: HasLosses, value: Any) -> None:
 
 
 def as_before(read: Callable[[], Any]) -> Any:
-    """Returns what `read` returned the first time, of a state that the first computation changes."""
+    """Returns the result of `read` in the first computation, for a state that this computation changes."""
     recomputation = _under_way.get()
     return read() if recomputation is None else recomputation.as_before(read)

@@ -1,8 +1,11 @@
-"""Process-wide settings: default float type, fuzz factor, image layout, switches for logs and debugging."""
+"""Process-wide settings: default float type, fuzz factor, image layout, limits, switches for debugging."""
 
 from __future__ import annotations
 
 import dataclasses
+import operator
+import os
+from typing import Any
 
 import tensorflow as tf
 
@@ -18,13 +21,17 @@ class _Settings:
     run_eagerly: bool = False
     interactive_logging: bool = True
     traceback_filtering: bool = True
+    flash_attention: bool | None = None
+    max_epochs: int | None = None
+    max_steps_per_epoch: int | None = None
+    compile_after: int | None = None
 
 
 _settings = _Settings()
 
 
 def backend() -> str:
-    """Returns the name of the engine that runs the numbers.
+    """Returns the name of the backend.
 
     Returns:
         Always `"tensorflow"`.
@@ -34,6 +41,75 @@ def backend() -> str:
         'tensorflow'
     """
     return "tensorflow"
+
+
+def set_backend(backend: str) -> None:
+    """Accepts the name of the one engine that there is.
+
+    Args:
+        backend: `"tensorflow"`.
+
+    Raises:
+        ValueError: for another name: tfkit runs on TensorFlow alone.
+
+    Example:
+        >>> set_backend("tensorflow")
+    """
+    if backend != "tensorflow":
+        raise ValueError(
+            f"tfkit runs on TensorFlow alone. Expected: 'tensorflow'. Received: {backend!r}"
+        )
+
+
+def is_nnx_enabled() -> bool:
+    """Returns whether layers are modules of Flax's NNX, which needs JAX.
+
+    Returns:
+        Always `False`.
+
+    Example:
+        >>> is_nnx_enabled()
+        False
+    """
+    return False
+
+
+def compile_after() -> int | None:
+    """Returns from how many steps on XLA compiles the training of a model.
+
+    Returns:
+        An integer; `None`, unless it has been set, where tfkit estimates the number for each model.
+
+    Example:
+        >>> compile_after() is None
+        True
+    """
+    return _settings.compile_after
+
+
+def set_compile_after(num_steps: int | None) -> None:
+    """Sets from how many steps on XLA compiles the training of a model.
+
+    A model that is compiled with `jit_compile="auto"`, the default, trains without XLA if it has only a few
+    steps to run: XLA's compiler would take longer than it saves. `model.plan` says so. The number holds for
+    the steps of one `fit` together with those before it. Models that are trained already stay as they are.
+
+    Args:
+        num_steps: a number of steps; `0` for each training, however short. `None` lets tfkit estimate it from
+            the size of the model.
+
+    Raises:
+        ValueError: for anything else; the setting stays what it was.
+
+    Example:
+        >>> set_compile_after(0)
+        >>> set_compile_after(None)
+    """
+    if num_steps is not None and (type(num_steps) is not int or num_steps < 0):
+        raise ValueError(
+            f"`num_steps` must be an integer of at least 0, or `None`. Received: {num_steps!r}"
+        )
+    _settings.compile_after = num_steps
 
 
 def floatx() -> str:
@@ -58,7 +134,7 @@ def set_floatx(value: str) -> None:
         value: `"bfloat16"`, `"float16"`, `"float32"` or `"float64"`.
 
     Raises:
-        ValueError: for any other value; the setting stays what it was.
+        ValueError: for any other value; the setting is not changed.
 
     Example:
         >>> set_floatx("float64")
@@ -119,7 +195,7 @@ def set_image_data_format(data_format: str) -> None:
         data_format: `"channels_last"` or `"channels_first"`.
 
     Raises:
-        ValueError: for any other value; the setting stays what it was.
+        ValueError: for any other value; the setting is not changed.
 
     Example:
         >>> set_image_data_format("channels_first")
@@ -236,7 +312,7 @@ def enable_traceback_filtering() -> None:
 
 
 def disable_traceback_filtering() -> None:
-    """Shows all frames of tfkit and TensorFlow in tracebacks, to find faults below one's own code.
+    """Shows all frames of tfkit and TensorFlow in tracebacks, to find faults in them.
 
     Example:
         >>> disable_traceback_filtering()
@@ -259,3 +335,135 @@ def is_traceback_filtering_enabled() -> bool:
         True
     """
     return _settings.traceback_filtering
+
+
+def enable_flash_attention() -> None:
+    """Leaves it to the engine whether attention is computed in blocks, which is the default.
+
+    TensorFlow has no such kernel: attention layers give the same numbers in the same time whichever way this
+    is set, and a layer with `flash_attention=True` is refused.
+
+    Example:
+        >>> enable_flash_attention()
+    """
+    _settings.flash_attention = None
+
+
+def disable_flash_attention() -> None:
+    """Says that attention is not to be computed in blocks, which TensorFlow never does.
+
+    Example:
+        >>> disable_flash_attention()
+        >>> is_flash_attention_enabled()
+        False
+        >>> enable_flash_attention()
+    """
+    _settings.flash_attention = False
+
+
+def is_flash_attention_enabled() -> bool | None:
+    """Returns how flash attention is set; on TensorFlow it is never used.
+
+    Returns:
+        `False` after `disable_flash_attention()`; else `None`: it is left to the engine.
+
+    Example:
+        >>> is_flash_attention_enabled() is None
+        True
+    """
+    return _settings.flash_attention
+
+
+def max_epochs() -> int | None:
+    """Returns the largest number of epochs of any `fit`.
+
+    Returns:
+        An integer; `None` for no limit.
+
+    Example:
+        >>> max_epochs() is None
+        True
+    """
+    return _settings.max_epochs
+
+
+def set_max_epochs(max_epochs: int | None) -> None:
+    """Limits the epochs of every `fit`, to try a program without changing it.
+
+    A `fit` with more epochs warns and makes as many as the limit says. The environment variable
+    `KERAS_MAX_EPOCHS` sets the limit when a program begins.
+
+    Args:
+        max_epochs: a positive integer; `None` for no limit.
+
+    Raises:
+        ValueError: for anything else; the setting stays what it was.
+
+    Example:
+        >>> set_max_epochs(1)
+        >>> max_epochs()
+        1
+        >>> set_max_epochs(None)
+    """
+    _settings.max_epochs = _limit("max_epochs", max_epochs)
+
+
+def max_steps_per_epoch() -> int | None:
+    """Returns the greatest number of steps of an epoch of `fit`, of `evaluate` and of `predict`.
+
+    Returns:
+        An integer; `None` for no limit.
+
+    Example:
+        >>> max_steps_per_epoch() is None
+        True
+    """
+    return _settings.max_steps_per_epoch
+
+
+def set_max_steps_per_epoch(max_steps_per_epoch: int | None) -> None:
+    """Limits the steps of epochs, evaluations and predictions, to try a program without changing it.
+
+    What would make more steps warns, and makes as many as the limit says, as if these were its
+    `steps_per_epoch` or `steps`. The environment variable `KERAS_MAX_STEPS_PER_EPOCH` sets the limit when a
+    program begins.
+
+    Args:
+        max_steps_per_epoch: a positive integer; `None` for no limit.
+
+    Raises:
+        ValueError: for anything else; the setting stays what it was.
+
+    Example:
+        >>> set_max_steps_per_epoch(10)
+        >>> max_steps_per_epoch()
+        10
+        >>> set_max_steps_per_epoch(None)
+    """
+    _settings.max_steps_per_epoch = _limit("max_steps_per_epoch", max_steps_per_epoch)
+
+
+def _limit(name: str, value: Any) -> int | None:
+    """Returns a limit as a positive integer, or `None`."""
+    if value is None:
+        return None
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise ValueError(f"`{name}` must be a positive integer or None. Received: {value!r}")
+    return number
+
+
+def _limits_of_environment() -> None:
+    """Sets the limits from environment variables, as Keras does."""
+    for name in ("max_epochs", "max_steps_per_epoch"):
+        variable = f"KERAS_{name.upper()}"
+        text = os.environ.get(variable)
+        if text:
+            number = int(text) if text.strip().isdecimal() else text
+            setattr(_settings, name, _limit(f"the environment variable {variable}", number))
+
+
+_limits_of_environment()

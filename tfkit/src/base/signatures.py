@@ -1,7 +1,7 @@
-"""Constructors of several classes that share arguments, which are written and described once.
+"""Shared arguments of constructors, which are written and documented once.
 
 A class that takes the arguments of another one as `**options` would show no more than that in its signature
-and its help text. `@shows` puts each argument where it stands in Keras, and takes it by position there.
+and its help text. `@shows` puts each argument at its position in Keras.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import Any, NamedTuple, TypeVar
 
 Class = TypeVar("Class", bound=type)
 
-# An argument under `Args:` in a docstring, with its description. From Python 3.13 on docstrings come without
-# their indentation; `inspect.cleandoc` takes it away in the others.
+# An argument under `Args:` in a docstring, with its description. From Python 3.13 on docstrings have no
+# indentation; `inspect.cleandoc` removes it from the others.
 _ENTRY = re.compile(r"^    (\*{0,2}\w+): .*\n(?:     .*\n)*", re.MULTILINE)
 _STARRED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class Argument(NamedTuple):
-    """A parameter of a constructor, and the lines on it in the docstring of the class."""
+    """A parameter of a constructor, and its lines in the docstring of the class."""
 
     parameter: inspect.Parameter
     description: str
 
 
 def arguments_of(cls: type) -> dict[str, Argument]:
-    """Returns the arguments of the constructor of a class, by name, in order; none that are starred."""
+    """Returns the arguments of the constructor of a class, by name, in order, except starred ones."""
     _, *parameters = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
     described = _descriptions(inspect.cleandoc(cls.__doc__ or ""))
     return {
@@ -44,11 +44,11 @@ def shows(
     """Returns a decorator that completes a class whose constructor takes `**options`.
 
     Callers see the parameters in front of a `*` first, then the shared ones that are not among the class's
-    own, then those behind the `*`. All can be passed by position.
+    own, then those after the `*`. All can be passed by position.
 
     Args:
-        shared: what it takes as `**options`.
-        behind: for arguments that stand elsewhere, the name of the one in front of each.
+        shared: the arguments that it takes as `**options`.
+        behind: for arguments at other positions, the name of the one in front of each.
     """
     positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
@@ -63,7 +63,7 @@ def shows(
         if "__init__" in vars(cls):
             parameters = [every[name].parameter.replace(kind=positional) for name in order]
             cls.__init__ = _taking(cls.__init__, parameters)  # type: ignore[misc]
-        if cls.__doc__:  # Python's option -OO leaves none.
+        if cls.__doc__:  # Python's option -OO removes docstrings.
             described = {**shared, **{name: it for name, it in own.items() if it.description}}
             descriptions = [described[name].description for name in order]
             cls.__doc__ = _described(inspect.cleandoc(cls.__doc__), descriptions)
@@ -75,7 +75,7 @@ def shows(
 def _taking(
     own: Callable[..., None], parameters: Sequence[inspect.Parameter]
 ) -> Callable[..., None]:
-    """A constructor that hands all arguments to `own` by name."""
+    """Returns a constructor that passes all arguments to `own` by name."""
     names = [each.name for each in parameters]
 
     @functools.wraps(own)
@@ -100,7 +100,7 @@ def _descriptions(text: str) -> dict[str, str]:
 
 
 def _described(text: str, descriptions: Sequence[str]) -> str:
-    """A docstring with these descriptions in place of those under `Args:`, but for `**kwargs`."""
+    """Returns a docstring with these descriptions in place of those under `Args:`, except for `**kwargs`."""
     start = text.index("Args:\n") + len("Args:\n")
     end = start
     while entry := _ENTRY.match(text, end):

@@ -16,9 +16,9 @@ from tfkit.src.base.brief import brief
 
 
 class MAP_TO_NONE:
-    """A mark that a function given to `traverse` returns to put `None` into the result.
+    """A marker that a function passed to `traverse` returns to put `None` into the result.
 
-    `None` itself means to `traverse` that the item stays as it is.
+    `None` itself means that `traverse` does not change the item.
 
     Example:
         >>> traverse(lambda x: MAP_TO_NONE if x == 1 else None, [1, 2])
@@ -47,7 +47,7 @@ def is_nested(structure: Any) -> bool:
 def flatten(structure: Any) -> list[Any]:
     """Returns the leaves of a nest, in order.
 
-    Items of dicts come in the order of their sorted keys, those of an `OrderedDict` in their own
+    Items of dicts are in the order of their sorted keys, those of an `OrderedDict` in their own
     order.
 
     Args:
@@ -104,7 +104,7 @@ def map_structure(func: Callable[..., Any], *structures: Any, none_is_leaf: bool
     Args:
         func: a function of one leaf of each nest.
         *structures: nests of one form.
-        none_is_leaf: whether `func` is called for `None`, too; if not, it stays `None`.
+        none_is_leaf: whether `func` is called for `None`, too; if not, `None` is kept.
             Default: `True`.
 
     Returns:
@@ -130,7 +130,7 @@ def _mapped(func: Callable[..., Any], structures: Any, none_is_leaf: bool) -> An
     first = structures[0]
     if not is_nested(first):
         return None if first is None and not none_is_leaf else func(*structures)
-    if isinstance(first, Mapping):  # Equal keys, in orders of their own.
+    if isinstance(first, Mapping):  # Equal keys, in different orders.
         columns = [[structure[key] for structure in structures] for key in _keys(first)]
     else:
         columns = [list(column) for column in zip(*map(nests.children, structures), strict=True)]
@@ -230,7 +230,7 @@ def assert_same_structure(a: Any, b: Any) -> None:
 
 
 def _difference(a: Any, b: Any, path: str = "") -> str:
-    """Where two nests first differ, and how."""
+    """Returns where two nests first differ, and how."""
     at = f" at {path}" if path else ""
     if not nests.is_nested(a) or not nests.is_nested(b) or type(a) is not type(b):
         if nests.is_nested(a) or nests.is_nested(b):
@@ -275,17 +275,17 @@ def assert_same_paths(a: Any, b: Any) -> None:
 
 
 def traverse(func: Callable[[Any], Any], structure: Any, top_down: bool = True) -> Any:
-    """Returns a nest in which each nest and leaf is replaced by what a function returns for it.
+    """Returns a nest in which each nest and leaf is replaced by the result of a function.
 
     Args:
-        func: a function of a nest or a leaf. `None` leaves it as it is, `MAP_TO_NONE` puts `None`
+        func: a function of a nest or a leaf. `None` does not change it, `MAP_TO_NONE` puts `None`
             there.
         structure: a nest of lists, tuples, named tuples and dicts, or a single leaf.
-        top_down: whether a nest is visited before its items. What `func` returns for it then
-            stands, and its items are not visited. Default: `True`.
+        top_down: whether a nest is visited before its items. The result of `func` for it is
+            then final, and its items are not visited. Default: `True`.
 
     Returns:
-        A nest, or what `func` returned for the whole.
+        A nest, or the result of `func` for the whole.
 
     Example:
         >>> traverse(lambda x: sum(x) if isinstance(x, list) else None, {"a": [1, 2], "b": 3})
@@ -325,7 +325,7 @@ def map_shape_structure(func: Callable[[Any], Any], structure: Any) -> Any:
         structure: a nest of shapes.
 
     Returns:
-        A nest of what `func` returned.
+        A nest of the results of `func`.
 
     Example:
         >>> map_shape_structure(len, {"a": (None, 3), "b": (2, 3, 4)})
@@ -345,7 +345,7 @@ def map_shape_structure(func: Callable[[Any], Any], structure: Any) -> Any:
 
 
 def _keys(mapping: Mapping[Any, Any]) -> list[Any]:
-    """The keys in the order in which a nest is walked through."""
+    """Returns the keys in the order in which a nest is traversed."""
     if isinstance(mapping, OrderedDict):
         return list(mapping)
     try:
@@ -355,14 +355,14 @@ def _keys(mapping: Mapping[Any, Any]) -> list[Any]:
 
 
 def _children(structure: Any) -> list[tuple[Any, Any]]:
-    """The items of a nest, each with its key or index."""
+    """Returns the items of a nest, each with its key or index."""
     if isinstance(structure, Mapping):
         return [(key, structure[key]) for key in _keys(structure)]
     return list(enumerate(nests.children(structure)))
 
 
 def _with_children(structure: Any, children: list[Any]) -> Any:
-    """A nest of the same form with other items, in the order of `_children`."""
+    """Returns a nest of the same form with other items, in the order of `_children`."""
     form, _ = nests.opened(structure)
     if isinstance(structure, Mapping):
         by_key = dict(zip(_keys(structure), children, strict=True))

@@ -4,5 +4,5 @@ __version__ = "0.1.0"
 
 
 def version() -> str:
-    """The version of tfkit, as `tfkit.__version__`."""
+    """Returns the version of tfkit, as `tfkit.__version__`."""
     return __version__

@@ -1,7 +1,7 @@
-"""Objects whose attributes programs have in them, and the notice that is taken when one is set.
+"""Objects whose attributes traces depend on, and the detection of changes.
 
-A trace reads attributes once, when it is made. Each object counts its changes; whoever traces notes the
-objects that take part, with their counts, and traces anew when a count has moved.
+A trace reads attributes once, when it is made. Each object counts its changes; the tracing code records the
+objects that take part, with their counts, and traces again when a count has changed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 _latest_change = 0
 _change_lock = threading.Lock()
-# Not to be held by a thread that a forked process has not.
+# A forked process lacks the thread that could hold it.
 os.register_at_fork(
     before=_change_lock.acquire,
     after_in_parent=_change_lock.release,
@@ -23,7 +23,7 @@ os.register_at_fork(
 
 
 class _Thread(threading.local):
-    """The watches of the traces under way in one thread, the innermost last."""
+    """The watches of the traces in progress in one thread, the innermost last."""
 
     watches: tuple[StateWatch, ...] = ()
 
@@ -32,12 +32,12 @@ thread = _Thread()
 
 
 def latest_change() -> int:
-    """The number of the latest change of any object."""
+    """Returns the number of the latest change of any object."""
     return _latest_change
 
 
 class Changes:
-    """How often the attributes of one object were set.
+    """The changes of the attributes of one object.
 
     Attributes:
         version: the number of the latest change.
@@ -52,19 +52,20 @@ class Changes:
 
     @property
     def owner(self) -> str:
-        """What the object is, for messages."""
+        """The description of the object, for messages."""
         raise NotImplementedError
 
     def note(self) -> None:
-        """The object takes part in what is traced, if anything is."""
+        """Adds the object to the dependencies of the trace in progress, if there is one."""
         if thread.watches:
             thread.watches[-1].note(self)
 
     def changed(self, attribute: str) -> None:
-        """Notes that an attribute was set: traces that the object took part in are stale."""
+        """Records that an attribute was set, which makes traces that depend on the object stale."""
         global _latest_change
         with _change_lock:
-            self.version = _latest_change + 1  # First: who sees the number finds the change.
+            # First, so that a thread that sees the number finds the change.
+            self.version = _latest_change + 1
             _latest_change = self.version
         self.latest_change = attribute
         for watch in thread.watches:
@@ -72,17 +73,17 @@ class Changes:
 
 
 class Called(Changes):
-    """The changes of an object in whose calls operations are made: of a layer."""
+    """The changes of an object whose calls make operations: of a layer."""
 
     __slots__ = ()
 
     @property
     def path(self) -> str:
-        """How the object is reached, for messages."""
+        """The path of the object, for messages."""
         raise NotImplementedError
 
     def note_parts(self) -> None:
-        """Notes in the trace under way what a call has read and does not note itself."""
+        """Adds objects that a call has read to the dependencies of the trace in progress."""
         raise NotImplementedError
 
 
@@ -101,16 +102,16 @@ class _OwnChanges(Changes):
 
 
 class Watched:
-    """A class whose objects count their changes; what is called by compiled programs and is no layer.
+    """A class whose objects count their changes, for objects other than layers that compiled programs call.
 
     Setting an attribute to the plain value that it has is no change.
     """
 
     @property
     def _changes(self) -> Changes:
-        # Made when it is asked for: a subclass may set attributes before it calls `super().__init__()`.
+        # Made on first use: a subclass may set attributes before it calls `super().__init__()`.
         changes: Changes | None = vars(self).get("_own_changes")
-        # Two threads that ask at once get the same.
+        # Two threads at once get the same object.
         return changes or vars(self).setdefault("_own_changes", _OwnChanges(type(self)))
 
     def _is_change(self, name: str, value: Any) -> bool:
@@ -119,7 +120,7 @@ class Watched:
         return not (value is old or (plain and type(value) is type(old) and value == old))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Sets an attribute; programs that have the old one in them are made anew."""
+        """Sets an attribute; programs that contain the old one are traced again."""
         is_change = self._is_change(name, value)
         super().__setattr__(name, value)
         if is_change:
@@ -130,7 +131,7 @@ _MISSING = object()
 
 
 def note(value: Any) -> None:
-    """Notes in the trace under way that `value` takes part, where it is one that counts its changes."""
+    """Adds `value` to the dependencies of the trace in progress, if it counts its changes."""
     if thread.watches and isinstance(value, Watched):
         value._changes.note()
 
@@ -140,15 +141,15 @@ class AttributeSetWhileTracing(Exception):
 
 
 class StateWatch:
-    """What takes part in what is traced inside the `with` block, and whether it changes later.
+    """The dependencies of a trace made inside the `with` block, and whether they change later.
 
-    Layers note themselves when they are called, and losses and metrics when they are.
+    Layers, losses and metrics add themselves when they are called.
 
-    Changes that the trace makes itself are part of it. What another thread changes meanwhile may have been
-    read before or after: it makes the trace stale.
+    Changes that the trace makes itself are part of it. A change by another thread in the meantime may have
+    been read before or after: it makes the trace stale.
 
     Args:
-        frozen: whether setting an attribute of what takes part is refused.
+        frozen: whether setting an attribute of a dependency raises an error.
     """
 
     def __init__(self, frozen: bool = False) -> None:
@@ -181,13 +182,13 @@ class StateWatch:
         self._checked = 0
 
     def note_change(self, state: Changes) -> None:
-        """An attribute was set inside the `with` block, by this thread."""
+        """Records that this thread has set an attribute inside the `with` block."""
         self.own_changes[state] = state.version
         if self.frozen and self is current_watch() and id(state) in self.versions:
             raise AttributeSetWhileTracing(f"it sets the attribute `{state.latest_change}`")
 
     def note(self, state: Changes) -> None:
-        """A layer is called, or a loss, or a metric."""
+        """Adds a layer, a loss or a metric that is called."""
         if id(state) not in self.versions:
             version = state.version
             by_another = version > self._began and state not in self.own_changes
@@ -195,11 +196,11 @@ class StateWatch:
             self.versions[id(state)] = -1 if by_another else version
 
     def note_scope(self, scope: str, called: Called) -> None:
-        """Operations whose names begin with `scope` belong to a call of `called`."""
+        """Records that operations whose names begin with `scope` belong to a call of `called`."""
         self._scopes[scope] = weakref.ref(called)
 
     def path_of(self, operations: list[str]) -> str | None:
-        """The path of the layer in whose call an operation was made, `None` where there is none.
+        """Returns the path of the layer whose call made an operation; `None` if there is none.
 
         Args:
             operations: names in traces: that of the operation, then those of calls that it is in.
@@ -214,8 +215,8 @@ class StateWatch:
         return None
 
     def unchanged(self) -> bool:
-        """Whether no attribute of what took part was set since."""
-        # Read before the versions, which may change while they are compared.
+        """Whether no attribute of a dependency was set since."""
+        # Read before the versions, which may change during the comparison.
         latest = latest_change()
         if self._checked != latest:
             if any(state.version != self.versions[id(state)] for state in self.noted):
@@ -224,7 +225,7 @@ class StateWatch:
         return True
 
     def change(self) -> str:
-        """The first change since, in words."""
+        """Returns a description of the first change since."""
         for state in self.noted:
             if state.version != self.versions[id(state)]:
                 return f"the attribute `{state.latest_change}` of a {state.owner} was set"
@@ -232,6 +233,6 @@ class StateWatch:
 
 
 def current_watch() -> StateWatch | None:
-    """The watch of the innermost trace in this thread, or `None`."""
+    """Returns the watch of the innermost trace in this thread, or `None`."""
     watches = thread.watches
     return watches[-1] if watches else None

@@ -1,1 +1,1 @@
-"""How TensorFlow is imported: without the Keras that it would load."""
+"""Imports TensorFlow without the Keras that it would load."""

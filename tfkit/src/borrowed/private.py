@@ -1,17 +1,17 @@
-"""All that tfkit borrows from TensorFlow's private modules: no other file imports from these.
+"""All names that tfkit uses from TensorFlow's private modules; no other file imports these modules.
 
-`tests/test_borrowed.py` has a contract for each name: what is called, and what it must give. A new
-TensorFlow that keeps the contracts runs tfkit. For these names TensorFlow has no public way.
+`tests/test_borrowed.py` has a contract for each name: the call, and the required result. A new
+TensorFlow that keeps the contracts runs tfkit. TensorFlow has no public counterparts of these names.
 """
 
 from __future__ import annotations
 
 from tensorflow.compiler.tf2xla.python.xla import dynamic_update_slice as dynamic_update_slice
 
-# What XLA has compiled, as TensorFlow writes it to a file.
+# Compiled programs of XLA in TensorFlow's file format.
 from tensorflow.compiler.xla.service.hlo_pb2 import HloModuleProto as HloModuleProto
 
-# Messages that TensorFlow's files and graphs are made of.
+# The messages of TensorFlow's files and graphs.
 from tensorflow.core.framework import attr_value_pb2 as attr_value_pb2
 from tensorflow.core.framework import function_pb2 as function_pb2
 from tensorflow.core.framework import types_pb2 as types_pb2
@@ -20,15 +20,15 @@ from tensorflow.core.protobuf.config_pb2 import ConfigProto as ConfigProto
 from tensorflow.core.protobuf.meta_graph_pb2 import MetaGraphDef as MetaGraphDef
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel as SavedModel
 
-# What LiteRT's converter raises.
+# The errors of LiteRT's converter.
 from tensorflow.lite.python.convert_phase import ConverterError as ConverterError
 
-# Whether AutoGraph converts a function, which functions it leaves alone, and where what it wrote came from.
+# Whether AutoGraph converts a function, its exceptions, and the source maps of generated code.
 from tensorflow.python.autograph.core import ag_ctx as ag_ctx
 from tensorflow.python.autograph.core import config
 from tensorflow.python.autograph.impl import api
 
-# Functions by name: a program is called, and one is registered that was made of a `FunctionDef`.
+# Functions by name: calls of programs, and registration of a `FunctionDef`.
 from tensorflow.python.eager import context as context
 from tensorflow.python.eager import tape as tape
 from tensorflow.python.eager.polymorphic_function.atomic_function import (
@@ -44,7 +44,7 @@ from tensorflow.python.framework.config import (
     is_op_determinism_enabled as is_op_determinism_enabled,
 )
 
-# Exports: variables as constants, TensorFlow's optimizer of graphs, fingerprints, reading without running.
+# Exports: variables as constants, TensorFlow's graph optimizer, fingerprints, reading without running.
 from tensorflow.python.framework.convert_to_constants import (
     convert_variables_to_constants_v2 as convert_variables_to_constants_v2,
 )
@@ -67,10 +67,10 @@ from tensorflow.python.saved_model.loader_impl import parse_saved_model as parse
 from tensorflow.python.saved_model.save_context import in_save_context as in_save_context
 from tensorflow.python.saved_model.save_context import save_context as save_context
 
-# How TensorFlow was built.
+# TensorFlow's build flags.
 from tensorflow.python.util import _pywrap_util_port
 
-# Under names that say what they are.
+# Renamed for clarity.
 autograph_api = api
 autograph_config = config
 build_flags = _pywrap_util_port

@@ -1,4 +1,4 @@
-"""Imports TensorFlow without what it loads beside and few programs use.
+"""Imports TensorFlow without modules that it loads but few programs use.
 
 TensorFlow loads Keras when it is imported, only so that SavedModels of Keras find its classes: 1,500 modules,
 100 MB and a third of the time that the import takes. Its profiler and the models of an older Keras are
@@ -24,7 +24,7 @@ _LATER = re.compile(
 
 
 class _LaterFinder(MetaPathFinder):
-    """Finds modules that are loaded when an attribute of theirs is first asked for."""
+    """Finds modules that are loaded when one of their attributes is first read."""
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
         spec = PathFinder.find_spec(fullname, path) if _LATER.fullmatch(fullname) else None
@@ -45,7 +45,7 @@ def _loaded_later() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _withheld(module: str) -> Iterator[None]:
-    """Lets the import of a module fail, as where it is not installed, unless it has been imported."""
+    """Context manager that makes the import of a module fail, unless it has been imported."""
     modules: dict[str, Any] = sys.modules
     if module in modules:
         yield
@@ -59,10 +59,10 @@ def _withheld(module: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _without_collections() -> Iterator[None]:
-    """Keeps the garbage collector from going over TensorFlow's 250,000 objects, all in use.
+    """Context manager that keeps the garbage collector from traversing TensorFlow's 250,000 live objects.
 
     Passes during the import took 0.4 s. Each full pass afterwards took 0.2 s, and one came in most first
-    epochs: the collector leaves out what is frozen (`gc.unfreeze()` undoes it).
+    epochs: the collector skips frozen objects (`gc.unfreeze()` undoes it).
     """
     was_enabled, is_new = gc.isenabled(), "tensorflow" not in sys.modules
     gc.disable()

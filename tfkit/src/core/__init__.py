@@ -1,1 +1,1 @@
-"""`Layer`, and what happens when one is called."""
+"""Defines `Layer` and everything that happens when a layer is called."""

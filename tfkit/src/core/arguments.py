@@ -44,10 +44,10 @@ class CallSignature:
             layer: the layer, for messages.
 
         Raises:
-            TypeError: where they do not match.
+            TypeError: if they do not match.
         """
         training = kwargs.get("training")
-        # Any layer may be told the mode: if it has no use for it, those inside may.
+        # Any layer accepts a mode: it may have no use for it itself, but its sublayers may.
         if "training" in kwargs and not self.has_training and not self.takes_any_keyword:
             kwargs = {name: value for name, value in kwargs.items() if name != "training"}
         try:
@@ -64,11 +64,11 @@ class CallSignature:
 
 @dataclasses.dataclass(slots=True)
 class CallArguments:
-    """The arguments of one call."""
+    """The arguments of one call, converted to tensors."""
 
     signature: CallSignature
     by_name: dict[str, Any]  # As tensors, by parameter name, without defaults.
-    training: Any  # The mode that was asked for, or `None`.
+    training: Any  # The mode that the caller passed, or `None`.
 
     @property
     def first(self) -> Any:
@@ -81,11 +81,11 @@ class CallArguments:
         return bool(self.signature.mask_names)
 
     def tensors(self) -> dict[str, Any]:
-        """The arguments that are tensors or nests of nothing but tensors, by parameter name."""
+        """Returns the arguments that are tensors or nests of nothing but tensors, by parameter name."""
         return {name: value for name, value in self.by_name.items() if is_tensors(value)}
 
     def shapes(self) -> dict[str, Any]:
-        """The shapes of the tensor arguments by parameter name, as tuples in the same nests."""
+        """Returns the shapes of the tensor arguments by parameter name, as tuples in the same nests."""
         return {
             name: specs.shapes_of(value)
             for name, value in self.tensors().items()
@@ -93,10 +93,10 @@ class CallArguments:
         }
 
     def specs(self, as_given: bool = False) -> dict[str, Any]:
-        """The specs of the tensor arguments, with any batch, by parameter name.
+        """Returns the specs of the tensor arguments, with any batch, by parameter name.
 
         Args:
-            as_given: whether they say what the caller gave: dtypes before casts, and masks, too.
+            as_given: whether they describe the caller's arguments: dtypes before casts, and masks, too.
         """
         left_out = () if as_given else self.signature.mask_names
         return {
@@ -106,9 +106,9 @@ class CallArguments:
         }
 
     def mode(self, inherited: Any) -> Any:
-        """The training mode of the call: what was asked for, else the caller's, else the default.
+        """Returns the training mode of the call: the one passed, else the caller's, else the layer's default.
 
-        `None` where nobody has said: then each layer inside takes its own default, so that a model of
+        `None` if none of them is given: each layer inside takes its own default, so that a model of
         random image layers changes images when it is called like one of them.
         """
         default = self.signature.training_default
@@ -118,10 +118,10 @@ class CallArguments:
         return None
 
     def filled(self, training: Any) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
-        """Arguments for `call` with `training` and masks filled in, and the mask of the input."""
+        """Returns the arguments for `call` with `training` and masks filled in, and the mask of the input."""
         by_name = dict(self.by_name)
         if self.signature.has_training and by_name.get("training") is None:
-            # A parameter without a default is given a mode even where nobody has said one.
+            # A parameter without a default is given a mode even if the caller passed none.
             required = self.signature.training_default is inspect.Parameter.empty
             by_name["training"] = False if training is None and required else training
         tensors = self.tensors() if self.signature.mask_names else {}

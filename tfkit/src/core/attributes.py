@@ -1,4 +1,4 @@
-"""What it means to set an attribute of a layer: what is refused, and what reaches weights that exist."""
+"""Setting an attribute of a layer: refused assignments, and settings passed on to existing weights."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _OF_WEIGHTS = ("_regularizer", "_constraint")
 
 
 def calling_layer() -> weakref.ref[Layer] | None:
-    """A reference to the layer in whose `call` this runs; `None` outside of any, and inside a `build`."""
+    """Returns a reference to the layer whose `call` is running; `None` outside of calls and in a `build`."""
     frame = current_frame()
     return None if frame is None or frame.layer._tfkit.builds else weakref.ref(frame.layer)
 
 
 def check_trainable(trainable: Any) -> None:
-    """Refuses what is neither true nor false."""
+    """Raises an error unless `trainable` is a boolean."""
     if not isinstance(trainable, bool):
         raise ValueError(
             "Expected `trainable` to be a boolean. "
@@ -42,10 +42,10 @@ def check_trainable(trainable: Any) -> None:
 
 
 def check_may_set(layer: Stateful, name: str, value: Any) -> None:
-    """Refuses what would lose a weight, or add state at each call.
+    """Raises an error if the assignment would lose a weight, or would add state at each call.
 
     Raises:
-        AttributeError: where the attribute holds a weight of the layer, which is complete.
+        AttributeError: if the attribute holds a weight of the layer, which is complete.
         ValueError: inside `call`, for a new layer or a variable.
     """
     state = layer._tfkit
@@ -72,7 +72,7 @@ def check_may_set(layer: Stateful, name: str, value: Any) -> None:
 
 
 def resolved(layer: Stateful, name: str, value: Any) -> Any:
-    """A setting in the form in which the constructor of a built-in layer keeps it: `"relu"` as a function."""
+    """Returns a setting as the constructor of a built-in layer stores it: a function for `"relu"`."""
     for end, get in _RESOLVE.items():
         if (
             name.endswith(end)
@@ -89,10 +89,10 @@ def _has_built_in_settings(bases: tuple[type, ...]) -> bool:
 
 
 def hand_to_weight(layer: Stateful, name: str, value: Any) -> None:
-    """Gives the weight `kernel` of a complete layer what was set as `kernel_regularizer`.
+    """Passes a setting like `kernel_regularizer` of a built layer on to the weight `kernel`.
 
     Raises:
-        AttributeError: where the layer keeps the weight elsewhere, in a layer inside it.
+        AttributeError: if the layer keeps the weight elsewhere, in a layer inside it.
     """
     kind = next((end for end in _OF_WEIGHTS if name.endswith(end)), None)
     if kind is None or not layer._tfkit.locked or not _has_built_in_settings(type(layer).__mro__):

@@ -1,4 +1,4 @@
-"""Building a layer once: which shapes `build()` gets, and what is kept to build it again from a file."""
+"""Building a layer once: the shapes that `build()` receives, and the config to build it again from a file."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
 
 
-# --- Whoever fails has built nothing ------------------------------------------------------------------
+# --- A call that fails builds nothing -----------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def undone_on_error(layers: list[Layer]) -> Iterator[None]:
-    """Inside, layers are built; after an error, they are as they were before.
+    """Context manager that restores layers to their state before it if an error occurs while they are built.
 
     Otherwise the layers that came before the refused one would keep the sizes of the refused input.
     """
@@ -50,13 +50,13 @@ def undone_on_error(layers: list[Layer]) -> Iterator[None]:
 
 
 def around_call(layer: Layer) -> contextlib.AbstractContextManager[None]:
-    """Around a call: if the layer is not built other threads wait, and if it fails nothing is built."""
+    """Returns a context for a call: other threads wait during a build, which an error undoes."""
     return _first_call(layer) if claims.is_needed(layer) else contextlib.nullcontext()
 
 
 @contextlib.contextmanager
 def _first_call(layer: Layer) -> Iterator[None]:
-    # Where another thread was first, this is a call like any other.
+    # If another thread was first, this is an ordinary call.
     with claims.claimed(layer):
         outermost = current_frame() is None and not layer._tfkit.built
         with undone_on_error(tracking.all_layers(layer) if outermost else []):
@@ -64,7 +64,7 @@ def _first_call(layer: Layer) -> Iterator[None]:
 
 
 def _attributes(layer: Layer) -> dict[str, Any]:
-    """A layer's attributes, without TensorFlow's bookkeeping and ours."""
+    """Returns a layer's attributes without the bookkeeping of TensorFlow and tfkit."""
     return {
         name: value
         for name, value in vars(layer).copy().items()
@@ -85,18 +85,18 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
         state = self._tfkit
         waits = not state.built and claims.is_needed(self)
         with claims.claimed(self) if waits else contextlib.nullcontext():
-            if waits and state.built:  # Another thread has built it meanwhile.
+            if waits and state.built:  # Another thread has built it already.
                 return
             before, builds = state.build_state(), state.builds
             if not builds:
                 state.called_by(current_frame())
-            # A `build` may call that of its base class, which is part of it, and somebody may call the one
-            # of a complete layer again, which gets no more weights.
+            # A `build` may call that of its base class, which is part of the same build. If a user calls the
+            # `build` of a complete layer again, no weights are added.
             unfinished = builds > 0 or not state.locked
             state.builds += unfinished
             try:
-                # Out of a trace that may be under way: a weight outlives it. The frame makes the layer the
-                # caller of those that it builds, and lets their paths be told.
+                # Outside of any trace in progress, because a weight outlives it. The frame makes this layer
+                # the caller of the layers that it builds, so that they have paths.
                 with tf.init_scope(), CallFrame(self) if unfinished else contextlib.nullcontext():
                     build(self, *args, **kwargs)
             except BaseException:
@@ -114,13 +114,13 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
-# --- What `build` gets --------------------------------------------------------------------------------
+# --- The shapes for `build` ---------------------------------------------------------------------------
 
 
 def shape_arguments(
     layer: Layer, method: Callable[..., Any], arguments: CallArguments
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The shapes of a call's arguments, positional and by name, as a method of the layer takes them.
+    """Returns the shapes of a call's arguments, positional and by name, for a method of the layer.
 
     Args:
         layer: the layer, for messages.
@@ -165,12 +165,12 @@ def shape_arguments(
 
 
 def traced(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The symbolic outputs that a trace of a call gives, which builds the layer."""
+    """Builds the layer by tracing a call, and returns the symbolic outputs."""
 
     def forward(*args: Any, **kwargs: Any) -> Any:
         policy = layer.dtype_policy
         if layer.autocast and policy.is_mixed:
-            # Floats of 16 bits stand for what a caller would pass: floats of 32, which the layer casts.
+            # The caller would pass float32, which the layer casts to 16 bits.
             specs.mark_as_given((args, kwargs), policy.compute_dtype, policy.variable_dtype)
         return layer._forward(*layer._as_tensors(args, kwargs))
 
@@ -184,7 +184,7 @@ _SIZES = "vocabulary_sizes"
 
 
 def build_config(layer: Layer) -> dict[str, Any] | None:
-    """The shapes with which a layer was built, or the specs of the call that built what is inside.
+    """Returns the shapes with which a layer was built, or the specs of the call that built its sublayers.
 
     With them go the sizes of vocabularies inside, which decide about shapes and are read later.
     """
@@ -200,7 +200,7 @@ def _build_shapes(layer: Layer) -> dict[str, Any] | None:
         return None
     if state.build_arguments is None:
         return None if state.specs is None else {"call": specs.to_data(state.specs)}
-    shapes = dict(state.build_arguments)  # In the form of Keras, which reads it too.
+    shapes = dict(state.build_arguments)  # In Keras's format, which Keras reads too.
     return (
         {"shapes_dict": shapes} if len(shapes) > 1 else {"input_shape": next(iter(shapes.values()))}
     )
@@ -221,17 +221,17 @@ def build_from_config(layer: Layer, config: dict[str, Any]) -> None:
         return
     shapes = config.get("shapes_dict", config)
     named = {name: specs.shapes_from_data(shape) for name, shape in shapes.items()}
-    if len(named) == 1:  # It is called `input_shape`, whatever `build` calls it.
+    if len(named) == 1:  # The key is `input_shape`, whatever the parameter of `build` is called.
         layer.build(*named.values())
     else:
         layer.build(**named)
 
 
 def unbuilt_copy(layer: Layer) -> Layer:
-    """A new layer with the same configuration; draws of default seeds are not counted."""
+    """Returns a new layer with the same configuration; default seeds that it draws are not counted."""
     with drawing_aside():
         copy: Layer = serialization.made_again(layer)
     for below in tracking.all_layers(copy):
-        # Where a `call` asks for the shape, the copy is of no other use.
+        # If `call` needs the shape, the copy is used for nothing else.
         below._tfkit.made_in = None
     return copy

@@ -1,6 +1,6 @@
 """Building a layer in one thread at a time: others wait until the call that builds it is over.
 
-A call that fails takes back what it has built, so until it is over nothing that it has built may be used.
+A call that fails undoes its build, so nothing that it has built may be used until it is over.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _lock = threading.Lock()
 
 
 class Builder:
-    """A call that builds, in one thread."""
+    """A call that builds a layer, and the thread in which it runs."""
 
     def __init__(self) -> None:
         self.thread = threading.get_ident()
@@ -30,9 +30,9 @@ class Builder:
 
 
 def is_needed(layer: Tracked) -> bool:
-    """Whether a call of the layer has to be inside `claimed`."""
-    # Without the lock, for each call asks. What another thread is about to claim is not built yet: then this
-    # is true anyway, and `claimed` waits.
+    """Whether a call of the layer must run inside `claimed`."""
+    # Without the lock, because every call runs this. A layer that another thread is about to claim is not
+    # built yet: then this is true anyway, and `claimed` waits.
     builder = layer._tfkit.builder
     if builder is None:
         return not layer._tfkit.built
@@ -41,7 +41,7 @@ def is_needed(layer: Tracked) -> bool:
 
 @contextlib.contextmanager
 def claimed(layer: Tracked) -> Iterator[None]:
-    """Inside, no other thread builds or calls `layer` and those below it, unless they were built before.
+    """Context manager: no other thread builds or calls `layer` and its unbuilt sublayers.
 
     Waits while another thread builds one of them. All are claimed at once, so that of two threads none holds
     what the other waits for.
@@ -66,11 +66,11 @@ def _claim(layer: Tracked, builder: Builder) -> list[LayerState]:
             builders = [state.builder for state in states]
             other = next((it for it in builders if it and it.thread != builder.thread), None)
             if other is None:
-                # Those that a call further out in this thread has claimed stay its own: it gives them back.
+                # Layers that an outer call in this thread has claimed are left to it: it releases them.
                 mine = [state for state in states if state.builder is None]
                 for state in mine:
                     state.builder = builder
                 return mine
-        # Not under the lock: who builds may need it for layers that it finds on the way. Afterwards all is
-        # looked at again: layers may have come, and a third thread may have been faster.
+        # Waits without the lock: the building thread may need it for layers that it finds later. Afterwards
+        # everything is checked again: there may be new layers, and a third thread may have been faster.
         other.is_over.wait()

@@ -1,11 +1,11 @@
-"""Direct calls, `layer(x)` outside of any program, compiled.
+"""Compiles direct calls: `layer(x)` outside of any other compiled function.
 
 The first call of a kind (same nest, dtypes, ranks, flags) runs eagerly: it builds the layer,
 and an error in a user's `call` shows the user's line. From the second call on, a traced function
-answers. Outputs, masks and `add_loss` values come back as its results.
+runs instead. Outputs, masks and `add_loss` values are its results.
 
 A call that sets attributes (`self.steps += 1`, `self.scores = scores`) does something on each call that
-a trace would do once, so it stays eager; so does one that cannot be traced. A changed attribute
+a trace would do once, so it remains eager, like a call that cannot be traced. A changed attribute
 of any layer that took part (`layer.rate = 0.1`, `layer.trainable = False`) makes the trace stale.
 """
 
@@ -41,7 +41,7 @@ class DirectCalls:
     def __init__(self, state: LayerState) -> None:
         self._state = state
         self._forward = state.layer._forward
-        # What `compile` was given, of a model.
+        # The settings passed to `compile`, for a model.
         self._settings: Execution | None = state.layer._tfkit_settings
         self._kinds: dict[Any, _Kind | None] = {}
 
@@ -57,17 +57,19 @@ class DirectCalls:
         if kind_key not in self._kinds:
             outputs = self._forward(args, kwargs)
             made = _Kind(description, [tensor.shape for tensor in tensors], uses_xla)
-            self._kinds.setdefault(kind_key, made)  # Another thread may have come before.
+            # Another thread may have made it in the meantime.
+            self._kinds.setdefault(kind_key, made)
             return outputs
         kind = self._kinds[kind_key]
-        # `None`: it could not be traced once, and would not be the next time.
+        # `None`: tracing failed once, and would fail again.
         if kind is None or kind.first_time(tensors):
             return self._forward(args, kwargs)
         try:
             trace = kind.trace_for(tensors, self._forward)
         except Exception as error:
-            # Whoever has asked for XLA is to hear why there is none. Anybody else gets the same numbers, more
-            # slowly: the trace has changed nothing, for the watch refuses attributes that it sets.
+            # If XLA was requested, the user must see why it cannot be used. Otherwise the eager call computes
+            # the same numbers, only more slowly: the failed trace changed nothing, since attributes cannot be
+            # set in it.
             if uses_xla:
                 raise
             _log.debug("%s stays eager: %s", self._forward, error)
@@ -77,7 +79,7 @@ class DirectCalls:
 
 
 class _Kind:
-    """Direct calls that differ in shapes at most: one trace for the first shapes, one for all others."""
+    """Direct calls that differ only in shapes: one trace for the first shapes, one for all others."""
 
     def __init__(self, description: Any, shapes: list[tf.TensorShape], uses_xla: bool) -> None:
         self._description = description
@@ -88,7 +90,7 @@ class _Kind:
         self._sizes = {tuple(tuple(shape)[1:] for shape in shapes)}
 
     def first_time(self, tensors: list[tf.Tensor]) -> bool:
-        """Whether sizes beside the batch are new: those run once eagerly, and are checked."""
+        """Whether sizes other than the batch size are new: the call then runs eagerly, and is checked."""
         sizes = tuple(tuple(tensor.shape)[1:] for tensor in tensors)
         if sizes in self._sizes:
             return False
@@ -96,11 +98,11 @@ class _Kind:
         return True
 
     def trace_for(self, tensors: list[tf.Tensor], forward: Callable[..., Any]) -> _Trace:
-        """A trace that takes these tensors."""
+        """Returns a trace that accepts these tensors."""
         shapes = [tensor.shape for tensor in tensors]
         trace = self._known(shapes)
         if trace is None:
-            with self._lock:  # Threads that want the same trace do not make it twice.
+            with self._lock:  # Threads that need the same trace do not make it twice.
                 trace = self._known(shapes) or self._new_trace(shapes, forward)
         return trace
 
@@ -111,8 +113,8 @@ class _Kind:
         return None
 
     def _new_trace(self, shapes: list[tf.TensorShape], forward: Callable[..., Any]) -> _Trace:
-        # Two traces at most, one for the shapes that came first, and one for all others so far: where sizes
-        # never repeat, a trace for each of them would cost more than it saves.
+        # At most two traces, one for the first shapes and one for all others so far: if sizes never repeat, a
+        # trace for each of them would cost more than it saves.
         valid = [trace for trace in self._traces if trace.watch.unchanged()]
         self._relaxed = [
             old.most_specific_compatible_shape(new)
@@ -143,7 +145,7 @@ class _Trace:
                 outputs = forward(args, kwargs)
             results: list[tf.Tensor] = []
             self._outputs = descriptions.describe(outputs, results)
-            # Losses are results like the outputs: a value that only the trace has is no value outside of it.
+            # Losses are returned like outputs: a tensor of the trace has no value outside of it.
             for below in [it for it in self.watch.noted if isinstance(it, LayerState)]:
                 self._loss_states += [below] * len(below.losses)
                 results += below.losses
@@ -158,13 +160,13 @@ class _Trace:
         )
 
     def takes(self, shapes: list[tf.TensorShape]) -> bool:
-        """Whether tensors of these shapes fit."""
+        """Whether the trace accepts tensors of these shapes."""
         return all(
             mine.is_compatible_with(given) for mine, given in zip(self._shapes, shapes, strict=True)
         )
 
     def run(self, tensors: list[tf.Tensor], state: LayerState) -> Any:
-        """The outputs for these tensors; losses are handed to the layers that added them."""
+        """Returns the outputs for these tensors, and passes losses to the layers that added them."""
         results = iter(self._results(tensors))
         outputs = descriptions.rebuild(self._outputs, results)
         state.begin_call(next_call())

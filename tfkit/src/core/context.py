@@ -1,4 +1,4 @@
-"""One layer call in progress: its mode, and the dtype in which it reads weights."""
+"""The frame of one layer call in progress: its mode, and the dtype in which it reads weights."""
 
 from __future__ import annotations
 
@@ -22,12 +22,10 @@ class CallFrame:
     """One layer call in progress; use it as a context manager."""
 
     layer: Layer
-    training: Any = None  # The mode of the call, or `None` for what the caller's is.
-    autocast_dtype: str | None = (
-        None  # As which weights are read in the call; `None` for their own.
-    )
-    gives_mask: bool = True  # `call` sets it to False where its outputs have no mask this time.
-    # The members of the layer with the paths to them, by id, once somebody has asked.
+    training: Any = None  # The mode of the call; `None` for the caller's mode.
+    autocast_dtype: str | None = None  # Weights are read in this dtype; `None` for their own.
+    gives_mask: bool = True  # `call` sets it to False if its outputs have no mask this time.
+    # The members of the layer with their paths, by id, once they have been looked up.
     steps: dict[int, tuple[Any, str]] = field(default_factory=dict)
     parent: CallFrame | None = field(init=False)
     number: int = field(init=False)
@@ -35,9 +33,9 @@ class CallFrame:
 
     def __post_init__(self) -> None:
         self.parent = current_frame()
-        # All calls below an outermost call have its number: its losses replace the older ones.
+        # All calls below an outermost call share its number: its losses replace older ones.
         self.number = self.parent.number if self.parent else next_call()
-        # Names the operations of a trace after the layer, for errors and for readers of a graph.
+        # Operations of a trace are named after the layer, for errors and for readers of a graph.
         self.scope = None
         if not tf.executing_eagerly():
             self.scope = tf.name_scope(operation_name(self.layer.name, "layer"))
@@ -59,7 +57,7 @@ class CallFrame:
         calls.frame = self.parent
         if self.scope is not None:
             self.scope.__exit__(kind, error, trace)
-        # The innermost layer adds its path, unless the message has it.
+        # The innermost layer adds its path, unless the message contains it already.
         is_first = isinstance(error, Exception) and not hasattr(error, "__notes__")
         if error is not None and is_first and f"'{self.layer.path}'" not in str(error):
             error.add_note(f"Raised in the call of layer {self.layer._tfkit.title}.")

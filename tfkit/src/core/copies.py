@@ -1,4 +1,4 @@
-"""Copies and pickles of layers: configuration, values of variables by path, and what was set afterwards."""
+"""Copies and pickles of layers: configuration, values of variables by path, and attributes set later."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from tfkit.src.core.state import LayerState
 
 _NOT_SET_BY_USERS = ("_self_", "_tfkit", "_name", "_auto_named", "_trainable")
-# Not found again by the constructor, where the program has set them later.
+# The constructor does not restore these if the program has set them later.
 _HELPERS = (Loss, Metric, Optimizer)
-# What a layer was called with; files keep what building needs of it.
+# The specs of a layer's calls; files keep only the part that building needs.
 _SEEN = ("given", "output_shapes", "specs")
 
 
@@ -32,16 +32,16 @@ class Copied:
     _tfkit: LayerState
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy or a pickle is made of the configuration and of the values of the variables."""
+        """Returns what `pickle` and `copy` need: the layer's configuration and its variables' values."""
         return from_state, (state_of(self._tfkit.layer),)
 
     def __copy__(self) -> Any:
-        """A copy of a layer has weights and settings of its own, as a deep copy has."""
+        """Returns a copy with weights and settings of its own, like a deep copy."""
         return copy.deepcopy(self)
 
 
 def state_of(layer: Layer) -> dict[str, Any]:
-    """A layer as data: its configuration, what it refers to, its variables, what was set afterwards.
+    """Returns a layer as data: configuration, referenced objects, variables, and attributes set later.
 
     Raises:
         TypeError: for a layer whose configuration cannot be made.
@@ -60,10 +60,10 @@ def state_of(layer: Layer) -> dict[str, Any]:
 
 
 def from_state(state: dict[str, Any]) -> Any:
-    """The layer that `state_of` described: it shares nothing with the other one.
+    """Returns the layer that `state_of` described, which shares nothing with the original.
 
     Raises:
-        ValueError: where its class makes other variables than those of the other one.
+        ValueError: if its class makes other variables than those of the other one.
     """
     with drawing_aside(), serialization.References(state["references"]).read():
         layer = serialization.deserialize_keras_object(state["config"])
@@ -87,7 +87,7 @@ def from_state(state: dict[str, Any]) -> Any:
 
 
 def _variables(layer: Layer) -> dict[str, tf.Variable]:
-    """Weights, seed states, and states that stay between batches, by path."""
+    """Returns weights, seed states, and states that are kept between batches, by path."""
     variables = dict(tracking.named_state(layer))
     for path, each in tracking.named_layers(layer):
         states = tf.nest.flatten(getattr(each, "_tfkit_states", None) or ())
@@ -96,7 +96,7 @@ def _variables(layer: Layer) -> dict[str, tf.Variable]:
 
 
 def _own_stores(layer: Layer) -> list[tuple[str, Layer]]:
-    """The layers that say themselves what a file keeps of them."""
+    """Returns the layers that define themselves what a file stores of them."""
     return [
         (path, each)
         for path, each in tracking.named_layers(layer)
@@ -105,7 +105,7 @@ def _own_stores(layer: Layer) -> list[tuple[str, Layer]]:
 
 
 def _traits(layer: Layer) -> dict[str, Any]:
-    """What a layer is beside its configuration and its weights."""
+    """Returns the properties of a layer that are neither its configuration nor its weights."""
     state = layer._tfkit
     return {
         "name": (layer._name, layer._auto_named),
@@ -135,7 +135,7 @@ def _set_traits(layer: Layer, traits: dict[str, Any]) -> None:
 
 
 def _same(made: Any, value: Any) -> bool:
-    """Whether the attribute that the constructor has set will do."""
+    """Whether the attribute as set by the constructor can be kept."""
     if isinstance(value, _HELPERS):
-        return isinstance(made, (Loss, Metric))  # An optimizer's values came with it.
+        return isinstance(made, (Loss, Metric))  # The optimizer already has its values.
     return same_data(made, value)

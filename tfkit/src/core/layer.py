@@ -1,4 +1,4 @@
-"""`Layer`: state, and the computation that uses it."""
+"""The base class of layers: state, and a computation that uses it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tfkit.src import constraints, regularizers
 from tfkit.src.base import budget, execution, limits, recomputation
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.names import auto_name, check_name
+from tfkit.src.base.quoting import printable
 from tfkit.src.core import attributes, building, output_specs, tracking, weights
 from tfkit.src.core.arguments import CallArguments, CallSignature
 from tfkit.src.core.compiled import DirectCalls
@@ -23,14 +24,16 @@ from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.registry import constructors, dtype_policies
 from tfkit.src.registry.configuration import layer_config
 from tfkit.src.registry.serialization import deserialize_keras_object
-from tfkit.src.runtime.autograph import convert
 from tfkit.src.symbolic import masking, specs
 from tfkit.src.symbolic.conversion import as_tensors, check_tensors
 from tfkit.src.symbolic.input_spec import check_inputs
+from tfkit.src.symbolic.operations import Operation
 from tfkit.src.symbolic.tensors import Node, any_symbolic
+from tfkit.src.variables.arguments import by_position
 from tfkit.src.variables.together import computed_with
 
 
+@Operation.register
 class Layer(Copied, Stateful):
     """State (weights), and a transformation of inputs to outputs that uses it.
 
@@ -50,9 +53,9 @@ class Layer(Copied, Stateful):
         **kwargs: `input_shape`, the inputs' shape without the batch, or `input_dim`, its only size;
             a `Sequential` model that starts with the layer is then built at once.
 
-    Input shape: What `call` takes: a tensor, or a nest of tensors.
+    Input shape: That of the argument of `call`, a tensor or a nest of tensors.
 
-    Output shape: What `call` returns.
+    Output shape: That of the result of `call`.
 
     Raises:
         ValueError: if an argument is unknown, or if `name` is not a string without `/`.
@@ -78,14 +81,14 @@ class Layer(Copied, Stateful):
     # --- Making a layer -----------------------------------------------------------------------------
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Keeps the constructor's arguments, for `get_config()`."""
+        """Creates the layer and records the constructor's arguments for `get_config()`."""
         layer = super().__new__(cls)
         arguments = constructors.ConstructorArguments(cls, args, kwargs)
         object.__setattr__(layer, "_tfkit", LayerState(layer, arguments, tracking.tick()))
         return layer
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Lets every `build` mark its layer as built."""
+        """Wraps a `build` that the subclass defines, so that it marks the layer as built."""
         super().__init_subclass__(**kwargs)
         if "build" in vars(cls):
             cls.build = building.build_once(cls.build)  # type: ignore[method-assign]
@@ -126,7 +129,7 @@ class Layer(Copied, Stateful):
     # --- Calling it ---------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Builds the layer if needed and calls it; on symbolic tensors, the call is recorded.
+        """Builds the layer if needed and calls it; a call on symbolic tensors is recorded.
 
         Args:
             *args: tensors, arrays, symbolic tensors, or nests of these.
@@ -147,7 +150,7 @@ class Layer(Copied, Stateful):
             raise
 
     def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The phases of a call, one after the other."""
+        """Runs the phases of a call in order, and returns the outputs."""
         budget.take_operations(limits.OPERATIONS_OF_CALL)
         arguments = self._tfkit.signature.bind(args, kwargs, self)
         check_inputs(self, arguments.first)
@@ -155,7 +158,7 @@ class Layer(Copied, Stateful):
             self._build_once(arguments)
             with self._frame(arguments) as frame:
                 args, kwargs, mask = arguments.filled(frame.training)
-                outputs = convert(self.call)(*args, **kwargs)
+                outputs = self._tfkit.computation(args, kwargs)(*args, **kwargs)
                 self._add_activity_loss(outputs)
                 if frame.gives_mask:
                     masking.attach(self, arguments.takes_mask, arguments.first, outputs, mask)
@@ -163,7 +166,7 @@ class Layer(Copied, Stateful):
         return outputs
 
     def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Arrays as tensors, floats in the compute dtype."""
+        """Returns the arguments with arrays converted to tensors, floats in the compute dtype."""
         self._tfkit.check_initialized()
         dtype = self._cast_dtype()
         args = tuple([as_tensors(arg, dtype) for arg in args])
@@ -172,21 +175,21 @@ class Layer(Copied, Stateful):
         return args, {name: as_tensors(value, dtype) for name, value in kwargs.items()}
 
     def _cast_dtype(self) -> str | None:
-        """The dtype that floats among the arguments are cast to; `None` where they are left as they are."""
+        """Returns the dtype to which float arguments are cast; `None` if they are not changed."""
         return self.input_dtype if self.autocast else None
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call on symbolic tensors: notes it down, and builds the layer on the way."""
+        """Records a call on symbolic tensors, builds the layer, and returns the symbolic outputs."""
         node = Node(self, args, kwargs, output_specs.of_call(self, args, kwargs))
         self._tfkit.nodes.append(node)
         return node.outputs
 
     def _known_outputs(self, args: Any, kwargs: Any) -> Any:
-        """Symbolic outputs that are known without a trace; `None` where they are not."""
+        """Returns symbolic outputs that are known without a trace, or `None`."""
         return None
 
     def _runs_directly(self) -> bool:
-        """Whether this is an outermost call that runs eagerly, which a compiled function may answer."""
+        """Whether this is an outermost call that runs eagerly, so that a compiled function may compute it."""
         return (
             current_frame() is None
             and tf.executing_eagerly()
@@ -203,7 +206,7 @@ class Layer(Copied, Stateful):
                 self.build(*shapes, **named)
 
     def _note_call(self, arguments: CallArguments, outputs: Any) -> None:
-        """Keeps what files and exports need to know of a successful call."""
+        """Stores what files and exports need to know of a successful call."""
         state = self._tfkit
         if current_frame() is None:
             state.note_specs(arguments)
@@ -213,7 +216,7 @@ class Layer(Copied, Stateful):
             state.built = True
 
     def _frame(self, arguments: CallArguments) -> CallFrame:
-        """The context of this call: its mode, and the dtype in which weights are read."""
+        """Returns the frame of this call: its mode, and the dtype in which weights are read."""
         caller = current_frame()
         training = arguments.mode(caller.training if caller else None)
         frame = CallFrame(self, training, self.compute_dtype if self.autocast else None)
@@ -232,7 +235,7 @@ class Layer(Copied, Stateful):
         """Whether a subclass has replaced a method of `Layer`."""
         return getattr(type(self), method) is not getattr(Layer, method)
 
-    # --- What subclasses define ---------------------------------------------------------------------
+    # --- Methods of subclasses ----------------------------------------------------------------------
 
     @open_signature
     def build(self, input_shape: Any) -> None:
@@ -259,13 +262,13 @@ class Layer(Copied, Stateful):
 
     @open_signature
     def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
-        """Returns the mask of the outputs, given the inputs and theirs: the same mask unless overridden."""
+        """Returns the outputs' mask, given the inputs and their mask: the same mask unless overridden."""
         return previous_mask
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
-        """What the layer would give for symbolic tensors, as symbolic tensors.
+        """Returns the layer's outputs for symbolic tensors, as symbolic tensors.
 
-        Where a subclass defines `compute_output_shape`, that says it, and `call` is not run.
+        If a subclass defines `compute_output_shape`, its result is used, and `call` is not run.
         """
         return output_specs.without_building(self, args, kwargs)
 
@@ -310,7 +313,7 @@ class Layer(Copied, Stateful):
             ValueError: if a size in `shape` is unknown, or if a name is.
         """
         self._tfkit.check_initialized()
-        shape, initializer, dtype = weights.by_position(args, shape, initializer, dtype)
+        shape, initializer, dtype = by_position(args, shape, initializer, dtype)
         weight: Any = weights.add(
             self,
             name or "variable",
@@ -340,7 +343,7 @@ class Layer(Copied, Stateful):
 
     @property
     def losses(self) -> list[tf.Tensor]:
-        """What `add_loss` got in the latest call, here and inside, and the weights' regularization."""
+        """The values passed to `add_loss` in the latest call, sublayers included, and weights' penalties."""
         return self._tfkit.all_losses()
 
     @shortened
@@ -380,12 +383,12 @@ class Layer(Copied, Stateful):
 
     @property
     def path(self) -> str:
-        """How the layer is reached from the outermost layer that called it: `encoder/dense_proj`."""
+        """The names of the calling layers from the outermost to this one: `encoder/dense_proj`."""
         return self._tfkit.path
 
     @property
     def built(self) -> bool:
-        """Whether the weights are made; from the beginning where the class has none."""
+        """Whether the weights exist; always true for a class that has none."""
         at_once = self._built_at_once and not self._overrides("build")
         return self._tfkit.built or at_once
 
@@ -430,7 +433,7 @@ class Layer(Copied, Stateful):
         return self._tfkit.first_node.outputs
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} name={self.name}, built={self.built}>"
+        return f"<{type(self).__name__} name={printable(self.name)}, built={self.built}>"
 
     # --- Configuration ------------------------------------------------------------------------------
 
@@ -438,7 +441,7 @@ class Layer(Copied, Stateful):
         """Returns the constructor's arguments as data, recorded when the layer was made.
 
         An override that starts from `super().get_config()` gets the name, `trainable` and `dtype`, and
-        the arguments of the built-in class that it extends; it adds those of its own.
+        the arguments of the built-in class that it extends, and adds its own.
 
         Raises:
             TypeError: that names the argument that cannot be saved.
@@ -447,16 +450,16 @@ class Layer(Copied, Stateful):
 
     @classmethod
     @shortened
-    def from_config(cls, config: dict[str, Any]) -> Layer:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a new layer with the arguments that `config` holds."""
         arguments = {name: deserialize_keras_object(value) for name, value in config.items()}
         return constructors.made_from(cls, arguments)
 
     def get_build_config(self) -> dict[str, Any] | None:
-        """Returns what `build_from_config` needs to make the weights again, without data."""
+        """Returns the config with which `build_from_config` makes the weights again, without data."""
         return building.build_config(self)
 
     @shortened
     def build_from_config(self, config: dict[str, Any]) -> None:
-        """Makes the weights as they were when `get_build_config` gave `config`."""
+        """Makes the weights from the result of `get_build_config`."""
         building.build_from_config(self, config)

@@ -1,4 +1,4 @@
-"""The symbolic outputs of a layer: what a trace of `call` gives, and what `compute_output_shape` declares."""
+"""The symbolic outputs of a layer, from a trace of `call` or from `compute_output_shape`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def of_call(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The outputs of a call on symbolic tensors, which builds the layer.
+    """Returns the outputs of a call on symbolic tensors, and builds the layer.
 
     They come from a trace of `call`. Sizes that it cannot know are taken from `compute_output_shape`, where
     a subclass defines it.
@@ -34,15 +34,16 @@ def of_call(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def without_building(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The outputs as a subclass declares their shapes, else those of a trace."""
+    """Returns the outputs with the shapes that a subclass declares, else those of a trace."""
     if layer._overrides("compute_output_shape"):
         return _declared(layer, args, kwargs)
     return building.traced(layer, args, kwargs)
 
 
 def shape_of(layer: Layer, shapes: tuple[Any, ...], named_shapes: dict[str, Any]) -> Any:
-    """The shapes of the outputs for inputs of the given shapes, by a trace of a copy that is thrown away."""
-    if not shapes and "input_shape" in named_shapes:  # Of the first argument, whatever its name.
+    """Returns the output shapes for the given input shapes, by tracing a temporary copy."""
+    # The first argument is passed, whatever its name.
+    if not shapes and "input_shape" in named_shapes:
         named_shapes = dict(named_shapes)
         shapes = (named_shapes.pop("input_shape"),)
     dtype = layer.input_dtype
@@ -60,7 +61,7 @@ def shape_of(layer: Layer, shapes: tuple[Any, ...], named_shapes: dict[str, Any]
 
 
 def build_by_trace(layer: Layer, input_shape: Any) -> None:
-    """Builds the layers inside a layer that has no `build` of its own; for `None` none, with a warning."""
+    """Builds the sublayers of a layer without a `build` of its own; for `None` it only warns."""
     if input_shape is not None:
         building.traced(layer, (specs.symbolic_from_shapes(input_shape, layer.input_dtype),), {})
         return
@@ -74,7 +75,7 @@ def build_by_trace(layer: Layer, input_shape: Any) -> None:
 
 
 def _declared(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Symbolic outputs of the shapes that `layer.compute_output_shape` gives, in the compute dtype."""
+    """Returns symbolic outputs of the shapes that `layer.compute_output_shape` gives."""
     arguments = layer._tfkit.signature.bind(args, kwargs, layer)
     method = layer.compute_output_shape
     positional, named = building.shape_arguments(layer, method, arguments)

@@ -1,4 +1,4 @@
-"""A layer's bookkeeping, in one object apart from the user's attributes."""
+"""A layer's bookkeeping, kept in one object apart from the user's attributes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,10 @@ from tfkit.src.core.arguments import CallArguments, CallSignature
 from tfkit.src.core.context import CallFrame
 from tfkit.src.metrics.base import Metric
 from tfkit.src.registry.constructors import ConstructorArguments
+from tfkit.src.runtime.autograph import convert
 from tfkit.src.symbolic import specs
-from tfkit.src.symbolic.tensors import Node
+from tfkit.src.symbolic.rematerialization import RematScope, current_scope
+from tfkit.src.symbolic.tensors import Node, is_described
 
 if TYPE_CHECKING:
     from tfkit.src.core.claims import Builder
@@ -33,33 +35,38 @@ _CHANGED_BY_BUILDING = ("build_arguments", "built", "given", "locked", "output_s
 
 @dataclasses.dataclass(eq=False, repr=False)
 class LayerState(watching.Called):
-    """What tfkit keeps about one layer."""
+    """The bookkeeping of one layer."""
 
     layer: Layer
-    arguments: ConstructorArguments  # Those of its constructor.
-    made: int  # When it was made, as a number that grows.
-    made_in: weakref.ref[Layer] | None = None  # The layer in whose `call` it was made: a mistake.
+    arguments: ConstructorArguments  # The arguments of its constructor.
+    made: int  # The time of its creation, as a growing number.
+    # The layer in whose `call` it was made, which is a mistake.
+    made_in: weakref.ref[Layer] | None = None
     attached: dict[str, int] = field(default_factory=dict)  # When each attribute was set.
-    weights: list[Any] = field(default_factory=list)  # Its own, in order of creation.
-    part: Part = field(default_factory=lambda: Part(None))  # In the latest call of any thread.
+    weights: list[Any] = field(default_factory=list)  # Its own weights, in order of creation.
+    # Losses of the latest call of any thread.
+    part: Part = field(default_factory=lambda: Part(None))
+    remat: RematScope | None = field(default_factory=current_scope)  # In which it was made.
     nodes: list[Node] = field(default_factory=list)  # The recorded calls on symbolic tensors.
     caller: weakref.ref[Layer] | None = None  # The layer that called this one first.
 
-    # Set by the constructor of `Layer`, which a subclass may call late, or forget.
+    # Set by the constructor of `Layer`, which a subclass may call late, or not at all.
     initialized: bool = False
     signature: CallSignature = field(init=False)
     direct: DirectCalls = field(init=False)
 
-    # What building changes.
+    # The state that building changes.
     built: bool = False
     locked: bool = False  # Whether the layer is complete, so that no weight may be added.
     build_arguments: dict[str, Any] | None = None  # The shapes with which `build()` was called.
     specs: dict[str, Any] | None = None  # Shapes and dtypes of the arguments of all calls so far.
-    given: dict[str, Any] | None = None  # Of outermost calls: dtypes before casts, and masks, too.
-    output_shapes: Any = None  # Those of the first call.
+    # Of outermost calls, with dtypes before casts, and with masks.
+    given: dict[str, Any] | None = None
+    output_shapes: Any = None  # Specs of the first call.
 
-    # Builds under way.
-    builds: int = 0  # How many `build` methods of the layer are running, one within the other.
+    # Builds in progress.
+    # The number of `build` methods of the layer that are running, one inside the other.
+    builds: int = 0
     builder: Builder | None = None  # The call that builds the layer; other threads wait for it.
 
     def __post_init__(self) -> None:
@@ -76,10 +83,10 @@ class LayerState(watching.Called):
         return f"'{self.path}' (of type {type(self.layer).__name__})"
 
     def check_initialized(self) -> None:
-        """Refuses a layer whose class forgot the constructor of `Layer`.
+        """Raises an error if the layer's class has not called the constructor of `Layer`.
 
         Raises:
-            RuntimeError: that says what to add.
+            RuntimeError: with the line to add.
         """
         if not self.initialized:
             raise RuntimeError(
@@ -90,14 +97,14 @@ class LayerState(watching.Called):
     # --- Who calls the layer --------------------------------------------------------------------------
 
     def called_by(self, frame: CallFrame | None) -> None:
-        """Notes who calls the layer: the first layer that does, `None` where none has."""
-        # Once it is built it keeps its path, which weights and messages have. The reference is weak: a layer
-        # does not keep the model alive that it was taken from.
+        """Records the first layer that calls this one; `None` for a call outside of any layer."""
+        # A built layer keeps its path, which weights and messages contain. The reference is weak, so that a
+        # layer taken from a model does not keep the model alive.
         if not self.built or self.caller is None or self.caller() is None:
             self.caller = weakref.ref(frame.layer) if frame else None
 
     def callers(self) -> Iterator[Layer]:
-        """The layer itself, the layer that called it, the one that called that, and so on, each once."""
+        """Yields the layer itself, the layer that called it, that layer's caller, and so on, each once."""
         seen: set[int] = set()
         layer: Layer | None = self.layer
         while layer is not None and id(layer) not in seen:
@@ -108,13 +115,13 @@ class LayerState(watching.Called):
 
     @property
     def path(self) -> str:
-        """The path from the outermost layer that called this one; the layer's name where none did."""
+        """The path from the outermost layer that called this one; the layer's name if there is none."""
         layers = list(self.callers())
         steps = [tracking.step_to(*pair) for pair in itertools.pairwise(layers)]
         return "/".join([layers[-1].name, *reversed(steps)])
 
     def settings(self) -> list[Any]:
-        """What `compile` was given for the layer and for those that call it, as far as they are models."""
+        """Returns the settings passed to `compile` for the layer and its callers, where they are models."""
         found = (layer._tfkit_settings for layer in self.callers())
         return [settings for settings in found if settings is not None]
 
@@ -128,10 +135,23 @@ class LayerState(watching.Called):
             )
         return self.nodes[0]
 
-    # --- What its calls have added --------------------------------------------------------------------
+    def computation(self, args: Any, kwargs: Any) -> Callable[..., Any]:
+        """Returns `call` converted by AutoGraph, and with `remat` if a `RematScope` requires it."""
+        call = convert(self.layer.call)
+        if (
+            self.remat is None
+            or is_described()
+            or not all(below.built for below in tracking.all_layers(self.layer))
+        ):
+            return call
+        return self.remat.applied(
+            call, self.layer, lambda: self.layer.compute_output_spec(*args, **kwargs)
+        )
+
+    # --- Losses that calls have added -----------------------------------------------------------------
 
     def begin_call(self, number: int) -> None:
-        """The layer takes part in outermost call `number`: losses of earlier ones are forgotten."""
+        """Registers the layer in outermost call `number`, and discards losses of earlier calls."""
         part = self.part_here()
         if part.call != number:
             part.call = number
@@ -139,9 +159,9 @@ class LayerState(watching.Called):
         self.note()
 
     def part_here(self) -> Part:
-        """The layer's part in the latest outermost call of this thread."""
-        # Mostly one thread calls a layer, and its part is kept here. Where another one comes, both find their
-        # own in what belongs to their thread.
+        """Returns the layer's part in the latest outermost call of this thread."""
+        # Usually one thread calls a layer, and its part is stored here. If several do, each finds its own
+        # part in thread-local storage.
         part = self.part
         thread = calls.thread
         if part.thread is not thread:
@@ -152,7 +172,7 @@ class LayerState(watching.Called):
 
     @property
     def losses(self) -> list[tf.Tensor]:
-        """The values that `add_loss` got in the latest call of this thread."""
+        """The values passed to `add_loss` in the latest call of this thread."""
         return self.part_here().losses
 
     @losses.setter
@@ -160,7 +180,7 @@ class LayerState(watching.Called):
         self.part_here().losses = losses
 
     def all_losses(self) -> list[tf.Tensor]:
-        """Losses of the latest call, here and below, and the regularization of trainable weights.
+        """Returns the losses of the latest call, sublayers included, and the penalties of trainable weights.
 
         That is the latest call in this thread, if it has called the layer, else in any.
         """
@@ -174,7 +194,7 @@ class LayerState(watching.Called):
             for part in parts
             if part.call >= parts[0].call
             for loss in part.losses
-            # A value that a trace left behind is no value once the trace is over.
+            # A tensor that a trace left behind has no value once the trace is over.
             if hasattr(loss, "numpy") or not tf.executing_eagerly()
         ]
         for weight, trained in tracking.variables_of(self.layer, seeds=False):
@@ -185,18 +205,19 @@ class LayerState(watching.Called):
         return losses
 
     def note_parts(self) -> None:
-        """Notes in the trace under way what a call has read and does not note itself."""
+        """Adds objects that a call has read to the dependencies of the trace in progress."""
         watching.note(getattr(self.layer, "activity_regularizer", None))
         for _, member in self.layer._members():
             if isinstance(member, Metric):
                 member.take_part()
 
-    # --- What it was called and built with ------------------------------------------------------------
+    # --- Specs of calls and builds --------------------------------------------------------------------
 
     def note_specs(self, arguments: CallArguments) -> None:
-        """Adds the arguments of an outermost call to what the layer was called with.
+        """Adds the arguments of an outermost call to the specs of earlier calls.
 
-        The trace of a direct call takes tensors that are cast already: it says nothing of what callers give.
+        The trace of a direct call takes tensors that are cast already: it does not show the callers'
+        arguments.
         """
         watch = watching.current_watch()
         with _specs_lock:
@@ -205,11 +226,11 @@ class LayerState(watching.Called):
                 self.given = specs.merged(self.given, arguments.specs(as_given=True))
 
     def build_state(self) -> dict[str, Any]:
-        """What building changes."""
+        """Returns the state that building changes."""
         state = {name: getattr(self, name) for name in _CHANGED_BY_BUILDING}
         return {"weights": list(self.weights), **state}
 
     def set_build_state(self, before: dict[str, Any]) -> None:
-        """Sets back what building has changed."""
+        """Restores a state that `build_state` returned."""
         for name, value in before.items():
             setattr(self, name, value)

@@ -1,4 +1,4 @@
-"""What a layer is before it can be called: weights and layers in attributes, found and listed in order."""
+"""The base class of `Layer`: weights and layers in attributes, found and listed in order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tfkit.src.metrics.base import Metric
 from tfkit.src.variables.together import assign_all
 from tfkit.src.variables.variables import Variable
 
-# TensorFlow has no types: below a base class of any type every attribute would be there.
+# TensorFlow is untyped: below a base class of type Any, every attribute would be accepted.
 if TYPE_CHECKING:
 
     class _Module:
@@ -35,7 +35,7 @@ else:
 
 
 class Stateful(_Module):
-    """A module whose weights are its own and those of the layers that its attributes hold.
+    """A module whose weights are its own and those of the layers in its attributes.
 
     Layers are found in attributes and in lists, tuples and dicts in them, those added later too. The
     order is that of creation, trainable weights first.
@@ -45,20 +45,20 @@ class Stateful(_Module):
     _name: str
     _auto_named: bool
     _trainable: bool
-    _tfkit_settings: Any = None  # What `compile` was given, of a model.
+    _tfkit_settings: Any = None  # The settings passed to `compile`, for a model.
     _not_read_in_calls: frozenset[str] = frozenset()
-    _built_at_once = False  # Whether the class needs no `build`, and says so from the beginning.
-    # Whether `save_own_variables` keeps all that `save_assets` writes, which is for files of Keras then.
+    _built_at_once = False  # Whether the class needs no `build`, and is built from the beginning.
+    # Whether `save_own_variables` stores all that `save_assets` writes, which then serves Keras's files only.
     _assets_are_variables = False
-    # How many outputs something has that is no weight and that a file holds: a vocabulary, for one.
+    # The number of outputs stored in a file by something other than a weight, for example a vocabulary.
     _known_size: int | None = None
-    _set_by_files: tuple[str, ...] = ()  # Attributes beside variables that are read from files.
-    # Arguments that configurations leave out where they have this value, as those of Keras do.
+    _set_by_files: tuple[str, ...] = ()  # Attributes other than variables that are read from files.
+    # Arguments that configurations omit at these values, as Keras does.
     _omitted_from_config: Mapping[str, Any] = {}
 
     @property
     def name(self) -> str:
-        """The label."""
+        """The name of the layer."""
         return self._name
 
     @name.setter
@@ -67,11 +67,11 @@ class Stateful(_Module):
         self._name, self._auto_named = name, False
 
     def _members(self) -> list[tuple[str, Any]]:
-        """Direct members with their paths; containers of layers name them in their own way."""
+        """Returns direct members with their paths; containers of layers choose their own paths."""
         return tracking.members_of(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # A class may set attributes before it calls `super().__init__()`: they are taken as they are.
+        # A class may set attributes before it calls `super().__init__()`: they are stored unchanged.
         if self._tfkit.initialized:
             attributes.check_may_set(self, name, value)
             value = attributes.resolved(self, name, value)
@@ -81,7 +81,7 @@ class Stateful(_Module):
         if name not in self._not_read_in_calls:
             self._tfkit.changed(name)
         if isinstance(value, (list, tuple, dict)):
-            object.__setattr__(self, name, value)  # tf.Module would put a wrapper in its place.
+            object.__setattr__(self, name, value)  # tf.Module would replace it with a wrapper.
         else:
             super().__setattr__(name, value)
 
@@ -92,7 +92,7 @@ class Stateful(_Module):
         super().__delattr__(name)
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
-        """Members in containers too, for `tf.train.Checkpoint`."""
+        """Returns children for `tf.train.Checkpoint`, including members in containers."""
         children = super()._trackable_children(save_type, **kwargs)
         return {**dict(self._members()), **children}
 
@@ -107,14 +107,14 @@ class Stateful(_Module):
         constraint: Any = None,
         name: str | None = None,
     ) -> tf.Variable:
-        """Makes a weight as `add_weight()` does, with a shape and an initializer that must be given."""
+        """Makes a weight like `add_weight()`, but `shape` and `initializer` are required."""
         options = {"trainable": trainable, "autocast": autocast, "regularizer": regularizer}
         return self.add_weight(
             shape, initializer, dtype, constraint=constraint, name=name, **options
         )
 
     def _listed(self, seeds: bool, trained: bool | None = None) -> list[tf.Variable]:
-        """Weights, and states of seed generators: all, or those that training changes, or the others."""
+        """Returns weights and, if `seeds`, seed states: all of them, the trained ones, or the others."""
         found = tracking.variables_of(self, seeds)
         return [variable for variable, is_trained in found if trained in (None, is_trained)]
 
@@ -130,7 +130,7 @@ class Stateful(_Module):
 
     @property
     def non_trainable_weights(self) -> list[tf.Variable]:
-        """The weights that training leaves alone."""
+        """The weights that training does not change."""
         return self._listed(seeds=False, trained=False)
 
     @property
@@ -160,7 +160,7 @@ class Stateful(_Module):
 
     @property
     def trainable(self) -> bool:
-        """Whether training changes the weights; setting it sets it for the layers inside too."""
+        """Whether training changes the weights; setting it also sets it for the sublayers."""
         return self._trainable
 
     @trainable.setter
@@ -173,7 +173,7 @@ class Stateful(_Module):
             layer.trainable = value
 
     def count_params(self) -> int:
-        """Number of scalars in the weights."""
+        """Returns the number of scalars in the weights."""
         if not self.built:
             raise ValueError(
                 f"You tried to call `count_params` on layer '{self.name}', but the layer isn't built. "
@@ -190,30 +190,30 @@ class Stateful(_Module):
         """Assigns values to `weights`, all or none.
 
         Raises:
-            ValueError: where the number of values or a shape differs; no weight has changed then.
+            ValueError: if the number of values or a shape differs; no weight has changed then.
         """
         assign_all(self.weights, weights, f"layer '{self._tfkit.path}'")
 
     def save_own_variables(self, store: Any) -> None:
-        """Puts the layer's own weights into `store`, a dict of arrays; those of layers inside are not.
+        """Stores the layer's own weights in `store`, a dict of arrays; those of sublayers are not stored.
 
-        A layer that overrides it (and `load_own_variables`) says itself what a file keeps of it.
+        A layer that overrides it (and `load_own_variables`) defines itself what a file stores of it.
         """
         for index, weight in enumerate(tracking.own_weights(self)):
             store[str(index)] = weight.numpy()
 
     def _keras_variables(self) -> dict[str, Any]:
-        """What a file of Keras has of a layer that says itself what a file keeps of it."""
+        """Returns what a file of Keras stores of a layer that defines its own stored variables."""
         return self._stored()
 
     def _stored(self) -> dict[str, Any]:
-        """What `save_own_variables` puts into a store."""
+        """Returns the dict that `save_own_variables` fills."""
         store: dict[str, Any] = {}
         self.save_own_variables(store)
         return store
 
     def _restorer(self) -> Callable[[], None]:
-        """Returns a function that puts back what loading from a file may change from now on."""
+        """Returns a function that restores the present values of all that loading from a file may change."""
         values = [(variable, variable.numpy()) for variable in self.variables]
 
         def restore() -> None:
@@ -224,7 +224,7 @@ class Stateful(_Module):
 
     @shortened
     def load_own_variables(self, store: Any) -> None:
-        """Assigns the weights that `save_own_variables` has put into `store`."""
+        """Assigns the weights that `save_own_variables` stored in `store`."""
         weights = tracking.own_weights(self)
         if sorted(store, key=str) != sorted(map(str, range(len(weights)))):
             raise ValueError(

@@ -1,7 +1,7 @@
-"""What a layer holds: its layers, weights, metrics and seeds, found in its attributes, each once.
+"""Finds the layers, weights, metrics and seeds in a layer's attributes, each once.
 
-Members are found by walking the attributes when they are asked for, as `base/members.py` does. A member is
-known by its attribute path, `blocks/0/dense/kernel`.
+Members are found by walking the attributes on each request, as `base/members.py` does. A member is identified
+by its attribute path, `blocks/0/dense/kernel`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _clock = itertools.count(1)
 
 
 def tick() -> int:
-    """A number larger than all before: when something was made, or set as an attribute."""
+    """Returns a number larger than all earlier ones, to order objects and attributes by time."""
     return next(_clock)
 
 
 def members_of(layer: Tracked) -> list[tuple[str, Any]]:
-    """The layer's direct members with their paths, in the order in which they were attached.
+    """Returns the layer's direct members with their paths, in the order in which they were attached.
 
     A member of a list counts as attached when it was made or when the list was set, whichever came
     later: for `self.blocks = []`, `self.head = Dense(1)`, `self.blocks.append(Dense(4))` the head
-    comes first.
+    is first.
     """
     attached = layer._tfkit.attached
     found = []
@@ -53,7 +53,7 @@ def members_of(layer: Tracked) -> list[tuple[str, Any]]:
 
 
 def walk(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The members in one attribute; what an optimizer holds is its own."""
+    """Yields the members in one attribute, except for the members of an optimizer."""
     for place, found in members.walk(path, value, _is_member, _made):
         if not isinstance(found, Optimizer):
             yield place, found
@@ -70,13 +70,13 @@ def _made(member: Any) -> int:
 
 
 def step_to(layer: Layer, caller: Layer) -> str:
-    """The path from a layer to one of its members; the member's name where it is kept in no attribute."""
+    """Returns the path from a layer to one of its members; the member's name if no attribute holds it."""
     frame = current_frame()
     while frame is not None and frame.layer is not caller:
         frame = frame.parent
     if frame is None:
         return next((path for path, member in caller._members() if member is layer), layer.name)
-    # During a call of `caller` its members are looked for once: each weight that is made asks for its path.
+    # During a call of `caller` its members are looked up once, because each new weight needs its path.
     member, path = frame.steps.get(id(layer), (None, ""))
     if member is not layer:
         frame.steps = {id(member): (member, path) for path, member in caller._members()}
@@ -84,26 +84,26 @@ def step_to(layer: Layer, caller: Layer) -> str:
     return path
 
 
-# --- What the members of a whole tree of layers add up to ---------------------------------------------
+# --- The members of a whole tree of layers ------------------------------------------------------------
 
 
 def sublayers(layer: Tracked) -> list[Layer]:
-    """The layers directly below `layer`, each once."""
+    """Returns the layers directly below `layer`, each once."""
     return [member for _, member in named_sublayers(layer)]
 
 
 def named_sublayers(layer: Tracked) -> list[tuple[str, Layer]]:
-    """The layers directly below `layer` with the paths that name them."""
+    """Returns the layers directly below `layer` with the paths that name them."""
     return [(path, member) for path, member in layer._members() if hasattr(member, "_tfkit")]
 
 
 def all_layers(layer: Tracked) -> list[Layer]:
-    """`layer` and all layers below it, parents before children, each once."""
+    """Returns `layer` and all layers below it, parents before children, each once."""
     return [below for _, below in named_layers(layer)]
 
 
 def named_layers(layer: Tracked) -> list[tuple[str, Layer]]:
-    """`layer`, whose path is empty, and all layers below it, each once, with their attribute paths."""
+    """Returns `layer`, with an empty path, and all layers below it, each once, with their attribute paths."""
     found: dict[int, tuple[str, Layer]] = {}
     pending = [("", layer._tfkit.layer)]
     while pending:
@@ -116,7 +116,7 @@ def named_layers(layer: Tracked) -> list[tuple[str, Layer]]:
 
 
 def own_weights(layer: Tracked) -> list[tf.Variable]:
-    """Weights of the layer itself: trainable ones first, each kind in order of creation."""
+    """Returns the layer's own weights: trainable ones first, each kind in order of creation."""
     found = {id(weight): weight for weight in layer._tfkit.weights}
     for _, member in layer._members():
         if isinstance(member, tf.Variable):
@@ -125,17 +125,17 @@ def own_weights(layer: Tracked) -> list[tf.Variable]:
 
 
 def made_trainable(weight: tf.Variable) -> bool:
-    """Whether a weight is of the kind that training updates, though its layer may be frozen."""
+    """Whether a weight was made trainable, even if its layer is frozen."""
     return bool(getattr(weight, "made_trainable", weight.trainable))
 
 
 def named_weights(layer: Tracked, prefix: str = "") -> dict[str, tf.Variable]:
-    """All weights at and below `layer` by attribute path, in the order of `layer.weights`."""
+    """Returns all weights at and below `layer` by attribute path, in the order of `layer.weights`."""
     return {path: weight for path, weight, _ in _named(layer, prefix, seeds=False)}
 
 
 def named_state(layer: Tracked, prefix: str = "") -> dict[str, tf.Variable]:
-    """All weights and seed states at and below `layer` by attribute path."""
+    """Returns all weights and seed states at and below `layer` by attribute path."""
     state: dict[str, tf.Variable] = {}
     for path, variable, _ in _named(layer, prefix, seeds=True):
         if path in state:
@@ -148,12 +148,12 @@ def named_state(layer: Tracked, prefix: str = "") -> dict[str, tf.Variable]:
 
 
 def variables_of(layer: Tracked, seeds: bool) -> list[tuple[tf.Variable, bool]]:
-    """Weights (and seed states) at and below `layer`, each with whether training changes it."""
+    """Returns weights (and seed states) at and below `layer`, each with whether training changes it."""
     return [(variable, trained) for _, variable, trained in _named(layer, "", seeds)]
 
 
 def _named(layer: Tracked, prefix: str, seeds: bool) -> list[tuple[str, tf.Variable, bool]]:
-    """Variables at and below `layer`: path, variable, and whether training changes it."""
+    """Returns the path, the variable, and whether training changes it, for variables at and below `layer`."""
     found: dict[int, tuple[str, tf.Variable, bool]] = {}
     visited: set[int] = set()
 
@@ -164,7 +164,8 @@ def _named(layer: Tracked, prefix: str, seeds: bool) -> list[tuple[str, tf.Varia
         trainable = trainable and layer.trainable
         inside = layer._members()
         paths = {id(member): path for path, member in inside}
-        # A path's first step too: `blocks` cannot be a weight beside the layer `blocks/0`.
+        # The first step of each path is taken too: a weight `blocks` cannot exist next to the layer
+        # `blocks/0`.
         taken = {step for path, _ in inside for step in (path, path.partition("/")[0])}
         for weight in own_weights(layer):
             path = paths.get(id(weight)) or free(escaped(getattr(weight, "label", "weight")), taken)
@@ -182,7 +183,7 @@ def _named(layer: Tracked, prefix: str, seeds: bool) -> list[tuple[str, tf.Varia
 
 
 def named_metrics(layer: Tracked) -> list[tuple[str, Metric]]:
-    """The metrics at and below `layer`, each once, with their attribute paths."""
+    """Returns the metrics at and below `layer`, each once, with their attribute paths."""
     found: dict[int, tuple[str, Metric]] = {}
     for path, below in named_layers(layer):
         for name, member in below._members():

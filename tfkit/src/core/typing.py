@@ -1,4 +1,4 @@
-"""What type checkers are told: which options all layers take, and what subclasses may define otherwise."""
+"""Types for type checkers: options of all layers, and methods whose parameters subclasses may change."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class _CommonOptions(TypedDict, total=False):
 
 
 class RegularizedOptions(_CommonOptions, total=False):
-    """What a layer takes beside an `activity_regularizer` of its own."""
+    """The options of layers that define `activity_regularizer` themselves."""
 
     name: str | None
 
 
 class NamedOptions(_CommonOptions, total=False):
-    """What a layer takes beside a `name` of its own."""
+    """The options of layers that define `name` themselves."""
 
     activity_regularizer: Any
 
@@ -33,5 +33,5 @@ class LayerOptions(NamedOptions, total=False):
 
 
 def open_signature(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Lets subclasses override a method with arguments of their own: it is given back as it is."""
+    """Returns the method unchanged, typed so that subclasses may override it with other parameters."""
     return method

@@ -1,4 +1,4 @@
-"""Making one weight: what is refused, and what a weight knows about itself."""
+"""Makes one weight: the checks before, and the attributes of the weight."""
 
 from __future__ import annotations
 
@@ -19,34 +19,6 @@ from tfkit.src.variables.variables import make_variable
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
 
-_BY_POSITION = ("shape", "initializer", "dtype")
-
-
-def by_position(args: tuple[Any, ...], *named: Any) -> tuple[Any, ...]:
-    """`shape`, `initializer` and `dtype` of `add_weight`, from positional and from named arguments.
-
-    Raises:
-        TypeError: for more positional arguments.
-        ValueError: for an argument that is passed twice, and for a name instead of a shape, as in Keras 2.
-    """
-    if args and isinstance(args[0], str):
-        raise ValueError(
-            f"`name` must be passed as a keyword argument. Received: add_weight({args[0]!r}, ...). "
-            f"Use: add_weight(shape=..., name={args[0]!r})."
-        )
-    if len(args) > len(named):
-        raise TypeError(
-            f"add_weight() takes at most {len(named)} positional arguments: `shape`, `initializer`, `dtype`. "
-            f"Received: {len(args)}, of which {args[len(named)]!r} is too many. Pass it by name."
-        )
-    for name, value, other in zip(_BY_POSITION, args, named, strict=False):
-        if other is not None:
-            raise ValueError(
-                f"`{name}` was passed both positionally and as a keyword argument of add_weight(). Received: "
-                f"{value!r} and {name}={other!r}"
-            )
-    return (*args, *named[len(args) :])
-
 
 def add(
     layer: Layer,
@@ -60,7 +32,7 @@ def add(
     overwrite_with_gradient: bool,
     **options: Any,
 ) -> Any:
-    """Makes a weight of `layer`, outside of any trace that may be under way.
+    """Makes a weight of `layer`, outside of any trace in progress.
 
     Args:
         layer: the layer.
@@ -74,7 +46,7 @@ def add(
         **options: options of `make_variable`.
 
     Raises:
-        ValueError: where the layer may get no weight, for a bad name, and for a size that is not known.
+        ValueError: if the layer may get no weight, for a bad name, and for a size that is not known.
     """
     _check_may_add(layer, name)
     path = layer.path
@@ -85,7 +57,7 @@ def add(
         initializer = "glorot_uniform" if is_float(dtype) else "zeros"
     is_value = tf.is_tensor(initializer) or hasattr(initializer, "__array__")
     mixed = autocast and layer.autocast and layer.dtype_policy.is_mixed and is_float(dtype)
-    # Whether a file holds the weight as it is, so that the file bounds its size.
+    # Whether a file holds the weight unchanged, so that the file limits its size.
     stored = not layer._overrides("save_own_variables")
     weight: Any = make_variable(
         what,
@@ -101,14 +73,14 @@ def add(
     weight.regularizer, weight.overwrite_with_gradient = regularizer, overwrite_with_gradient
     weight.label, weight.made = name, tracking.tick()
     weight.path = f"{path}/{name}"
-    # From here on a change of the weight's settings makes traces of its layer stale.
+    # From here on, a change of the weight's settings makes traces of its layer stale.
     weight.owner = weakref.ref(layer._tfkit)
     layer._tfkit.weights.append(weight)
     return weight
 
 
 def _check_may_add(layer: Layer, name: str) -> None:
-    """Refuses a weight that is badly named, or that comes when the layer is complete.
+    """Raises an error for a weight with an invalid name, or if the layer is already complete.
 
     Raises:
         ValueError: inside `call`, where each call would make another one, and after the layer is built.
@@ -137,7 +109,7 @@ def _check_may_add(layer: Layer, name: str) -> None:
 
 
 def _is_ours(layer: Layer, initializer: Any) -> bool:
-    """Whether nobody but a file looks at the first values of a weight: no class of a user's has made it."""
+    """Whether only files read a weight's initial values: all classes that made it are built in."""
     drawn = isinstance(initializer, (str, dict)) or registry.is_builtin(type(initializer))
     loads = not layer._overrides("load_own_variables")
     return drawn and loads and registry.is_builtin(type(layer))

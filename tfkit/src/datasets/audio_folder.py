@@ -1,4 +1,4 @@
-"""The sounds of a folder as a `tf.data.Dataset`."""
+"""Audio files of a folder as a `tf.data.Dataset`."""
 
 from __future__ import annotations
 
@@ -48,12 +48,14 @@ def audio_dataset_from_directory(
         output_sequence_length: samples of each sound: longer ones are cut off, shorter ones end in zeros.
             Default: those of the longest sound of the batch.
         ragged: whether batches are ragged tensors, without zeros at the ends. Default: `False`.
-        shuffle: whether to shuffle, anew in each pass. Otherwise in the order of paths. Default: `True`.
+        shuffle: whether to shuffle, in a new order in each pass. Otherwise in the order of paths. Default:
+            `True`.
         seed: of the order, and of which sounds are for validation. Default: another one each time.
         validation_split: share of the sounds for validation, between 0 and 1. Default: none.
         subset: with `validation_split`, the part to return: `"training"`, `"validation"`, or `"both"` for a
             list of the two. Default: all.
-        follow_links: whether to go into folders that are symbolic links. Default: `False`.
+        follow_links: whether to go into folders that are symbolic links, into each once.
+            Default: `False`.
         verbose: whether to print how many files were found. Default: `True`.
 
     Returns:
@@ -61,7 +63,7 @@ def audio_dataset_from_directory(
         pairs of these and labels.
 
     Raises:
-        FileNotFoundError: where there is no such folder.
+        FileNotFoundError: if there is no such folder.
         ValueError: for arguments that do not fit, and where no sound is found.
 
     Example:
@@ -122,7 +124,7 @@ def audio_dataset_from_directory(
 
 
 def _resampled(samples: tf.Tensor, rate: tf.Tensor, new_rate: int) -> tf.Tensor:
-    """Sounds of shape `(samples, channels)` at another rate: their spectrum, cut off or filled up."""
+    """Returns sounds of shape `(samples, channels)` at another rate: their spectrum is cut off or padded."""
 
     def resample() -> tf.Tensor:
         size = tf.shape(samples)[0]

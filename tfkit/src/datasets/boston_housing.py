@@ -37,7 +37,7 @@ def load_data(
 
     Raises:
         FileNotFoundError: when the file is nowhere and cannot be downloaded.
-        ValueError: when the file is not what it should be, or `test_split` is not in [0, 1).
+        ValueError: when the file has unexpected contents, or `test_split` is not in [0, 1).
     """
     x, y = read_npz(find(path, URL, SHA256), ("x", "y"))
     return split(*shuffled(x, y, np.random.RandomState(seed)), test_split)

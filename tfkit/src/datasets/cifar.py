@@ -1,4 +1,4 @@
-"""What both CIFAR data sets have in common: an archive of files, each with 32 x 32 colour images and labels.
+"""Common part of both CIFAR data sets: an archive of files, each with 32 x 32 colour images and labels.
 
 The files are pickles of Python 2. They are not unpickled: the operations of the pickle are read one by one,
 and give the only things that are needed, the bytes of the images and the lists of labels.
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tfkit.src.base.quoting import shown
 from tfkit.src.datasets.archives import unpack
 from tfkit.src.datasets.places import cache_folder, data_folders, find, keras_home
 from tfkit.src.saving.atomic import alone
@@ -26,7 +27,7 @@ _OF_LISTS = ("EMPTY_LIST", "MARK", "APPEND", "APPENDS", "BINPUT", "LONG_BINPUT",
 
 @dataclass(frozen=True)
 class Published:
-    """Where a data set is found.
+    """The source of a data set.
 
     Attributes:
         folder: name of the folder in its archive.
@@ -39,7 +40,7 @@ class Published:
     sha256: str
 
     def located(self) -> Path:
-        """The folder with the files, unpacked or downloaded where it is nowhere."""
+        """Returns the folder with the files, unpacked or downloaded if it does not exist."""
         cached = cache_folder() / self.folder
         places = [*(each / self.folder for each in data_folders()), cached]
         places.append(keras_home() / "datasets" / f"{self.folder}-target" / self.folder)
@@ -58,7 +59,7 @@ class Published:
 
 
 def read_batch(path: Path, labels: str) -> tuple[np.ndarray, np.ndarray]:
-    """The images and labels of one file.
+    """Returns the images and labels of one file.
 
     Args:
         path: the file.
@@ -68,12 +69,14 @@ def read_batch(path: Path, labels: str) -> tuple[np.ndarray, np.ndarray]:
         Images of shape `(rows, 32, 32, 3)`, uint8, and labels of shape `(rows, 1)`, int64.
 
     Raises:
-        ValueError: where the file has something else.
+        ValueError: if the file has something else.
     """
     try:
         pixels, numbers = _pixels_and_labels(path, labels)
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path} is no file of CIFAR's: {error}. Delete its folder.") from error
+        raise ValueError(
+            f"{path} is no file of CIFAR's: {shown(str(error))}. Delete its folder."
+        ) from error
     if not numbers or len(pixels) != len(numbers) * _PIXELS:
         raise ValueError(
             f"{path} is no file of CIFAR's: it has {len(pixels)} bytes of images and {len(numbers)} labels."
@@ -83,7 +86,7 @@ def read_batch(path: Path, labels: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _pixels_and_labels(path: Path, key: str) -> tuple[bytes, list[int]]:
-    """The longest string of a pickle, and the integers of the list that stands behind a key."""
+    """Returns the longest string of a pickle, and the integers of the list that follows a key."""
     pixels: bytes = b""
     labels: list[int] = []
     in_labels = False

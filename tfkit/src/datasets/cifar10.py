@@ -23,7 +23,7 @@ def load_data() -> tuple[Pair, Pair]:
     The folder `cifar-10-batches-py` is looked for in the folders that the environment variable `TFKIT_DATA`
     lists, in the cache (`$TFKIT_HOME/datasets`, or `~/.tfkit/datasets`) and in Keras's. When it is in none of
     them its archive, `cifar-10-python.tar.gz`, is taken from there or downloaded, 170 MB, and unpacked into
-    the cache. Nothing that the files say is run.
+    the cache. Nothing in the files is run.
 
     Returns:
         `(x_train, y_train), (x_test, y_test)`, all uint8: images of shape `(50000, 32, 32, 3)` and
@@ -32,7 +32,7 @@ def load_data() -> tuple[Pair, Pair]:
 
     Raises:
         FileNotFoundError: when the archive is nowhere and cannot be downloaded.
-        ValueError: when a file is not what it should be.
+        ValueError: when a file has unexpected contents.
     """
     folder = _FILES.located()
     parts = [read_batch(folder / f"data_batch_{number}", "labels") for number in range(1, 6)]

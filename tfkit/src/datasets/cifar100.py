@@ -21,7 +21,7 @@ def load_data(label_mode: str = "fine") -> tuple[Pair, Pair]:
     The folder `cifar-100-python` is looked for in the folders that the environment variable `TFKIT_DATA`
     lists, in the cache (`$TFKIT_HOME/datasets`, or `~/.tfkit/datasets`) and in Keras's. When it is in none of
     them its archive, `cifar-100-python.tar.gz`, is taken from there or downloaded, 169 MB, and unpacked into
-    the cache. Nothing that the files say is run.
+    the cache. Nothing in the files is run.
 
     Args:
         label_mode: `"fine"` for the 100 kinds, `"coarse"` for their 20 groups. Default: `"fine"`.
@@ -32,7 +32,7 @@ def load_data(label_mode: str = "fine") -> tuple[Pair, Pair]:
 
     Raises:
         FileNotFoundError: when the archive is nowhere and cannot be downloaded.
-        ValueError: for another `label_mode`, and when a file is not what it should be.
+        ValueError: for another `label_mode`, and when a file has unexpected contents.
     """
     if label_mode not in ("fine", "coarse"):
         raise ValueError(f'`label_mode` must be "fine" or "coarse". Received: {label_mode!r}')

@@ -1,21 +1,24 @@
-"""Fetches one file: it appears when it is whole and right, and a later try goes on where one has stopped."""
+"""Downloads one file, which appears when it is complete and checked; interrupted downloads are continued."""
 
 from __future__ import annotations
 
 import hashlib
 import http.client
 import os
+import stat
 import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import Any
 
+from tfkit.src.base.quoting import shown
 from tfkit.src.saving.atomic import alone, sync
 from tfkit.src.training.progress import Progbar, print_message
 
 _CHUNK = 1 << 20  # bytes read at a time
 _TIMEOUT = 30.0  # seconds without an answer
+_MOST_DIGITS = 18  # of a size in bytes
 _SCHEMES = ("http", "https", "ftp", "file")
 _HASH_OF_LENGTH = {32: "md5", 64: "sha256"}
 
@@ -23,9 +26,9 @@ _HASH_OF_LENGTH = {32: "md5", 64: "sha256"}
 def fetch(url: str, path: Path, file_hash: str | None = None, algorithm: str = "auto") -> None:
     """Downloads `url` to `path`, with a progress bar.
 
-    What has come is kept beside `path` when the connection breaks, and the next call asks for the rest,
-    where the server says that the file is still the same one (RFC 9110, `If-Range`). Of several processes
-    that fetch to one path, one does; the others wait and have it.
+    If the connection breaks, the received part is kept next to `path`, and the next call requests the rest,
+    if the server's file has not changed (RFC 9110, `If-Range`). Of several processes that fetch to one path,
+    one downloads, and the others wait for it.
 
     Args:
         url: where the file is: `http`, `https`, `ftp` or `file`.
@@ -35,7 +38,7 @@ def fetch(url: str, path: Path, file_hash: str | None = None, algorithm: str = "
 
     Raises:
         OSError: when the file cannot be fetched or written.
-        ValueError: when what came has another hash; nothing is kept.
+        ValueError: if the download has another hash; nothing is kept.
     """
     scheme = urllib.parse.urlsplit(url).scheme
     if scheme not in _SCHEMES:
@@ -46,14 +49,17 @@ def fetch(url: str, path: Path, file_hash: str | None = None, algorithm: str = "
     before = _stamp(path)
     with alone(path):
         if _stamp(path) != before and has_hash(path, file_hash, algorithm):
-            return  # Another process has fetched it meanwhile.
+            return  # Another process has downloaded it in the meantime.
         print_message(f"Downloading data from {url}")
         part = path.with_name(f".{path.name}.part")
         tag = part.with_suffix(".part.tag")
         try:
             _receive(url, part, tag)
         except (OSError, http.client.HTTPException) as error:
-            raise OSError(f"{url} cannot be fetched: {error}") from error
+            if isinstance(error, urllib.error.HTTPError):
+                error.close()
+            # The server has written a part of it.
+            raise OSError(f"{url} cannot be fetched: {shown(str(error))}") from error
         tag.unlink(missing_ok=True)
         if not has_hash(part, file_hash, algorithm):
             received = hash_of(part, algorithm_of(file_hash or "", algorithm))
@@ -67,7 +73,7 @@ def fetch(url: str, path: Path, file_hash: str | None = None, algorithm: str = "
 
 
 def _receive(url: str, part: Path, tag: Path) -> None:
-    """Receives a file, or the rest of it, into `part`; `tag` keeps what names this version of it."""
+    """Receives a file, or the rest of it, into `part`; `tag` stores the identifier of this version."""
     request = urllib.request.Request(url)
     if part.is_file() and tag.is_file():
         request.add_header("Range", f"bytes={part.stat().st_size}-")
@@ -77,26 +83,38 @@ def _receive(url: str, part: Path, tag: Path) -> None:
     except urllib.error.HTTPError as error:
         if error.code != http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise
+        error.close()
         tag.unlink(missing_ok=True)  # Nothing is left to send, or the file became shorter.
         response = urllib.request.urlopen(url, timeout=_TIMEOUT)
     with response:
         goes_on = getattr(response, "status", None) == http.client.PARTIAL_CONTENT
         version = response.headers.get("ETag") or ""
-        if version.startswith('"'):  # A weak one does not name the bytes.
-            tag.write_text(version, "utf-8")
-        else:
-            tag.unlink(missing_ok=True)
-        with part.open("ab" if goes_on else "wb") as file:
+        tag.unlink(missing_ok=True)
+        # A weak tag does not identify the bytes.
+        if version.startswith('"') and version.isascii() and version.isprintable():
+            with open(tag, "x", encoding="utf-8") as file:
+                file.write(version)
+        with open(part, "ab" if goes_on else "wb", opener=_regular) as file:
             _copy(response, file)
             file.flush()
             os.fsync(file.fileno())
 
 
+def _regular(path: str, flags: int) -> int:
+    """Opens a file of tfkit: neither a link to elsewhere nor a pipe, which would block forever."""
+    handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+    os.close(handle)
+    raise FileExistsError(f"{path!r} is there already and is no file: remove it")
+
+
 def _copy(response: Any, file: Any) -> None:
-    """Copies the body of a response, with a bar; refuses one that ends too early."""
+    """Copies the body of a response, with a progress bar; raises an error if it ends too early."""
     done = file.tell()
     length = response.headers.get("Content-Length")
-    total = done + int(length) if length and length.isdecimal() else None
+    known = length and length.isdecimal() and len(length) <= _MOST_DIGITS
+    total = done + int(length) if known else None
     bar = Progbar(total, unit_name="byte")
     while chunk := response.read(_CHUNK):
         file.write(chunk)
@@ -108,7 +126,7 @@ def _copy(response: Any, file: Any) -> None:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """What changes when a file is replaced; `None` where there is none."""
+    """Returns values that change when a file is replaced; `None` if there is none."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -117,7 +135,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 
 def has_hash(path: Path, file_hash: str | None, algorithm: str = "auto") -> bool:
-    """Whether a file has a hash; `None` stands for any.
+    """Whether a file has a hash; `None` matches any.
 
     Args:
         path: the file.
@@ -130,7 +148,7 @@ def has_hash(path: Path, file_hash: str | None, algorithm: str = "auto") -> bool
 
 
 def algorithm_of(file_hash: str, algorithm: str = "auto") -> str:
-    """The name of the algorithm that a hash belongs to."""
+    """Returns the name of the algorithm that a hash belongs to."""
     if algorithm in ("md5", "sha256"):
         return algorithm
     if algorithm == "auto" and len(file_hash) in _HASH_OF_LENGTH:
@@ -142,7 +160,7 @@ def algorithm_of(file_hash: str, algorithm: str = "auto") -> str:
 
 
 def hash_of(path: Path, algorithm: str) -> str:
-    """The hash of a file, in hexadecimal."""
+    """Returns the hash of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(
             file, lambda: hashlib.new(algorithm, usedforsecurity=False)

@@ -1,4 +1,4 @@
-"""Fashion-MNIST: 70,000 images of clothes in 10 kinds, of the form of MNIST.
+"""Fashion-MNIST: 70,000 images of clothes in 10 kinds, in the format of MNIST.
 
 Reference: Xiao, Rasul, Vollgraf (2017), "Fashion-MNIST: a novel image dataset for benchmarking machine
 learning algorithms".
@@ -33,7 +33,7 @@ def load_data() -> tuple[Pair, Pair]:
 
     Raises:
         FileNotFoundError: when a file is nowhere and cannot be downloaded.
-        ValueError: when a file is not what it should be.
+        ValueError: when a file has unexpected contents.
     """
     return _pair("train"), _pair("t10k")
 
@@ -49,7 +49,7 @@ def _pair(part: str) -> Pair:
 
 
 def _read(name: str, first: int) -> np.ndarray:
-    """The array of a file in the IDX format: a number for its kind, its sizes, its values."""
+    """Returns the array of a file in the IDX format: a number for its kind, its sizes, its values."""
     path = find(Path(_FOLDER) / name, f"{PUBLISHED}/{name}")
     try:
         with gzip.open(path) as file:

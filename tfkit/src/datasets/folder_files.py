@@ -1,22 +1,20 @@
-"""The files of a folder and their labels, as a `tf.data.Dataset` of what is in them."""
+"""The files of a folder and their labels, as a `tf.data.Dataset` of their contents."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base.generators import generators_in_force
+from tfkit.src.datasets.shuffling import in_new_orders, seed_or_drawn, shuffle_in_place
 from tfkit.src.training.progress import print_message
 
 _LABEL_MODES = ("int", "categorical", "binary", None)
 _SUBSETS = ("training", "validation", "both", None)
-_SHUFFLED = 1024  # elements drawn from, where there are no batches
-_SEEDS = 10**6
 
 Batch = Callable[[tf.data.Dataset, int], tf.data.Dataset]
 
@@ -36,14 +34,14 @@ class Files:
     class_names: list[str] | None
 
     def rows(self, rows: Sequence[int]) -> Files:
-        """Those of some rows."""
+        """Returns the files of some rows."""
         labels = None if self.labels is None else [self.labels[row] for row in rows]
         return dataclasses.replace(self, paths=[self.paths[row] for row in rows], labels=labels)
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """The arguments that all functions for folders share; they are described there."""
+    """The arguments that all functions for folders share, which document them."""
 
     labels: Any
     label_mode: str | None
@@ -57,7 +55,7 @@ class Options:
     verbose: bool
 
     def check(self) -> None:
-        """Refuses what does not fit together, with a `ValueError`."""
+        """Raises a `ValueError` for incompatible arguments."""
         if self.label_mode not in _LABEL_MODES:
             raise ValueError(
                 '`label_mode` must be "int", "categorical", "binary" or None. '
@@ -110,27 +108,25 @@ def dataset_of_folder(
     options: Options,
     batched: Batch | None = None,
 ) -> Any:
-    """A dataset of the files of a folder, or a list of two for the subset `"both"`.
+    """Returns a dataset of the files of a folder, or a list of two for the subset `"both"`.
 
     Args:
         directory: the folder.
         formats: the ends of the names of files to take, in lower case.
         load: makes an element of the path of a file, a scalar tensor of strings.
-        options: what the user has asked for.
+        options: the user's options.
         batched: makes batches. Default: `Dataset.batch`.
 
     Raises:
-        FileNotFoundError: where there is no such folder.
+        FileNotFoundError: if there is no such folder.
         ValueError: for options that do not fit, and where no file is found.
     """
     options.check()
     files = _find(directory, formats, options)
-    seed = options.seed
-    if seed is None:
-        seed = int(generators_in_force().numpy.randint(_SEEDS))
+    seed = seed_or_drawn(options.seed)
     if options.shuffle:
         order = np.arange(len(files.paths))
-        np.random.RandomState(seed).shuffle(order)
+        shuffle_in_place(order, seed)
         files = files.rows(order.tolist())
     if options.label_mode == "binary" and len(files.class_names or ()) != 2:
         raise ValueError(
@@ -198,18 +194,37 @@ def _find(directory: Any, formats: tuple[str, ...], options: Options) -> Files:
 
 
 def _walk(folder: str, formats: tuple[str, ...], options: Options) -> list[str]:
-    """The files of a folder and those below it, folder by folder, each in the order of names."""
-    walked = sorted(os.walk(folder, followlinks=options.follow_links), key=lambda each: each[0])
+    """Returns the files of a folder and those below it, folder by folder, each in the order of names.
+
+    Pipes and devices are left out, because reading them would never end.
+    """
+    walked = sorted(_folders(folder, options.follow_links), key=lambda each: each[0])
     return [
-        os.path.join(root, name)
-        for root, _, names in walked
-        for name in sorted(names)
-        if name.lower().endswith(formats)
+        path
+        for root, names in walked
+        for path in (os.path.join(root, name) for name in sorted(names))
+        if path.lower().endswith(formats) and os.path.isfile(path)
     ]
 
 
+def _folders(folder: str, follow_links: bool) -> Iterator[tuple[str, list[str]]]:
+    """Yields a folder and those below it, with the names of the files in each.
+
+    A folder to which several links lead is walked once: links that lead upwards would make endless paths.
+    """
+    seen = set()
+    for root, inner, names in os.walk(folder, followlinks=follow_links):
+        status = os.stat(root)
+        place = status.st_dev, status.st_ino
+        if place in seen:
+            inner.clear()
+            continue
+        seen.add(place)
+        yield root, names
+
+
 def _parts(files: Files, options: Options) -> dict[str | None, Files]:
-    """The files of each subset that was asked for."""
+    """Returns the files of each requested subset."""
     if options.validation_split is None:
         return {None: files}
     total = len(files.paths)
@@ -230,7 +245,8 @@ def _dataset(
     shuffled: bool,
     batched: Batch | None,
 ) -> tf.data.Dataset:
-    dataset = tf.data.Dataset.from_tensor_slices(files.paths)
+    # Names of files are bytes, which need not be UTF-8.
+    dataset = tf.data.Dataset.from_tensor_slices([os.fsencode(path) for path in files.paths])
     if files.labels is not None:
         labels = tf.data.Dataset.from_tensor_slices(files.labels)
         num_classes = len(files.class_names or ())
@@ -240,8 +256,7 @@ def _dataset(
             labels = labels.map(lambda label: tf.one_hot(label, num_classes))
         dataset = tf.data.Dataset.zip((dataset, labels))
     if shuffled:
-        buffer = _SHUFFLED if options.batch_size is None else options.batch_size * 8
-        dataset = dataset.shuffle(buffer, seed=seed)
+        dataset = in_new_orders(dataset, options.batch_size, seed)
     if files.labels is None:
         dataset = dataset.map(load, num_parallel_calls=tf.data.AUTOTUNE)
     else:

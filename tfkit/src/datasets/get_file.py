@@ -1,4 +1,4 @@
-"""`get_file`: a file from the network, kept, checked and unpacked."""
+"""`get_file`: downloads a file, keeps, checks and unpacks it."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def get_file(
 ) -> str:
     """Returns the path of a file, which is downloaded the first time.
 
-    The file is kept at `cache_dir/cache_subdir/fname`. Without `cache_dir` it is looked for in the folders of
-    the environment variable `TFKIT_DATA`, in tfkit's cache (`$TFKIT_HOME`, or `~/.tfkit`) and in Keras's
-    (`$KERAS_HOME`, or `~/.keras`), and downloaded into tfkit's. A download that was broken off goes on where
-    it stopped, if the server says that the file is still the same.
+    The file is kept at `cache_dir/cache_subdir/fname`. Without `cache_dir` it is looked for in tfkit's
+    cache (`$TFKIT_HOME`, or `~/.tfkit`), in the folders of the environment variable `TFKIT_DATA` and in
+    Keras's cache (`$KERAS_HOME`, or `~/.keras`), and downloaded into tfkit's. An
+    interrupted download continues where it stopped, if the file on the server has not changed.
 
     Args:
         fname: name of the file, without folders. Default: the last part of `origin`.
@@ -45,7 +45,7 @@ def get_file(
         md5_hash: older form of `file_hash`, of MD5. Default: no check.
         file_hash: expected hash, in hexadecimal. A file that has another one is fetched again. Default:
             no check.
-        cache_subdir: folder inside of the cache; an absolute path is taken as it is. Default: `"datasets"`.
+        cache_subdir: folder inside of the cache; an absolute path is used unchanged. Default: `"datasets"`.
         hash_algorithm: `"md5"`, `"sha256"`, or `"auto"` for the one with hashes of this length.
             Default: `"auto"`.
         extract: whether to unpack the file, a tar file (plain, gzip, bzip2, xz) or a zip file. Nothing
@@ -53,11 +53,11 @@ def get_file(
         archive_format: `"tar"`, `"zip"`, a list of these, `"auto"` for both, or `None` for neither.
             Default: `"auto"`.
         cache_dir: root of the cache. Default: see above.
-        force_download: whether to download, and unpack, what is there already. Default: `False`.
+        force_download: whether to download, and unpack, an existing file again. Default: `False`.
 
     Returns:
-        The path of the file or, unpacked, of the folder: `fname` up to its first dot with `_extracted`
-        behind; for a name without a dot, or of `origin`, the name itself (the archive then ends in
+        The path of the file or, unpacked, of the folder: `fname` up to its first dot, followed by
+        `_extracted`; for a name without a dot, or of `origin`, the name itself (the archive then ends in
         `_archive`).
 
     Raises:
@@ -79,7 +79,8 @@ def get_file(
     if md5_hash is not None and file_hash is None:
         file_hash, hash_algorithm = md5_hash, "md5"
     if file_hash is not None:
-        algorithm_of(file_hash, hash_algorithm)  # Refuses others before anything is fetched.
+        # Raises an error for other algorithms before anything is downloaded.
+        algorithm_of(file_hash, hash_algorithm)
     name = _name(fname, str(origin))
     folders = _folders(cache_dir, cache_subdir)
     located = functools.partial(
@@ -105,7 +106,7 @@ def get_file(
 
 
 def _name(fname: str | os.PathLike[str] | None, origin: str) -> str:
-    """The name under which a file is kept, checked."""
+    """Returns the name under which a file is kept, after checking it."""
     if fname is None:
         name = os.path.basename(urllib.parse.unquote(urllib.parse.urlsplit(origin).path))
         if name in ("", ".", ".."):
@@ -123,7 +124,7 @@ def _name(fname: str | os.PathLike[str] | None, origin: str) -> str:
 
 
 def _folders(cache_dir: str | os.PathLike[str] | None, cache_subdir: str) -> list[Path]:
-    """Where a file may be; the first is where a new one is kept."""
+    """Returns the folders in which a file may be; a new one is kept in the first."""
     if cache_dir is not None:
         folders = [Path(cache_dir).expanduser() / cache_subdir]
     else:
@@ -141,7 +142,7 @@ def _located(
     algorithm: str,
     again: bool,
 ) -> Path:
-    """The path of a file, downloaded into the first folder where it is in none of them."""
+    """Returns the path of a file, downloaded into the first folder if it is in none of them."""
     for path in () if again else (folder / name for folder in folders):
         if path.is_file():
             if has_hash(path, file_hash, algorithm):

@@ -1,4 +1,4 @@
-"""The images of a folder as a `tf.data.Dataset`."""
+"""Images of a folder as a `tf.data.Dataset`."""
 
 from __future__ import annotations
 
@@ -64,14 +64,16 @@ def image_dataset_from_directory(
         color_mode: `"rgb"`, `"rgba"` or `"grayscale"`: 3, 4 or 1 channels. Default: `"rgb"`.
         batch_size: images of a batch; `None` for single images. Default: `32`.
         image_size: height and width that images are resized to. Default: `(256, 256)`.
-        shuffle: whether to shuffle, anew in each pass. Otherwise in the order of paths. Default: `True`.
+        shuffle: whether to shuffle, in a new order in each pass. Otherwise in the order of paths. Default:
+            `True`.
         seed: of the order, and of which images are for validation. Default: another one each time.
         validation_split: share of the images for validation, between 0 and 1. Default: none.
         subset: with `validation_split`, the part to return: `"training"`, `"validation"`, or `"both"` for a
             list of the two. Default: all.
         interpolation: `"bilinear"`, `"nearest"`, `"bicubic"`, `"area"`, `"lanczos3"`, `"lanczos5"`,
             `"gaussian"` or `"mitchellcubic"`. Default: `"bilinear"`.
-        follow_links: whether to go into folders that are symbolic links. Default: `False`.
+        follow_links: whether to go into folders that are symbolic links, into each once.
+            Default: `False`.
         crop_to_aspect_ratio: whether to crop images to the shape of `image_size`, and not to distort them.
             Default: `False`.
         pad_to_aspect_ratio: whether to pad them with zeros instead. Default: `False`.
@@ -84,7 +86,7 @@ def image_dataset_from_directory(
         height, width, channels)`, or of pairs of these and labels.
 
     Raises:
-        FileNotFoundError: where there is no such folder.
+        FileNotFoundError: if there is no such folder.
         ValueError: for arguments that do not fit, and where no image is found.
 
     Example:

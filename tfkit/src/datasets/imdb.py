@@ -6,7 +6,6 @@ Reference: Maas, Daly, Pham, Huang, Ng, Potts (2011), "Learning word vectors for
 from __future__ import annotations
 
 import functools
-import json
 import os
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 from tfkit.src.datasets.npz import read_npz
 from tfkit.src.datasets.places import PUBLISHED, find
 from tfkit.src.datasets.splits import Pair, shuffled
-from tfkit.src.datasets.word_sequences import numbered
+from tfkit.src.datasets.word_sequences import numbered, read_words
 from tfkit.src.errors.frames import warn
 
 URL = f"{PUBLISHED}/imdb.npz"
@@ -49,7 +48,7 @@ def load_data(
         maxlen: reviews of this many words or more are left out. Default: none are.
         seed: of the order of the reviews. Default: `113`.
         start_char: number before each review; `None` for none. Default: `1`.
-        oov_char: number of words that are left out; `None` for no number. Default: `2`.
+        oov_char: number that replaces words that are left out; `None` to drop them. Default: `2`.
         index_from: is added to the number of each word. Default: `3`.
         **kwargs: `nb_words`, the older name of `num_words`.
 
@@ -60,7 +59,7 @@ def load_data(
     Raises:
         FileNotFoundError: when the file is nowhere and cannot be downloaded.
         TypeError: for an unknown argument.
-        ValueError: when the file is not what it should be, or no review is shorter than `maxlen`.
+        ValueError: when the file has unexpected contents, or no review is shorter than `maxlen`.
     """
     if "nb_words" in kwargs:
         warn("`nb_words` is called `num_words` now.", UserWarning)
@@ -96,5 +95,4 @@ def get_word_index(path: str | os.PathLike[str] = "imdb_word_index.json") -> dic
     Raises:
         FileNotFoundError: when the file is nowhere and cannot be downloaded.
     """
-    with open(find(path, WORDS_URL, WORDS_MD5), encoding="utf-8") as file:
-        return json.load(file)
+    return read_words(find(path, WORDS_URL, WORDS_MD5))

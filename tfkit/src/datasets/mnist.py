@@ -36,7 +36,7 @@ def load_data(path: str | os.PathLike[str] = "mnist.npz") -> tuple[_Pair, _Pair]
 
     Raises:
         FileNotFoundError: when the file is nowhere and cannot be downloaded.
-        ValueError: when the file is not what it should be.
+        ValueError: when the file has unexpected contents.
 
     Example:
         ```python

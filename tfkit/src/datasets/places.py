@@ -1,4 +1,4 @@
-"""Where files of data sets are looked for, and where downloads are kept."""
+"""Folders in which files of data sets are searched, and downloads are kept."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ PUBLISHED = "https://storage.googleapis.com/tensorflow/tf-keras-datasets"
 
 
 def home() -> Path:
-    """The folder of everything that tfkit keeps: `$TFKIT_HOME`, or `~/.tfkit`."""
+    """Returns the folder of everything that tfkit keeps: `$TFKIT_HOME`, or `~/.tfkit`."""
     chosen = os.environ.get("TFKIT_HOME")
     return Path(chosen) if chosen else Path.home() / ".tfkit"
 
 
 def keras_home() -> Path:
-    """Keras's own cache, which is read and never written: `$KERAS_HOME`, or `~/.keras`."""
+    """Returns Keras's own cache, which is read and never written: `$KERAS_HOME`, or `~/.keras`."""
     chosen = os.environ.get("KERAS_HOME")
     return Path(chosen) if chosen else Path.home() / ".keras"
 
 
 def cache_folder() -> Path:
-    """Where downloaded data sets are kept: `$TFKIT_HOME/datasets`, or `~/.tfkit/datasets`."""
+    """Returns the folder of downloaded data sets: `$TFKIT_HOME/datasets`, or `~/.tfkit/datasets`."""
     return home() / "datasets"
 
 
 def data_folders() -> list[Path]:
-    """The folders that the environment variable `TFKIT_DATA` lists."""
+    """Returns the folders that the environment variable `TFKIT_DATA` lists."""
     return [Path(each) for each in os.environ.get("TFKIT_DATA", "").split(os.pathsep) if each]
 
 
 def find(name: str | os.PathLike[str], url: str, file_hash: str | None = None) -> Path:
-    """The path of a data set's file, downloaded where it is nowhere.
+    """Returns the path of a data set's file, downloaded if it does not exist.
 
     The file is looked for at `name` itself, in the folders of `TFKIT_DATA`, in tfkit's cache and in
-    Keras's. One of Keras's is taken only if its hash is right; for the first two the user answers.
+    Keras's. One of Keras's is used only if its hash is right; the user is responsible for the first two.
 
     Args:
         name: of the file, or a path to it.
@@ -46,7 +46,7 @@ def find(name: str | os.PathLike[str], url: str, file_hash: str | None = None) -
 
     Raises:
         FileNotFoundError: when the file is nowhere and cannot be downloaded.
-        ValueError: when what was downloaded has another hash.
+        ValueError: if the download has another hash.
     """
     path = Path(name).expanduser()
     cached = cache_folder() / path

@@ -5,7 +5,6 @@ Reference: Lewis (1997), "Reuters-21578 text categorization test collection".
 
 from __future__ import annotations
 
-import json
 import os
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from tfkit.src.datasets.npz import read_npz
 from tfkit.src.datasets.places import PUBLISHED, find
 from tfkit.src.datasets.splits import Pair, shuffled, split
-from tfkit.src.datasets.word_sequences import numbered
+from tfkit.src.datasets.word_sequences import numbered, read_words
 
 URL = f"{PUBLISHED}/reuters.npz"
 SHA256 = "d6586e694ee56d7a4e65172e12b3e987c03096cb01eab99753921ef915959916"
@@ -52,7 +51,7 @@ def load_data(
         test_split: share of the texts that are for tests. Default: `0.2`.
         seed: of the order of the texts. Default: `113`.
         start_char: number before each text; `None` for none. Default: `1`.
-        oov_char: number of words that are left out; `None` for no number. Default: `2`.
+        oov_char: number that replaces words that are left out; `None` to drop them. Default: `2`.
         index_from: is added to the number of each word. Default: `3`.
 
     Returns:
@@ -61,7 +60,7 @@ def load_data(
 
     Raises:
         FileNotFoundError: when the file is nowhere and cannot be downloaded.
-        ValueError: when the file is not what it should be, `test_split` is not in [0, 1), or no text is
+        ValueError: when the file has unexpected contents, `test_split` is not in [0, 1), or no text is
             shorter than `maxlen`.
     """
     x, y = read_npz(find(path, URL, SHA256), ("x", "y"), objects=True)
@@ -91,8 +90,7 @@ def get_word_index(path: str | os.PathLike[str] = "reuters_word_index.json") -> 
     Raises:
         FileNotFoundError: when the file is nowhere and cannot be downloaded.
     """
-    with open(find(path, WORDS_URL, WORDS_MD5), encoding="utf-8") as file:
-        return json.load(file)
+    return read_words(find(path, WORDS_URL, WORDS_MD5))
 
 
 def get_label_names() -> tuple[str, ...]:

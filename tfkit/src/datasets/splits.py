@@ -1,4 +1,4 @@
-"""One table as a part to train on and a part for tests."""
+"""Splits one table into a part for training and a part for tests."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 
 def shuffled(x: np.ndarray, y: np.ndarray, generator: np.random.RandomState) -> Pair:
-    """Rows in an order that a generator draws; for a seed the order is that of Keras."""
+    """Returns rows in an order that a generator draws; for a seed the order is that of Keras."""
     order = np.arange(len(x))
     generator.shuffle(order)
     return x[order], y[order]
 
 
 def split(x: np.ndarray, y: np.ndarray, test_split: float) -> tuple[Pair, Pair]:
-    """The first rows to train on, the last ones for tests."""
+    """Returns the first rows for training, the last ones for tests."""
     if not 0 <= test_split < 1:
         raise ValueError(f"`test_split` must be in [0, 1). Received: test_split={test_split}")
     num_training = int(len(x) * (1 - test_split))

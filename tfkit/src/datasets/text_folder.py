@@ -1,4 +1,4 @@
-"""The texts of a folder as a `tf.data.Dataset`."""
+"""Texts of a folder as a `tf.data.Dataset`."""
 
 from __future__ import annotations
 
@@ -43,12 +43,14 @@ def text_dataset_from_directory(
         class_names: the subfolders to take, in the order of their labels. Default: all, by name.
         batch_size: texts of a batch; `None` for single texts. Default: `32`.
         max_length: bytes of a text to keep. Default: all.
-        shuffle: whether to shuffle, anew in each pass. Otherwise in the order of paths. Default: `True`.
+        shuffle: whether to shuffle, in a new order in each pass. Otherwise in the order of paths. Default:
+            `True`.
         seed: of the order, and of which texts are for validation. Default: another one each time.
         validation_split: share of the texts for validation, between 0 and 1. Default: none.
         subset: with `validation_split`, the part to return: `"training"`, `"validation"`, or `"both"` for a
             list of the two. Default: all.
-        follow_links: whether to go into folders that are symbolic links. Default: `False`.
+        follow_links: whether to go into folders that are symbolic links, into each once.
+            Default: `False`.
         format: `"tf"`, the only one. Default: `"tf"`.
         verbose: whether to print how many files were found. Default: `True`.
 
@@ -56,7 +58,7 @@ def text_dataset_from_directory(
         A dataset of texts, strings of shape `(batch,)`, or of pairs of these and labels.
 
     Raises:
-        FileNotFoundError: where there is no such folder.
+        FileNotFoundError: if there is no such folder.
         ValueError: for arguments that do not fit, and where no text is found.
 
     Example:

@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base.generators import generators_in_force
+from tfkit.src.datasets.shuffling import in_new_orders, seed_or_drawn, shuffle_in_place
 from tfkit.src.errors.tracebacks import shortened
-
-_SHUFFLED = 1024  # windows drawn from, where there are no batches
-_SEEDS = 10**6
 
 
 @shortened
@@ -40,7 +37,7 @@ def timeseries_dataset_from_array(
         sequence_stride: rows from the start of one window to that of the next. Default: `1`.
         sampling_rate: rows from one row of a window to the next. Default: `1`.
         batch_size: windows of a batch; `None` for single windows. Default: `128`.
-        shuffle: whether to shuffle the windows, anew in each pass. Default: `False`.
+        shuffle: whether to shuffle the windows, in a new order in each pass. Default: `False`.
         seed: of their order. Default: another one each time.
         start_index: first row of `data` to use. Default: the first.
         end_index: the row of `data` to end before. Default: the end.
@@ -77,7 +74,7 @@ def timeseries_dataset_from_array(
             f"Received: start_index={start_index}, end_index={end_index}"
         )
 
-    # Rows of a window reach from its first one to `reach - 1` rows behind.
+    # The last row of a window is `reach - 1` rows after its first one.
     reach = (sequence_length - 1) * sampling_rate + 1
     num_windows = max(end - start - reach + 1, 0)
     if targets is not None:
@@ -86,9 +83,8 @@ def timeseries_dataset_from_array(
     dtype = "int32" if size < 2**31 else "int64"
     starts = np.arange(0, num_windows, sequence_stride, dtype=dtype)
     if shuffle:
-        if seed is None:
-            seed = int(generators_in_force().numpy.randint(_SEEDS))
-        np.random.RandomState(seed).shuffle(starts)
+        drawn = seed_or_drawn(seed)
+        shuffle_in_place(starts, drawn)
 
     rows = tf.range(0, reach, sampling_rate, dtype=dtype)
     data = tf.convert_to_tensor(data)[start:end]
@@ -100,7 +96,7 @@ def timeseries_dataset_from_array(
     dataset = tf.data.Dataset.from_tensor_slices(starts)
     dataset = dataset.map(window, num_parallel_calls=tf.data.AUTOTUNE)
     if shuffle:
-        dataset = dataset.shuffle(_SHUFFLED if batch_size is None else batch_size * 8, seed=seed)
+        dataset = in_new_orders(dataset, batch_size, drawn)
     if batch_size is not None:
         dataset = dataset.batch(batch_size)
     return dataset.prefetch(tf.data.AUTOTUNE)

@@ -1,12 +1,15 @@
-"""Texts as lists of word numbers, as the published data sets have them: by frequency, 1 for the first."""
+"""Texts as lists of word numbers, as in the published data sets: by frequency, 1 for the first."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tfkit.src.base.quoting import quoted, shown
 from tfkit.src.datasets.splits import Pair
 
 
@@ -21,7 +24,7 @@ def numbered(
     oov_char: int | None,
     index_from: int | None,
 ) -> Pair:
-    """The sequences with the numbers that a user asks for, and their labels.
+    """Returns the sequences with the numbers that a user requests, and their labels.
 
     Args:
         sequences: of word numbers.
@@ -29,12 +32,12 @@ def numbered(
         num_words: words from this number on are out of the vocabulary; `None` for none.
         skip_top: words below this number are, too.
         maxlen: sequences of this length or longer are left out; `None` for none.
-        start_char: put before each sequence; `None` for nothing.
-        oov_char: stands for words out of the vocabulary; `None` leaves them out.
+        start_char: prepended to each sequence; `None` for nothing.
+        oov_char: replaces words out of the vocabulary; `None` leaves them out.
         index_from: is added to each number; `None` for 0.
 
     Raises:
-        ValueError: where no sequence is shorter than `maxlen`.
+        ValueError: if no sequence is shorter than `maxlen`.
     """
     start = [] if start_char is None else [start_char]
     offset = index_from or 0
@@ -51,3 +54,18 @@ def numbered(
         known = [word if skip_top <= word < most else oov_char for word in texts[number]]
         result[place] = [word for word in known if word is not None]
     return result, np.asarray(labels)[kept]
+
+
+def read_words(path: Path) -> dict[str, int]:
+    """Returns the number of each word from a JSON file.
+
+    Raises:
+        ValueError: where the file has something else.
+    """
+    try:
+        words = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is no JSON file: {shown(str(error))}") from error
+    if not isinstance(words, dict) or set(map(type, words.values())) - {int}:
+        raise ValueError(f"{path} does not have a number for each word. It has: {quoted(words)}")
+    return words

@@ -1,1 +1,1 @@
-"""Errors and warnings as users see them: which frames, which line, which words."""
+"""Errors and warnings for users: their frames, lines and messages."""

@@ -1,4 +1,4 @@
-"""Public names of Keras that tfkit does not have: what is said where a program asks for one."""
+"""Public names of Keras that tfkit lacks, and the messages about them."""
 
 from __future__ import annotations
 
@@ -16,30 +16,21 @@ _QUANTIZATION = "Export the model and quantize that: `model.export(path, format=
 _DISTRIBUTION = "Write a loop with `strategy.run(...)` for a strategy of `tf.distribute`."
 _OTHER_ENGINE = "tfkit runs on TensorFlow alone."
 
-# By module, the names with what to use instead; an empty text where nothing stands in for them.
+# The names by module, with what to use instead; an empty text if there is no replacement.
 ABSENT: dict[str, dict[str, str]] = {
     "": {
-        "Function Operation RematScope StatelessScope SymbolicScope": "",
-        "name_scope": "Use `tf.name_scope(...)`.",
         "applications": _APPLICATIONS,
         "distribution": _DISTRIBUTION,
         "Quantizer quantizers distillation": _QUANTIZATION,
-        "visualization": "Draw with matplotlib.",
         "legacy": "",
     },
     "callbacks": {
         "OrbaxCheckpoint": "Use `callbacks.ModelCheckpoint` or `callbacks.BackupAndRestore`.",
     },
     "config": {
-        "set_backend": _OTHER_ENGINE,
-        "is_nnx_enabled": _OTHER_ENGINE,
         "enable_unsafe_deserialization": (
             "A file of tfkit's cannot run code. Pass `custom_objects`, or register the function."
         ),
-        "max_epochs max_steps_per_epoch set_max_epochs set_max_steps_per_epoch": (
-            "Pass `epochs` and `steps_per_epoch` to `fit()`."
-        ),
-        "enable_flash_attention disable_flash_attention is_flash_attention_enabled": "",
     },
     "dtype_policies": {
         "AWQDTypePolicy GPTQDTypePolicy Int4DTypePolicy QuantizedDTypePolicy "
@@ -53,14 +44,13 @@ ABSENT: dict[str, dict[str, str]] = {
         "MultiOptimizer OptimizerMap": "Override `train_step`, with an optimizer for each group of weights.",
         "legacy": "Use the optimizer of the same name.",
     },
-    "saving": {"KerasFileEditor": "Use `tfkit inspect` and `tfkit diff` on the command line."},
     "utils": {"legacy": "Use the functions of the same names in `tfkit.saving`."},
 }
 _FROM_IMPORT = dis.opmap["IMPORT_FROM"]
 
 
 def explain_in(root: ModuleType) -> None:
-    """Lets the public modules say of a name of Keras that it is not there, and what to use.
+    """Makes the public modules raise errors that explain which names of Keras are missing, and alternatives.
 
     Set here and not written into the modules, for type checkers to report such names as they did.
     """
@@ -83,7 +73,7 @@ def _getattr_of(module: ModuleType, public: str, advices: dict[str, str]) -> Cal
             raise AttributeError(message, name=name, obj=module)
         label = f"{public.partition('.')[2]}.{name}".lstrip(".")
         message = f"tfkit does not have Keras's `{label}`. {advices[name]}".rstrip()
-        # Python replaces an `AttributeError` in `from module import name` by a text of its own.
+        # Python replaces an `AttributeError` in `from module import name` by its own text.
         caller = sys._getframe(1)
         if caller.f_code.co_code[caller.f_lasti] == _FROM_IMPORT:
             raise ImportError(message, name=public)

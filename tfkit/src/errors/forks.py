@@ -1,9 +1,9 @@
-"""Refuses work that would hang: a process that was forked after TensorFlow had begun to run.
+"""Refuses work that would hang in a process forked after TensorFlow has started to run.
 
-`fork` copies the memory, and of the threads only the one that forks. TensorFlow's are missing in the child,
-and whatever is left to them is never done: `predict` waits for ever, and so does a large product or draw. The
-first operation or variable starts the threads; importing TensorFlow, and asking for its devices, starts none.
-Reading and writing files of weights needs none either.
+`fork` copies the memory, but only the thread that forks. TensorFlow's threads are missing in the child, and
+their work is never done: `predict` waits forever, and so does a large product or draw. The first operation or
+variable starts the threads; importing TensorFlow, and listing its devices, starts none. Reading and
+writing files of weights needs none either.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ threads_are_lost = False
 
 
 def check(what: str) -> None:
-    """Refuses to go on where TensorFlow's threads are lost.
+    """Raises an error if TensorFlow's threads are lost.
 
     Args:
-        what: what was to be done, for the message.
+        what: a description of the work, for the message.
 
     Raises:
-        RuntimeError: that says what to do instead.
+        RuntimeError: with advice on alternatives.
     """
     if threads_are_lost:
         raise RuntimeError(
-            f"{what} could wait for ever: this process (pid {os.getpid()}) was forked after TensorFlow had "
-            "begun to run, and TensorFlow's threads are not in it. Start processes anew, with "
+            f"{what} could wait forever: this process (pid {os.getpid()}) was forked after TensorFlow had "
+            "begun to run, and TensorFlow's threads are not in it. Start new processes, with "
             "`multiprocessing.get_context('spawn')` or `'forkserver'`; or fork before the first tensor, "
             "layer or model is made, and make them in the child."
         )

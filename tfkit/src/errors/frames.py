@@ -1,4 +1,4 @@
-"""Whose code a frame runs: that of the user, or of tfkit and what it calls.
+"""The owner of a frame's code: the user, or tfkit and its dependencies.
 
 Tracebacks show the user's lines, and warnings point at them.
 """
@@ -23,7 +23,7 @@ from tfkit.src.borrowed.private import autograph_api
 
 _GENERATED = "__autograph_generated_file"
 _HERE = str(Path(__file__).resolve().parents[2]) + os.sep
-# TensorFlow's package, and what runs functions in between: context managers, decorators.
+# TensorFlow's package, and modules that run functions in between: context managers, decorators.
 _OTHERS = (
     os.path.dirname(os.path.abspath(tf.__file__)) + os.sep,
     os.path.abspath(contextlib.__file__),
@@ -38,19 +38,19 @@ _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 @functools.lru_cache(maxsize=4096)
 def is_tfkit(filename: str) -> bool:
-    """Whether a file is one of tfkit's."""
+    """Whether a file belongs to tfkit."""
     return os.path.abspath(filename).startswith(_HERE)
 
 
 @functools.lru_cache(maxsize=4096)
 def is_library(filename: str) -> bool:
-    """Whether a file is one of tfkit's, of TensorFlow's, or runs functions for them."""
+    """Whether a file belongs to tfkit or TensorFlow, or runs functions for them."""
     return is_tfkit(filename) or os.path.abspath(filename).startswith(_OTHERS)
 
 
 @functools.lru_cache(maxsize=4096)
 def is_dependency(filename: str) -> bool:
-    """Whether a file belongs to Python itself or to a package that tfkit calls beside TensorFlow."""
+    """Whether a file belongs to Python itself or to a package other than TensorFlow that tfkit calls."""
     path = os.path.abspath(filename)
     standard = path.startswith(_STANDARD) and "site-packages" not in path
     return filename.startswith("<frozen ") or standard or path.startswith(_DEPENDENCIES)
@@ -65,7 +65,7 @@ class Place(NamedTuple):
 
 
 def as_written(filename: str, line: int) -> Place | None:
-    """The user's line that AutoGraph has made a line of generated code of; `None` for other code."""
+    """Returns the user's line of generated code of AutoGraph; `None` for other code."""
     if _GENERATED not in filename:
         return None
     for sources in _source_maps():
@@ -76,7 +76,7 @@ def as_written(filename: str, line: int) -> Place | None:
 
 
 def _source_maps() -> Iterator[dict[Any, Any]]:
-    """What AutoGraph knows of all functions that it has converted (seen in TensorFlow 2.21)."""
+    """Yields the source maps of all functions that AutoGraph has converted (seen in TensorFlow 2.21)."""
     cache = getattr(getattr(autograph_api._TRANSPILER, "_cache", None), "_cache", {})
     for factories in list(cache.values()):
         for factory in list(factories.values()):
@@ -84,9 +84,9 @@ def _source_maps() -> Iterator[dict[Any, Any]]:
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Issues a warning that points at the line of the user's that led to it.
+    """Issues a warning at the user's line that led to it.
 
-    Frames are told apart by their files, so that it is right from wherever it is called.
+    Frames are distinguished by their files, so that the depth of the call does not matter.
     """
     frame = here = sys._getframe(1)
     while frame.f_back is not None and is_library(frame.f_code.co_filename):

@@ -1,7 +1,7 @@
-"""Errors of TensorFlow's kernels, with the layer and the step in which they were raised.
+"""Adds the layer and the step to errors of TensorFlow's kernels.
 
-TensorFlow names a node of a compiled program, which says nothing to a user. On the way from the program up to
-`fit`, each of them adds to the error what it knows.
+TensorFlow names a node of a compiled program, which means nothing to a user. On the way from the program up
+to `fit`, each of them adds its information to the error.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from tfkit.src.errors.frames import is_dependency, is_library, is_tfkit
 _NODE = re.compile(r"(?:\{\{function_node ([^}]*)\}\})?\{\{node ([^}]*)\}\}")
 _FUNCTION = re.compile(r"\{\{function_node ([^}]*)\}\} ?")
 _PLACES = re.compile(r"\s*(?:\[\[\{\{.*?\}\}\]\]|\n\t \[\[[^\s\]]*\]\]|\[Op:[^\]]*\])")
-# What TensorFlow puts before a message: the node, and the lines of Python that made it.
+# TensorFlow's prefix of a message: the node, and the lines of Python that made it.
 _TRACED = re.compile(
     r"^Graph execution error:\s*Detected at node (\S+) defined at .*:\n(?:\s*\n|  File .*\n|    .*\n)*"
 )
-# What TensorFlow adds to the message of an operation outside of any program.
+# TensorFlow's addition to the message of an operation outside of any program.
 _EAGER = re.compile(r"\s*\[Op:(\w+)\](?: name: ?\S*)?\s*$")
-# How TensorFlow describes a node that it cannot add to a graph.
+# TensorFlow's description of a node that it cannot add to a graph.
 _TRACED_NODE = re.compile(r"\.? for '\{\{node ([^}]*)\}\} = (\w+)\[.*?\]\([^()]*\)'")
 _COMPILER = ("tf2xla", "_XlaMustCompile", "XLA compilation", "Not implemented for XLA")
-# Before the message of an error that was raised while a program was traced for XLA.
+# The prefix of an error that was raised while a program was traced for XLA.
 BY_XLA = "XLA compilation: "
 _LABEL = re.compile(r"Received a label value of (-?\d+) .*Label values: ((?:-?\d+ ?)+)", re.DOTALL)
 
 
 def named(error: tf.errors.OpError, name_of: Callable[[str, str], Any] | None = None) -> Any:
-    """The error with the operation that raised it, of the same class.
+    """Returns the error with the operation that raised it, of the same class.
 
     Args:
-        error: what TensorFlow raised.
-        name_of: the type and the name of the operation that stands for a node, then the names of the calls
+        error: TensorFlow's error.
+        name_of: the type and the name of the operation of a node, then the names of the calls
             that it is in, given by the names of its function and of the node; `None` for others. Without
             it, nodes have the names of operations.
     """
@@ -59,13 +59,13 @@ def named(error: tf.errors.OpError, name_of: Callable[[str, str], Any] | None = 
                 place |= {"type": found[0], "name": found[1], "callers": found[2:]}
                 break
     text = _FUNCTION.sub("", _PLACES.sub("", message)).strip()
-    if place["is_of_compiler"]:  # The rest is about files of TensorFlow's.
+    if place["is_of_compiler"]:  # The rest is about TensorFlow's files.
         text = text.partition("\n")[0].partition(" for '{{node")[0]
     return _made(type(error), text + _position_of_label(text), place)
 
 
 def is_of_compiler(error: tf.errors.OpError) -> bool:
-    """Whether XLA cannot compile a program: nothing of it has run then."""
+    """Whether XLA cannot compile a program, in which case no part of it has run."""
     if hasattr(error, "_tfkit"):
         return error._tfkit[1]["is_of_compiler"]
     return isinstance(error, tf.errors.UnimplementedError) or any(
@@ -76,10 +76,10 @@ def is_of_compiler(error: tf.errors.OpError) -> bool:
 def in_layer(
     error: tf.errors.OpError, path_of: Callable[[list[str]], str | None], graph: Any = None
 ) -> Any:
-    """The error with the path of its layer and the lines that made its operation, of the same class.
+    """Returns the error with the path of its layer and the lines that made its operation, of the same class.
 
     Args:
-        error: what TensorFlow raised.
+        error: TensorFlow's error.
         path_of: the path that belongs to the names of an operation and of the calls that it is in.
         graph: the graph of the function that was traced.
     """
@@ -89,7 +89,7 @@ def in_layer(
 
 
 def tidy(error: BaseException) -> None:
-    """Takes names of functions and nodes out of a message that is as TensorFlow wrote it."""
+    """Removes names of functions and nodes from a message of TensorFlow."""
     if isinstance(error, tf.errors.OpError) and not hasattr(error, "_tfkit"):
         message = str(error.message)
         made = _EAGER.search(message)
@@ -105,11 +105,12 @@ def tidy(error: BaseException) -> None:
 
 
 def located(error: tf.errors.OpError, **known: Any) -> Any:
-    """The error with more of what is known of its place, of the same class.
+    """Returns the error with further information about its place, of the same class.
 
     Args:
-        error: what `named` gave.
-        **known: `layer` is a path; `method`, `epoch` and `step` say where in a training or an evaluation;
+        error: the result of `named`.
+        **known: `layer` is a path; `method`, `epoch` and `step` give the place in a training or an
+            evaluation;
             `lines` are those of the user's that made the operation.
     """
     text, place = named(error)._tfkit
@@ -123,13 +124,13 @@ def located(error: tf.errors.OpError, **known: Any) -> Any:
 
 
 def operations_of(error: tf.errors.OpError) -> list[str]:
-    """The names of the operation that raised an error and of the calls that it is in, as traces have them."""
+    """Returns the names of the operation that raised an error and of the calls around it, as in traces."""
     place = named(error)._tfkit[1]
     return [place["name"], *place.get("callers", ())] if "name" in place else []
 
 
 def as_value_error(error: tf.errors.OpError) -> ValueError:
-    """An error of shapes, met when a program was compiled, as TensorFlow raises it while it traces."""
+    """Returns an error of shapes from compilation in the form in which TensorFlow raises it in a trace."""
     text, place = named(error)._tfkit
     made = ValueError(_message(text.removeprefix(BY_XLA), place))
     made._tfkit_lines = place.get("lines", ())  # type: ignore[attr-defined]
@@ -137,7 +138,7 @@ def as_value_error(error: tf.errors.OpError) -> ValueError:
 
 
 def step_of(error: tf.errors.OpError) -> int | None:
-    """The step that `located` was given; `None` without one."""
+    """Returns the step that `located` was given; `None` without one."""
     return named(error)._tfkit[1].get("step")
 
 
@@ -149,7 +150,7 @@ def _made(kind: type, text: str, place: dict[str, Any]) -> Any:
 
 
 def _lines_that_made(names: list[str], kind: str | None, graph: Any) -> list[tuple[str, int, str]]:
-    """File, number and function of the user's lines that made an operation, the innermost last.
+    """Returns file, number and function of the user's lines that made an operation, the innermost last.
 
     Args:
         names: of the operation, then those of the calls that it is in.
@@ -168,7 +169,7 @@ def _lines_that_made(names: list[str], kind: str | None, graph: Any) -> list[tup
 
 
 def _graphs(graph: Any) -> Iterator[Any]:
-    """A graph, and those of the functions in it."""
+    """Yields a graph, and those of the functions in it."""
     yield graph
     for function in graph._functions.values():
         inner = getattr(function, "_cached_graph", None)
@@ -177,7 +178,7 @@ def _graphs(graph: Any) -> Iterator[Any]:
 
 
 def _users_lines(operation: Any) -> list[tuple[str, int, str]]:
-    """The lines of the user's below the innermost call of tfkit that led to an operation's making."""
+    """Returns the user's lines below the innermost call of tfkit that led to an operation."""
     lines = [(frame.filename, frame.lineno, frame.name) for frame in operation.traceback]
     entry = next((index for index, line in enumerate(lines) if is_tfkit(line[0])), len(lines))
     return [
@@ -203,7 +204,7 @@ def _message(text: str, place: dict[str, Any]) -> str:
 
 
 def _position_of_label(text: str) -> str:
-    """Where the label stands that the sparse crossentropy refuses."""
+    """Returns the position of the label that the sparse crossentropy refuses."""
     found = _LABEL.search(text)
     if found is None or found[1] not in (labels := found[2].split()):
         return ""

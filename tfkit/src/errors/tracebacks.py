@@ -1,11 +1,11 @@
-"""Tracebacks that show the user's lines, without those of tfkit and TensorFlow.
+"""Shortens tracebacks to the user's lines, without those of tfkit and TensorFlow.
 
-The public functions in which a user's program enters tfkit call `shorten` on what they raise, or are marked
-`@shortened`. Where nothing is raised that costs nothing: Python's `try` is free.
+The public functions in which a user's program enters tfkit call `shorten` on their errors, or are marked
+`@shortened`. This costs nothing without an error, because Python's `try` is free.
 
-Frames go, with three exceptions. Code that AutoGraph has rewritten is shown as the user wrote it. The lines
-that made an operation are shown for an error of its kernel, which comes long after they ran. And where an
-error was not raised on purpose, the innermost line of tfkit stays, as it says what was being done.
+Frames are removed, with three exceptions. Code that AutoGraph has rewritten is shown as the user wrote it.
+The lines that made an operation are shown for an error of its kernel, which is raised long after they ran. If
+an error was not raised on purpose, the innermost line of tfkit is kept, as it shows what was being done.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from types import FrameType, TracebackType
 from typing import Any, NamedTuple, TypeVar
 
 from tfkit.src.base import settings
+from tfkit.src.base.quoting import printable
 from tfkit.src.errors import kernel_errors
 from tfkit.src.errors.frames import as_written, is_dependency, is_library, is_tfkit
 
@@ -44,7 +45,7 @@ class _Entry(NamedTuple):
 
 
 def shortened(function: Function) -> Function:
-    """Lets the errors of a public function show the user's lines alone."""
+    """Makes errors of a public function show only the user's lines."""
 
     @functools.wraps(function)
     def entry(*args: Any, **kwargs: Any) -> Any:
@@ -58,12 +59,12 @@ def shortened(function: Function) -> Function:
 
 
 def shorten(error: BaseException) -> None:
-    """Takes the frames of tfkit and TensorFlow out of an error's traceback.
+    """Removes the frames of tfkit and TensorFlow from an error's traceback.
 
-    To be called in an `except` that ends in a bare `raise`: the frame that this stands in goes, too. Inside
-    of another such function nothing is done, as that does it for the whole.
+    It must be called in an `except` that ends in a bare `raise`, whose frame is removed, too. Inside of
+    another such function it does nothing, because the outer one handles the whole traceback.
 
-    Causes and contexts of the user's are kept, and shortened; those that tfkit handled are left out.
+    Causes and contexts from the user's code are kept, and shortened; those that tfkit handled are left out.
     """
     if _is_inside(sys._getframe(1)):
         return
@@ -72,6 +73,8 @@ def shorten(error: BaseException) -> None:
     while each is not None and id(each) not in seen:
         seen.add(id(each))
         entries = list(_entries(each.__traceback__))
+        if entries and is_library(entries[-1].filename):
+            _escape(each)
         shown = [*entries, *_where_made(each)]
         if settings.is_traceback_filtering_enabled():
             kernel_errors.tidy(each)
@@ -83,10 +86,16 @@ def shorten(error: BaseException) -> None:
         each = behind if each.__cause__ is None else each.__cause__
 
 
+def _escape(error: BaseException) -> None:
+    """Takes what a terminal obeys out of a message: names of layers may come from a file."""
+    if len(error.args) == 1 and isinstance(error.args[0], str) and not error.args[0].isprintable():
+        error.args = (re.sub(r"[^\n\t]+", lambda line: printable(line[0]), error.args[0]),)
+
+
 def _is_inside(frame: FrameType) -> bool:
-    """Whether an outer call of tfkit's will see the error as well: `frame` and its caller are an entry."""
+    """Whether an outer call of tfkit will see the error as well: `frame` and its caller are an entry."""
     outer: FrameType | None = frame.f_back
-    # A decorated function stands in a frame of its own, `entry`, below which nothing of tfkit's is.
+    # A decorated function has a frame of its own, `entry`, below which there are no frames of tfkit.
     while outer is not None:
         if is_tfkit(outer.f_code.co_filename):
             return True
@@ -108,9 +117,9 @@ def _joined(entries: Iterable[_Entry]) -> TracebackType | None:
 
 
 def _users(entries: list[_Entry]) -> list[_Entry]:
-    """The user's lines among those of a traceback, as the user wrote them."""
+    """Returns the user's lines among those of a traceback, as in the user's source."""
     shown: list[_Entry] = []
-    rewritten: str | None = None  # The file of generated code that the latest line comes from.
+    rewritten: str | None = None  # The file of generated code of the latest line.
     in_library = False
     for entry in entries:
         if is_library(entry.filename) or (in_library and is_dependency(entry.filename)):
@@ -132,7 +141,7 @@ def _users(entries: list[_Entry]) -> list[_Entry]:
 
 
 def _what_was_being_done(entries: list[_Entry]) -> list[_Entry]:
-    """The innermost line of tfkit where it did not raise the error itself."""
+    """Returns the innermost line of tfkit, unless it raised the error itself."""
     for entry in reversed(entries):
         if is_tfkit(entry.filename) and entry.filename != __file__:
             raises = entry is entries[-1] and _opcode(entry) == _RAISE
@@ -154,7 +163,7 @@ def _drop_what_tfkit_handled(error: BaseException) -> None:
     cause, context = error.__cause__, error.__context__
     if cause is not None:
         if not _users(list(_entries(cause.__traceback__))) and not _is_chained(cause):
-            error.__cause__ = None  # The context stays suppressed.
+            error.__cause__ = None  # The context remains suppressed.
     elif context is not None and not error.__suppress_context__:
         first = next(_entries(context.__traceback__), None)
         if first is None or is_library(first.filename):
@@ -175,24 +184,24 @@ def _as_written(entry: _Entry) -> _Entry | None:
 
 
 def _where_made(error: BaseException) -> list[_Entry]:
-    """The lines of the user's that made the operation whose kernel refused a value."""
+    """Returns the user's lines that made the operation whose kernel refused a value."""
     return [_made_up(*place) for place in getattr(error, "_tfkit_lines", ())]
 
 
 def _made_up(filename: str, line: int, function: str, like: _Entry | None = None) -> _Entry:
-    """A line of a traceback for a line of code that is not running.
+    """Returns a line of a traceback for a line of code that is not running.
 
     Args:
         filename: the file.
         line: number of the line.
         function: name of the function.
-        like: where debuggers find the values of variables.
+        like: the frame in which debuggers find the values of variables.
     """
     text = linecache.getline(filename, line)
     place: Any = {
         "lineno": line,
         "end_lineno": line,
-        # From the first to the last character: Python marks parts of a line only.
+        # From the first to the last character: Python marks only parts of a line.
         "col_offset": len(text.encode()) - len(text.lstrip().encode()),
         "end_col_offset": len(text.rstrip().encode()),
     }

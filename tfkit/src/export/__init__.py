@@ -1,1 +1,1 @@
-"""SavedModels and other formats for inference."""
+"""Exports to SavedModels and other formats for inference."""

@@ -1,4 +1,4 @@
-"""Which of TensorFlow's operations do no more than compute.
+"""Lists the TensorFlow operations that do nothing but compute.
 
 An operation that TensorFlow calls stateless gives results and changes nothing, but some read files all the
 same: these are refused by name. An operation with a state may do anything, so only those that are known are
@@ -12,7 +12,7 @@ from typing import Any
 
 from tfkit.src.borrowed.private import op_def_registry
 
-# By names, so that later versions of an operation are refused as well. Beside the obvious: operations on
+# By name, so that later versions of an operation are refused as well. Apart from the obvious: operations on
 # protocol messages read descriptors from files, debug operations write to URLs, some samplers read
 # vocabularies, XLA calls name functions in the process.
 _REFUSED = re.compile(
@@ -28,7 +28,7 @@ _STATEFUL = re.compile(
     r"|(Anonymous)?Var(iable)?(V2|HandleOp|IsInitializedOp)?|VariableShape|(Read|Assign(Add|Sub)?)VariableOp"
     r"|DestroyResourceOp|DisableCopyOnRead|TemporaryVariable|Empty|ResourceCountUpTo|ResourceStridedSliceAssign"
     r"|Resource(Sparse)?Apply\w+|ResourceGather(Nd)?|ResourceScatter(Nd)?(Add|Div|Max|Min|Mul|Sub|Update)"
-    # Tables; those that are read from a file are looked at more closely.
+    # Tables; those that are read from a file are checked separately.
     r"|(Anonymous)?(Mutable)?(Dense)?HashTable(OfTensors)?(V2)?|InitializeTable(V2)?|LookupTable\w+"
     # Lists.
     r"|Stack(Push|Pop|Close)?(V2)?|TensorArray\w*"
@@ -43,9 +43,9 @@ _STATEFUL = re.compile(
 
 
 def is_allowed(operation: str) -> bool:
-    """Whether an operation does no more than compute; one that TensorFlow does not know is not allowed.
+    """Whether an operation only computes; operations unknown to TensorFlow are not allowed.
 
-    Operations that save, restore, or read a table from a file depend on where they stand, and are not.
+    Operations that save, restore, or read a table from a file depend on their context, and are not.
     """
     definition: Any = op_def_registry.get(operation)
     if definition is None or _REFUSED.search(operation):

@@ -1,4 +1,4 @@
-"""`ExportArchive`: endpoints and the variables and tables that they share, written as one SavedModel."""
+"""`ExportArchive`: writes endpoints and their shared variables and tables as one SavedModel."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RESERVED = {"variables", "trainable_variables", "non_trainable_variables", "sig
 
 
 class ExportArchive:
-    """Collects endpoints, and writes them with what they need as a SavedModel.
+    """Collects endpoints, and writes them with their variables and tables as a SavedModel.
 
     A SavedModel needs none of the code that made it: `tf.saved_model.load` returns an object with a method
     for each endpoint, and TF Serving answers each of them as a signature. The first is `serving_default`.
@@ -50,12 +50,12 @@ class ExportArchive:
         self._layers: list[Any] = []
         self._resources: list[Any] = []
 
-    # --- What goes in -------------------------------------------------------------------------------
+    # --- Adding endpoints ---------------------------------------------------------------------------
 
     def track(self, resource: Any) -> None:
-        """Keeps the weights of a layer, or a table, also where no endpoint uses them.
+        """Keeps the weights of a layer, or a table, even if no endpoint uses them.
 
-        What endpoints use is found without it.
+        Variables and tables of endpoints are found without it.
 
         Args:
             resource: a layer or model that is built, or a trackable object of TensorFlow.
@@ -80,7 +80,7 @@ class ExportArchive:
             )
 
     def know(self, layer: Layer) -> None:
-        """Notes which variables of a layer are trained, and their order, should endpoints use them."""
+        """Registers which variables of a layer are trained, and their order, for endpoints that use them."""
         self._layers.append(layer)
         for variable, trained in tracking.variables_of(layer, seeds=False):
             self._known[id(variable)] = variable, trained
@@ -99,14 +99,14 @@ class ExportArchive:
 
         Args:
             name: its name, a signature's and a method's.
-            fn: function or method of tensors; or what `classify` and `regress` return. It may use whatever
-                variables and tables it likes.
+            fn: function or method of tensors; or the result of `classify` or `regress`. It may use any
+                variables and tables.
             input_signature: list with a spec for each argument (`tf.TensorSpec`, `InputSpec`, symbolic
                 tensor, or nests of them). A `tf.function` that was called needs none.
             jit_compile: whether the runtime compiles it with XLA.
-            freeze: whether constants take the place of its variables, and what follows from them is
-                computed now. It cannot be trained further then.
-            **kwargs: nothing: what Keras takes here is for JAX.
+            freeze: whether constants take the place of its variables, and everything that depends only on
+                them is computed now. It cannot be trained further then.
+            **kwargs: not supported: Keras's arguments here are for JAX.
 
         Returns:
             The `tf.function` that was added, which other endpoints may call.
@@ -144,7 +144,7 @@ class ExportArchive:
         return self.add(added)
 
     def add(self, endpoint: Endpoint) -> Any:
-        """Adds an endpoint that is made already, and returns its `tf.function`."""
+        """Adds a finished endpoint, and returns its `tf.function`."""
         self._check_name(endpoint.name)
         self.endpoints[endpoint.name] = endpoint
         return endpoint.function
@@ -182,17 +182,17 @@ class ExportArchive:
 
     @property
     def variables(self) -> list[tf.Variable]:
-        """The variables of what is tracked."""
+        """The variables of tracked objects."""
         return [variable for variable, _ in self._tracked.values()]
 
     @property
     def trainable_variables(self) -> list[tf.Variable]:
-        """Those of `variables` that training changes."""
+        """The variables that training changes."""
         return [variable for variable, trained in self._tracked.values() if trained]
 
     @property
     def non_trainable_variables(self) -> list[tf.Variable]:
-        """Those of `variables` that training leaves alone."""
+        """The variables that training does not change."""
         return [variable for variable, trained in self._tracked.values() if not trained]
 
     @property
@@ -206,10 +206,10 @@ class ExportArchive:
             {id(variable): variable for variable in [*self.variables, *known, *used]}.values()
         )
 
-    # --- What comes out -----------------------------------------------------------------------------
+    # --- Writing ------------------------------------------------------------------------------------
 
     def write_out(self, filepath: Any, options: Any = None, verbose: bool = True) -> None:
-        """Writes the SavedModel, whole or not at all; an old one there is replaced.
+        """Writes the SavedModel, completely or not at all; an existing one is replaced.
 
         Args:
             filepath: folder.
@@ -217,8 +217,8 @@ class ExportArchive:
             verbose: whether to print the endpoints.
 
         Raises:
-            ValueError: where there is no endpoint.
-            FileExistsError: where `filepath` is something else than a SavedModel.
+            ValueError: if there is no endpoint.
+            FileExistsError: if `filepath` is something else than a SavedModel.
         """
         if not self.endpoints:
             raise ValueError("No endpoints have been set. Call `add_endpoint()` first.")
@@ -229,7 +229,7 @@ class ExportArchive:
             print(f"Saved artifact at '{filepath}'. Endpoints:\n\n{self.describe()}")
 
     def write_into(self, folder: Path, options: Any = None) -> None:
-        """Writes the files of the SavedModel, without care for what others see meanwhile."""
+        """Writes the files of the SavedModel into a folder, which others may see incomplete."""
         root = self._root()
         tf.saved_model.save(root, str(folder), options=options, signatures=self._signatures())
         methods = {
@@ -242,7 +242,7 @@ class ExportArchive:
 
     @property
     def default(self) -> Endpoint:
-        """The endpoint that answers as `serving_default`: the one of this name, else the first."""
+        """The endpoint with the signature `serving_default`: the one of this name, else the first."""
         return self.endpoints.get(DEFAULT) or next(iter(self.endpoints.values()))
 
     def _signatures(self) -> dict[str, Any]:
@@ -250,7 +250,7 @@ class ExportArchive:
         return signatures | {DEFAULT: self.default.signature}
 
     def _root(self) -> Any:
-        """The object that is written: methods, variables, and the owners of all that is captured."""
+        """Returns the object that is written: methods, variables, and the owners of all captured tensors."""
         functions = [endpoint.signature for endpoint in self.endpoints.values()]
         used = captured_variables(functions)
         root = tf.__internal__.tracking.AutoTrackable()
@@ -273,7 +273,7 @@ class ExportArchive:
         return root
 
     def describe(self) -> str:
-        """The endpoints with names, dtypes and shapes of their inputs and outputs, to be shown."""
+        """Returns a printable description of the endpoints: names, dtypes and shapes of their tensors."""
         lines = []
         for name, endpoint in self.endpoints.items():
             lines.append(f"* Endpoint '{name}'")

@@ -1,4 +1,4 @@
-"""Whose variables and tables a traced function reads, wherever they are kept."""
+"""Finds the variables and tables that a traced function reads, wherever they are stored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TrackableResource = tf.saved_model.experimental.TrackableResource
 
 
 def captured_variables(functions: Iterable[Any]) -> list[tf.Variable]:
-    """The variables that concrete functions read or assign, each once."""
+    """Returns the variables that concrete functions read or assign, each once."""
     found = {
         id(variable): variable for function in functions for variable in function.graph.variables
     }
@@ -22,7 +22,7 @@ def captured_variables(functions: Iterable[Any]) -> list[tf.Variable]:
 
 
 def captured_resources(functions: Iterable[Any], variables: Iterable[tf.Variable]) -> list[Any]:
-    """The objects behind all other resources that concrete functions capture: tables, for one.
+    """Returns the objects of all other resources that concrete functions capture, such as tables.
 
     A trace knows the handle of a resource, and a SavedModel needs its owner, which knows how to make it
     again. The owner may be an attribute of a plain object or a variable of a closure, so it is looked for

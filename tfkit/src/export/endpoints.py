@@ -1,4 +1,4 @@
-"""Endpoints: functions of tensors that an exported model answers, and methods marked as such."""
+"""Endpoints: the functions of tensors in an exported model, and methods marked as such."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Endpoint:
     """A function of tensors, and its trace.
 
     Args:
-        name: what it is called in the SavedModel.
+        name: its name in the SavedModel.
         call: the function eagerly.
         function: the `tf.function` of it.
         trace: the concrete function of it that is exported.
         specs: a nest of specs for each argument, by its name.
         layer_names: names for outputs that are not in a dict.
-        method_name: the kind of request that TF Serving answers with it.
+        method_name: the kind of TF Serving's requests that it answers.
 
     Attributes:
         argument_names: names of the arguments.
@@ -75,21 +75,21 @@ class Endpoint:
         self.signature = flat.get_concrete_function()
 
     def arguments(self, tensors: Any) -> list[Any]:
-        """The arguments of `call` made of its input tensors, in the order of `inputs`."""
+        """Returns the arguments of `call` made of its input tensors, in the order of `inputs`."""
         rest = iter(tensors)
         return tf.nest.map_structure(
             lambda leaf: next(rest) if _is_spec(leaf) else leaf, self._nests
         )
 
     def flat(self, arguments: Any) -> dict[str, Any]:
-        """The input tensors by name, of arguments of `call`."""
+        """Returns the input tensors among arguments of `call`, by name."""
         tf.nest.assert_same_structure(self._nests, list(arguments))
         pairs = zip(tf.nest.flatten(self._nests), tf.nest.flatten(list(arguments)), strict=True)
         tensors = [value for leaf, value in pairs if _is_spec(leaf)]
         return dict(zip(self.inputs, tensors, strict=True))
 
     def named(self, outputs: Any) -> dict[str, tf.Tensor]:
-        """The outputs of `call` by name."""
+        """Returns the outputs of `call` by name."""
         flat = tf.nest.flatten(outputs)
         return {
             name: tf.identity(value)
@@ -108,7 +108,7 @@ def traced_endpoint(
     jit_compile: bool = False,
     freeze: bool = False,
 ) -> Endpoint:
-    """An endpoint of a function of tensors, traced for the specs of its arguments."""
+    """Returns an endpoint for a function of tensors, traced for the specs of its arguments."""
     function, trace = _traced(call, specs, jit_compile and not freeze)
     if freeze:
         function, trace = _traced(frozen(name, trace), specs, jit_compile)
@@ -118,7 +118,7 @@ def traced_endpoint(
 
 
 def _traced(call: Callable[..., Any], specs: dict[str, Any], jit_compile: bool) -> tuple[Any, Any]:
-    """A `tf.function` whose arguments have the names and specs, and its trace."""
+    """Returns a `tf.function` whose arguments have the names and specs, and its trace."""
 
     def serve(*args: Any) -> Any:
         return call(*args)
@@ -130,9 +130,9 @@ def _traced(call: Callable[..., Any], specs: dict[str, Any], jit_compile: bool) 
         serve,
         input_signature=list(specs.values()),
         autograph=False,
-        jit_compile=jit_compile or None,  # Not `False`, which would forbid a caller to compile it.
+        jit_compile=jit_compile or None,  # Not `False`, which would forbid callers to compile it.
     )
-    # The context of saving, or saving would trace it once more. The file may be run on any CPU.
+    # The context of saving; otherwise saving would trace it once more. The file may run on any CPU.
     # `tf.saved_model.save` of a model is in that context already.
     context = nullcontext() if in_save_context() else save_context(tf.saved_model.SaveOptions())
     with context, assume_onednn(True):
@@ -162,12 +162,12 @@ def layer_endpoint(
     batch_size: int | None = None,
     **options: Any,
 ) -> Endpoint:
-    """The call of a layer or model, with `training=False`.
+    """Returns an endpoint for the call of a layer or model, with `training=False`.
 
     Args:
         name: of the endpoint.
         layer: the layer or model.
-        input_signature: specs to use instead of what was seen.
+        input_signature: specs to use instead of those of earlier calls.
         batch_size: the first size of inputs where it would be free.
         **options: those of `traced_endpoint`.
     """
@@ -183,7 +183,7 @@ def layer_endpoint(
 
 
 def _of_batch(leaf: Any, batch_size: int) -> Any:
-    """A spec with this batch size, where it has none."""
+    """Returns a spec with this batch size, if it has none."""
     if not isinstance(leaf, tf.TensorSpec) or not leaf.shape.rank or leaf.shape[0] is not None:
         return leaf
     return tf.TensorSpec([batch_size, *leaf.shape[1:]], leaf.dtype, leaf.name)
@@ -192,10 +192,10 @@ def _of_batch(leaf: Any, batch_size: int) -> Any:
 def function_endpoint(
     name: str, function: Any, input_signature: Any = None, **options: Any
 ) -> Endpoint:
-    """A function or method of tensors.
+    """Returns an endpoint for a function or method of tensors.
 
     Args:
-        name: what it is called in the SavedModel.
+        name: its name in the SavedModel.
         function: the function; a `tf.function` that was called needs no signature, and neither does a
             method marked with `endpoint`.
         input_signature: list with a spec, or a nest of specs, for each argument.
@@ -220,7 +220,7 @@ def function_endpoint(
 
 
 def _called_endpoint(name: str, function: Any) -> Endpoint:
-    """The endpoint of a `tf.function` that was called already: its first trace."""
+    """Returns an endpoint for a `tf.function` that was called already: its first trace."""
     traces = function._list_all_concrete_functions()
     if not traces:
         raise ValueError(
@@ -237,7 +237,7 @@ def _converted(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _in_frame(method: Callable[..., Any], layer: Layer) -> Callable[..., Any]:
-    """A layer's method, run as its `call` is: floats in the compute dtype, and layers inside not training."""
+    """Returns a layer's method run like its `call`: floats in the compute dtype, sublayers not training."""
     dtype = layer.compute_dtype if layer.autocast else None
 
     def call(*args: Any) -> Any:
@@ -268,7 +268,7 @@ def _parameter_names(function: Any) -> list[str]:
 
 
 class _Mark:
-    """What `endpoint` notes on a method."""
+    """The options that `endpoint` stores on a method."""
 
     def __init__(self, name: str | None, input_signature: Any, jit_compile: bool) -> None:
         self.name = name
@@ -283,7 +283,7 @@ def endpoint(
     input_signature: Any = None,
     jit_compile: bool = False,
 ) -> Any:
-    """Decorator that makes a method of a layer or model an endpoint of its exports.
+    """Marks a method of a layer or model as an endpoint of its exports.
 
     Args:
         function: the method.
@@ -317,7 +317,7 @@ def endpoint(
 
 
 def marked_methods(layer: Layer) -> Iterator[tuple[str, Any]]:
-    """The names and methods of a layer that are marked as endpoints, in the order of their definition."""
+    """Yields the names and methods of a layer that are marked as endpoints, in the order of definition."""
     seen: set[str] = set()
     for cls in type(layer).__mro__:
         for attribute in vars(cls):
@@ -329,7 +329,7 @@ def marked_methods(layer: Layer) -> Iterator[tuple[str, Any]]:
 
 
 def marked_endpoint(name: str, method: Any, freeze: bool = False) -> Endpoint:
-    """The endpoint of a marked method."""
+    """Returns the endpoint of a marked method."""
     return function_endpoint(
         name, method, jit_compile=getattr(method, _MARK).jit_compile, freeze=freeze
     )

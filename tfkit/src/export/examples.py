@@ -1,4 +1,4 @@
-"""Endpoints over serialized `tf.Example`s, as TF Serving's classify and regress requests send them."""
+"""Endpoints over serialized `tf.Example`s, for TF Serving's classify and regress requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REGRESS = "tensorflow/serving/regress"
 
 
 class ExampleFunction:
-    """A model as a function of serialized `tf.Example`s; `classify` and `regress` make it.
+    """A model as a function of serialized `tf.Example`s, as `classify` and `regress` make it.
 
     Args:
         layer: a functional model, or any layer or model that was called.
@@ -54,7 +54,7 @@ class ExampleFunction:
             )
 
     def __call__(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
-        """What the signature answers to a vector of serialized examples."""
+        """Returns the signature's outputs for a vector of serialized examples."""
         parsed = tf.io.parse_example(inputs, self.features)
         tensors = [_cast(parsed[name], spec.dtype) for name, spec in self.inputs.items()]
         packed = tf.nest.pack_sequence_as(list(self._specs.values()), tensors)
@@ -68,12 +68,12 @@ class ExampleFunction:
         return self._answer(tf.cast(outputs[0], tf.float32))
 
     def endpoint(self, name: str, **options: Any) -> Endpoint:
-        """The endpoint of this name; options are those of `traced_endpoint`."""
+        """Returns the endpoint of this name; options are those of `traced_endpoint`."""
         specs = {"inputs": tf.TensorSpec([None], tf.string)}
         return traced_endpoint(name, self, specs, method_name=self.method_name, **options)
 
     def serialize(self, inputs: dict[str, Any]) -> np.ndarray:
-        """Serialized examples, one for each row of the model's inputs, which are given by name."""
+        """Returns serialized examples, one for each row of the model's inputs, which are passed by name."""
         arrays = {name: np.asarray(value) for name, value in inputs.items()}
         rows = len(next(iter(arrays.values())))
         return np.array([_example(arrays, self.features, row) for row in range(rows)], object)
@@ -85,7 +85,7 @@ def classify(
     features: dict[str, Any] | None = None,
     top: int | None = None,
 ) -> ExampleFunction:
-    """An endpoint for TF Serving's classify requests: classes and scores for each `tf.Example`.
+    """Returns an endpoint for TF Serving's classify requests: classes and scores for each `tf.Example`.
 
     Args:
         layer: a model with one output of scores, shape `(batch, classes)`.
@@ -129,7 +129,7 @@ def classify(
 
 
 def regress(layer: Layer, features: dict[str, Any] | None = None) -> ExampleFunction:
-    """An endpoint for TF Serving's regress requests: one number for each `tf.Example`.
+    """Returns an endpoint for TF Serving's regress requests: one number for each `tf.Example`.
 
     Args:
         layer: a model with one output, shape `(batch, 1)` or `(batch,)`.
@@ -169,7 +169,7 @@ def regress(layer: Layer, features: dict[str, Any] | None = None) -> ExampleFunc
 
 
 def _feature(name: str, spec: tf.TensorSpec) -> Any:
-    """How an example holds one row of an input."""
+    """Returns the feature that holds one row of an input."""
     dtype = _example_dtype(spec.dtype)
     sizes = spec.shape[1:].as_list()
     if None not in sizes:

@@ -1,4 +1,4 @@
-"""The folder of an export: seen whole or not at all, and never in the place of something else."""
+"""Writes the folder of an export: completely or not at all, and never in place of something else."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 
 from tfkit.src.saving.atomic import atomic_folder
 
-# What a SavedModel folder holds; a folder with anything else in it is not ours to replace.
+# The contents of a SavedModel folder; a folder that contains anything else is not replaced.
 _SAVED_MODEL = {"saved_model.pb", "fingerprint.pb", "variables", "assets", "assets.extra", "debug"}
 
 
 @contextlib.contextmanager
 def export_folder(path: Any) -> Iterator[Path]:
-    """A temporary folder beside `path`, which takes its place when the `with` block has ended well.
+    """Context manager for a temporary folder next to `path`, which replaces it if the block succeeds.
 
     An old SavedModel there is replaced, where the system can in one step.
 
     Raises:
-        FileExistsError: where `path` holds something else than a SavedModel.
+        FileExistsError: if `path` holds something else than a SavedModel.
     """
     if "://" in str(path):
         raise ValueError(
@@ -39,7 +39,7 @@ def export_folder(path: Any) -> Iterator[Path]:
 
 
 def may_replace(target: Path) -> bool:
-    """Whether there is nothing at `target` but a SavedModel or an empty folder."""
+    """Whether `target` is a SavedModel, an empty folder or free."""
     if not os.path.lexists(target):
         return True
     if not target.is_dir():

@@ -1,4 +1,4 @@
-"""Formats beside the SavedModel: StableHLO, LiteRT, ONNX. Each is one file, written whole or not at all."""
+"""Exports to StableHLO, LiteRT and ONNX. Each is one file, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def export(
         layer: a layer or model whose inputs are known: functional, called or fitted.
         filepath: folder of a SavedModel, or the file of another format.
         format: `"tf_saved_model"`, `"stablehlo"`, `"litert"` or `"onnx"`.
-        verbose: whether to print what was written; `None` is True.
-        input_signature: specs to use instead of what was seen.
+        verbose: whether to print a summary of the export; `None` is True.
+        input_signature: specs to use instead of those of earlier calls.
         **kwargs: options of the format.
 
     Raises:
@@ -60,7 +60,7 @@ def export_stablehlo(
 ) -> None:
     """Writes the call of a layer as a StableHLO module in text form, with the weights as constants.
 
-    A module has fixed sizes: free ones, the batch among them, are 1 unless `input_signature` says more.
+    A module has fixed sizes: free ones, the batch among them, are 1 unless `input_signature` specifies them.
     Its arguments and results are those of the model, in the order of `tf.nest.flatten`.
 
     Reference: https://openxla.org/stablehlo/spec
@@ -73,7 +73,7 @@ def export_stablehlo(
     ]
 
     def in_order(*tensors: tf.Tensor) -> list[tf.Tensor]:
-        # Not by name, which would sort them: a module's arguments and results have no names.
+        # Not by name, which would sort them: arguments and results of a module have no names.
         named = endpoint.signature(**dict(zip(endpoint.inputs, tensors, strict=True)))
         return [named[name] for name in endpoint.outputs if name in named]
 
@@ -86,7 +86,7 @@ def export_stablehlo(
 
 
 def _register_functions(function: Any) -> None:
-    """Makes the functions that a trace calls known to TensorFlow, as its first run would: a loop's body."""
+    """Registers the functions that a trace calls, such as a loop's body, as its first run would."""
     for definition in function.graph.as_graph_def().library.function:
         make_known(definition)
 
@@ -108,14 +108,14 @@ def export_litert(
         layer: a layer or model.
         filepath: a name that ends in `.tflite`.
         verbose: whether to print where it was written.
-        input_signature: specs to use instead of what was seen.
+        input_signature: specs to use instead of those of earlier calls.
         enable_select_tf_ops: whether TensorFlow's operations may be used where LiteRT has none.
         **kwargs: attributes of `tf.lite.TFLiteConverter`, such as `optimizations`.
 
     Raises:
         ValueError: for another file name.
         TypeError: for an attribute that the converter does not have.
-        RuntimeError: where LiteRT has no counterpart of an operation.
+        RuntimeError: if LiteRT has no counterpart of an operation.
     """
     if not str(filepath).endswith(".tflite"):
         raise ValueError(f"Expected a file name that ends in '.tflite'. Received: {filepath!r}")
@@ -140,17 +140,17 @@ def export_litert(
 
 
 def _rows_of_states(layer: Layer) -> int | None:
-    """The batch size of the states that a layer's parts keep; `None` where there are none, or several."""
+    """Returns the batch size of the states that a layer's parts keep; `None` without a unique one."""
     parts = [each for each in tracking.all_layers(layer) if isinstance(each, RNN)]
     sizes = {state.shape[0] for each in parts for state in tf.nest.flatten(each.states or [])}
     return sizes.pop() if len(sizes) == 1 else None
 
 
 def _converted(converter: Any, name: str, select: bool) -> bytes:
-    """What the converter makes; `select` is whether TensorFlow's operations may be used.
+    """Returns the converter's result; `select` is whether TensorFlow's operations may be used.
 
     Raises:
-        RuntimeError: that names the operations that LiteRT lacks, and what to pass.
+        RuntimeError: with the operations that LiteRT lacks, and the arguments to pass.
     """
     try:
         return converter.convert()
@@ -165,7 +165,7 @@ def _converted(converter: Any, name: str, select: bool) -> bytes:
 
 
 def _why_not(name: str, message: str, arrays: bool, select: bool) -> str:
-    """What to tell of a message of the converter."""
+    """Returns an explanation of a message of the converter."""
     lacking = re.findall(r"(?:TF Select|Custom) ops: ([^\n]*)", message)
     half = lacking and re.search(r"tensor<[^>]*x(bf16|f16)>", message)
     if arrays:
@@ -194,18 +194,18 @@ def export_onnx(
     input_signature: Any = None,
     opset_version: int | None = None,
 ) -> None:
-    """Writes the call of a layer as an ONNX model, with the package `tf2onnx` in a process of its own.
+    """Writes the call of a layer as an ONNX model, with the package `tf2onnx` in a separate process.
 
     Args:
         layer: a layer or model.
         filepath: file to write.
         verbose: whether to print where it was written.
-        input_signature: specs to use instead of what was seen.
+        input_signature: specs to use instead of those of earlier calls.
         opset_version: version of ONNX's operations, 18 unless given.
 
     Raises:
-        ImportError: where a package is missing.
-        RuntimeError: where there is no counterpart of an operation.
+        ImportError: if a package is missing.
+        RuntimeError: if there is no counterpart of an operation.
     """
     with tempfile.TemporaryDirectory() as folder, atomic_write(filepath) as temporary:
         with assume_onednn(False):

@@ -1,4 +1,4 @@
-"""An endpoint with constants in place of its variables, and all that follows from constants computed."""
+"""Replaces the variables of an endpoint by constants, and folds constants."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _OPTIMIZERS = ("pruning", "constfold", "arithmetic", "constfold", "dependency", 
 
 
 def frozen(name: str, trace: Any) -> Callable[..., Any]:
-    """A function with the arguments and results of a trace, and no variables.
+    """Returns a function with the arguments and results of a trace, and no variables.
 
-    Tables stay what they are. Operations that no result depends on, such as assertions, are left out.
+    Tables are not changed. Operations that no result depends on, such as assertions, are left out.
 
     Args:
         name: of the endpoint, for messages.
@@ -39,7 +39,8 @@ def frozen(name: str, trace: Any) -> Callable[..., Any]:
             f"Cannot freeze endpoint '{name}': it changes variables ({', '.join(assigned)}). Export a "
             "SavedModel with `freeze=False`, which keeps them."
         )
-    trace.graph.clear_collection("table_initializer")  # Of no use here, and it cannot be copied.
+    # It is not needed here, and it cannot be copied.
+    trace.graph.clear_collection("table_initializer")
     constant = convert_variables_to_constants_v2(trace, lower_control_flow=False)
     graph_def = _optimized(constant.graph.as_graph_def(), constant.outputs)
     _set_apart(graph_def)
@@ -73,7 +74,7 @@ def frozen(name: str, trace: Any) -> Callable[..., Any]:
 
 
 def _optimized(graph_def: Any, outputs: list[tf.Tensor]) -> Any:
-    """The graph as TensorFlow's own optimizer leaves it."""
+    """Returns the graph after TensorFlow's own optimizer."""
     config = ConfigProto()
     rewrite = config.graph_options.rewrite_options
     rewrite.optimizers.extend(_OPTIMIZERS)
@@ -85,7 +86,7 @@ def _optimized(graph_def: Any, outputs: list[tf.Tensor]) -> Any:
 
 
 def _set_apart(graph_def: Any) -> None:
-    """Gives the changed functions names of their own, beside those that they were made of."""
+    """Renames the changed functions, so that they do not collide with the original ones."""
     library = graph_def.library
     names = {
         each.signature.name: f"{each.signature.name}_{uuid.uuid4().hex}"
@@ -102,5 +103,5 @@ def _set_apart(graph_def: Any) -> None:
 
 
 def _nodes(graph_def: Any) -> list[Any]:
-    """The nodes of a graph and of its functions."""
+    """Returns the nodes of a graph and of its functions."""
     return [*graph_def.node, *(n for each in graph_def.library.function for n in each.node_def)]

@@ -1,4 +1,4 @@
-"""The dtypes that TF Serving's REST interface has JSON for; the others can be asked for over gRPC."""
+"""Lists the dtypes that TF Serving's REST interface has JSON for; others need gRPC."""
 
 from __future__ import annotations
 

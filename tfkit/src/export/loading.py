@@ -1,4 +1,4 @@
-"""An exported model back as a layer, with its variables, to be trained further and exported again."""
+"""Loads an exported model as a layer, with its variables, for further training and export."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tfkit.src.export.scan import check_saved_model
 class TFSMLayer(Layer):
     """A layer that calls an endpoint of a SavedModel, with the SavedModel's variables as its weights.
 
-    What an endpoint computes is fixed: with a model's `serve`, `training=True` changes nothing
+    The computation of an endpoint is fixed: with a model's `serve`, `training=True` changes nothing
     except that gradients are computed.
 
     Args:
@@ -34,7 +34,7 @@ class TFSMLayer(Layer):
             name.
         dtype: without effect on the endpoints; part of Keras's signature.
         trusted: whether the SavedModel may have operations on files, other machines, processes or
-            Python. Such operations run with your rights: say `True` only for files whose origin you
+            Python. Such operations run with your rights: pass `True` only for files whose origin you
             know. Default: `False`.
 
     Input shape: That of the endpoint.
@@ -87,7 +87,7 @@ class TFSMLayer(Layer):
         self.built = True
 
     def _find(self, endpoint: str) -> tuple[Any, Any]:
-        """The function of an endpoint, and its first trace."""
+        """Returns the function of an endpoint, and its first trace."""
         function = getattr(self._loaded, endpoint, None)
         traces = getattr(function, "concrete_functions", None)
         if traces:
@@ -103,7 +103,7 @@ class TFSMLayer(Layer):
         return signatures[endpoint], signatures[endpoint]
 
     def _set_arguments(self, trace: Any) -> None:
-        """Gives the layer the arguments of its endpoint."""
+        """Sets the layer's arguments to those of its endpoint."""
         args, kwargs = trace.structured_input_signature
         names = _argument_names(trace)
         specs = zip(names, [*args, *kwargs.values()], strict=True)
@@ -112,7 +112,7 @@ class TFSMLayer(Layer):
         self._tfkit.given = self._specs
 
     def call(self, *args: Any, training: Any = False, **kwargs: Any) -> Any:
-        """Calls the endpoint, whose arguments these are; numbers are cast to its dtypes."""
+        """Calls the endpoint with these arguments; numbers are cast to its dtypes."""
         given = self._tfkit.signature.signature.bind(*args, **kwargs).arguments
         arguments = {
             name: tf.nest.map_structure(_cast, value, self._specs[name])
@@ -124,7 +124,7 @@ class TFSMLayer(Layer):
         return self._training_endpoint(**dict(named))
 
     def get_config(self) -> dict[str, Any]:
-        """There is none: a configuration that names another file would make whoever reads it open that."""
+        """Raises an error: a configuration that names another file would make its readers open that file."""
         raise TypeError(
             f"Layer '{self.name}' comes from the SavedModel {self.filepath!r} and has no configuration. "
             "Save its weights with `save_weights()`, or export it again."
@@ -132,7 +132,7 @@ class TFSMLayer(Layer):
 
 
 def _argument_names(trace: Any) -> list[str]:
-    """The names of an endpoint's arguments, in order."""
+    """Returns the names of an endpoint's arguments, in order."""
     args, kwargs = trace.structured_input_signature
     return [*list(trace.function_type.parameters)[: len(args)], *kwargs]
 
@@ -152,7 +152,7 @@ class _Arguments(CallSignature):
 
 
 def _unnamed(spec: Any) -> Any:
-    """A spec with the name that its place in the arguments gives it."""
+    """Returns a spec named after its place in the arguments."""
     return tf.TensorSpec(spec.shape, spec.dtype) if isinstance(spec, tf.TensorSpec) else spec
 
 
@@ -162,7 +162,7 @@ def _cast(value: Any, spec: Any) -> Any:
 
 
 def _by_name(variables: list[tf.Variable], loaded: Any) -> dict[str, tf.Variable]:
-    """The variables by the names that they had, numbered where these are not unique."""
+    """Returns the variables by their original names, numbered if these are not unique."""
     trained = getattr(loaded, "trainable_variables", None)
     kept: dict[str, tf.Variable] = {}
     for variable in variables:
@@ -179,7 +179,7 @@ def _by_name(variables: list[tf.Variable], loaded: Any) -> dict[str, tf.Variable
 
 @shortened
 def load(filepath: Any, endpoint: str | None = None, trusted: bool = False) -> TFSMLayer:
-    """The model in a SavedModel as a layer, to be used, trained further and exported again.
+    """Returns the model in a SavedModel as a layer, for use, further training and export.
 
     Args:
         filepath: folder of the SavedModel.

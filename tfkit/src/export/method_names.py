@@ -1,4 +1,4 @@
-"""Which kind of TF Serving's requests a signature answers: a field that TensorFlow always fills alike."""
+"""Sets the kind of TF Serving's requests that a signature answers, which TensorFlow fills in uniformly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Converts a SavedModel to ONNX, in a process of its own: `tf2onnx` is heavy, and not always there.
+"""Converts a SavedModel to ONNX in a separate process: `tf2onnx` is large and optional.
 
 python -P onnx_worker.py SAVED_MODEL FILE OPSET
 """
@@ -17,7 +17,7 @@ _FLOATS = {1: "float32", 10: "float16", 11: "float64"}  # onnx.proto, `TensorPro
 
 
 def erfc(graph: Any, node: Any, name: str, arguments: Any) -> Any:
-    """`1 - erf(x)`: ONNX has no `Erfc`, which the exact GELU is made of."""
+    """Returns `1 - erf(x)`: ONNX has no `Erfc`, which the exact GELU uses."""
     del name, arguments
     erf = graph.make_node("Erf", [node.input[0]])
     dtype = _FLOATS[graph.get_dtype(node.input[0])]
@@ -30,12 +30,12 @@ def erfc(graph: Any, node: Any, name: str, arguments: Any) -> Any:
 
 
 def main() -> None:
-    """The command line."""
+    """Runs the command line."""
     folder, file, opset = sys.argv[1:]
     loaded = tf.saved_model.load(folder)
     signature = loaded.signatures["serve"]
     by_name = {spec.name: spec for spec in signature.structured_input_signature[1].values()}
-    # Signatures are sorted by name; the inputs of the file come in the order of the call's.
+    # Signatures are sorted by name; the inputs of the file are in the order of the call's arguments.
     args, kwargs = loaded.serve.concrete_functions[0].structured_input_signature
     in_order = [spec.name for spec in tf.nest.flatten((args, kwargs))]
     names = in_order if sorted(in_order) == sorted(by_name) else list(by_name)

@@ -1,4 +1,4 @@
-"""Where a SavedModel is from: what wrote it, hashes of its files, and what it can be asked.
+"""Writes the origin of a SavedModel: versions, hashes of its files, and its signatures.
 
 One file of JSON in the folder `assets.extra`, which TensorFlow and TF Serving copy and never read.
 """
@@ -28,14 +28,13 @@ def write_provenance(
     """Writes the file, after all others of a SavedModel.
 
     It holds the versions of tfkit and TensorFlow, a SHA-256 for each file, and requests to try the model.
-    The hashes find damage and mix-ups, not what somebody changed on purpose: who can change a file can change
-    its hash.
+    The hashes find damage and mix-ups, not deliberate changes: whoever can change a file can change its hash.
 
     Args:
         folder: the SavedModel.
         samples: inputs by name, for signatures that answer predict requests. The first row of each becomes a
-            request that can be sent as it is: `{"signature_name": ..., "inputs": ...}`. Dtypes that JSON has
-            no values for, and rows of more than 64 KiB, are left out.
+            complete request: `{"signature_name": ..., "inputs": ...}`. Dtypes that JSON has no values
+            for, and rows of more than 64 KiB, are left out.
     """
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     content = {

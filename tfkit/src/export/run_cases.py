@@ -20,7 +20,7 @@ import numpy as np
 
 
 def encode(array: Any) -> dict[str, Any]:
-    """An array as JSON; strings are `bytes` or `str` in an array of objects."""
+    """Returns an array as JSON; strings are `bytes` or `str` in an array of objects."""
     array = np.asarray(array)
     if array.dtype.kind in "OSU":
         texts = [text.encode() if isinstance(text, str) else bytes(text) for text in array.flat]
@@ -31,7 +31,7 @@ def encode(array: Any) -> dict[str, Any]:
 
 
 def decode(encoded: dict[str, Any]) -> np.ndarray:
-    """The array that `encode` wrote."""
+    """Returns the array that `encode` wrote."""
     if encoded["dtype"] == "string":
         array = np.empty(encoded["shape"], object)
         for index, text in enumerate(encoded["data"]):
@@ -50,7 +50,7 @@ def _run(loaded: Any, signature: str, inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answers the jobs on standard input."""
+    """Runs the jobs from standard input."""
     for name in ("tensorflow", "tfkit", "keras"):
         sys.modules[name] = None  # type: ignore[assignment]
     sys.path.append(str(Path(__file__).parent))

@@ -1,4 +1,4 @@
-"""Inputs to try endpoints with: from a sample that the user gave, else made up."""
+"""Inputs for tests of endpoints: from the user's sample, or generated."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SIZE = 3  # of free dimensions
 
 
 def samples_by_endpoint(endpoints: dict[str, Endpoint], sample: Any) -> dict[str, Any]:
-    """Input tensors by name, for each endpoint for which a sample gives them.
+    """Returns input tensors by name, for each endpoint for which the sample has inputs.
 
     Args:
         endpoints: the endpoints, the default one first.
-        sample: what the model is called with: an array or nest of arrays for its one argument, a list with
+        sample: the argument of the model: an array or nest of arrays for its one argument, a list with
             one for each argument, or a dict by argument; or a dict of such samples by endpoint.
     """
     first = next(iter(endpoints.values()))
@@ -40,7 +40,7 @@ def samples_by_endpoint(endpoints: dict[str, Endpoint], sample: Any) -> dict[str
 
 
 def made_up(endpoint: Endpoint) -> dict[str, np.ndarray]:
-    """Input tensors by name that have the right dtypes and shapes, and say nothing."""
+    """Returns generated input tensors by name, with the right dtypes and shapes."""
     if isinstance(endpoint.call, ExampleFunction):
         inputs = {name: _made_up(spec) for name, spec in endpoint.call.inputs.items()}
         return {"inputs": endpoint.call.serialize(inputs)}

@@ -1,4 +1,4 @@
-"""`model.export`: the call of a layer, and its methods that are marked as endpoints, as a SavedModel."""
+"""`model.export`: writes the call of a layer, and its methods marked as endpoints, as a SavedModel."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def archive_of(
     freeze: bool = False,
     batch_size: int | None = None,
 ) -> ExportArchive:
-    """An archive with the endpoint `serve`, which is `layer(inputs, training=False)`, and marked methods.
+    """Returns an archive with the endpoint `serve`, `layer(inputs, training=False)`, and marked methods.
 
     Args:
         layer: a layer or model whose inputs are known: functional, called or fitted.
-        input_signature: specs to use instead of what was seen.
+        input_signature: specs to use instead of those of earlier calls.
         jit_compile: whether the runtime compiles `serve` with XLA.
         freeze: whether constants take the place of the variables of all endpoints.
         batch_size: the first size of the inputs of `serve` where it would be free.
@@ -41,12 +41,12 @@ def archive_of(
     return archive
 
 
-# What TensorFlow looks for in the object that `tf.saved_model.save` is given without signatures (2.21).
+# TensorFlow looks for this in the object passed to `tf.saved_model.save` without signatures (2.21).
 DEFAULT_SIGNATURE = "_default_save_signature"
 
 
 def default_signature(model: ModelLike) -> dict[str, Any]:
-    """What `tf.saved_model.save(layer, folder)` takes as `serving_default`: that of `layer.export(folder)`.
+    """Returns the `serving_default` of `tf.saved_model.save(layer, folder)`, as in `layer.export(folder)`.
 
     Returns:
         A dict to be added to the layer's trackable children; empty where the inputs are not known.
@@ -71,13 +71,13 @@ def export_saved_model(
     jit_compile: bool = False,
     freeze: bool = False,
 ) -> None:
-    """Writes a layer or model as a SavedModel for inference, whole or not at all.
+    """Writes a layer or model as a SavedModel for inference, completely or not at all.
 
     Args:
         layer: a layer or model whose inputs are known: functional, called or fitted.
         filepath: folder to write; it replaces an old SavedModel.
         verbose: whether to print the endpoints; `None` is True.
-        input_signature: specs to use instead of what was seen.
+        input_signature: specs to use instead of those of earlier calls.
         jit_compile: whether the runtime compiles the model with XLA.
         freeze: whether constants take the place of the variables.
     """

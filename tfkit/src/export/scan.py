@@ -1,4 +1,4 @@
-"""What a SavedModel would do to this machine, read from its file before TensorFlow sees it.
+"""Checks what a SavedModel would do to this machine, from its file, before TensorFlow loads it.
 
 A SavedModel is a program, and some of TensorFlow's operations read and write files, talk to other
 machines, or call Python. A model needs none of them to answer requests.
@@ -22,19 +22,19 @@ _STREAMS = {b"stdout", b"stderr", b"log(info)", b"log(warning)", b"log(error)"}
 
 
 def check_saved_model(folder: str) -> None:
-    """Refuses a SavedModel with operations on files, other machines, processes or Python.
+    """Raises an error for operations on files, other machines, processes or Python.
 
-    Two uses of files are fine. What saves and restores the variables, which only the SavedModel's saver
+    Two uses of files are fine. Operations that save and restore variables, which only the SavedModel's saver
     runs; and tables that read their vocabulary from the model's own assets.
 
     Args:
         folder: the SavedModel.
 
     Raises:
-        LoadError: that names what was found.
+        LoadError: with the reason.
     """
     try:
-        model = parse_saved_model(folder)  # What the loader itself reads.
+        model = parse_saved_model(folder)  # The loader reads the same file.
     except OSError as error:
         raise LoadError(f"{folder!r} is no SavedModel, or damaged: {error}") from None
     if len(model.meta_graphs) != 1 or not model.meta_graphs[0].HasField("object_graph_def"):
@@ -72,7 +72,7 @@ _MAIN = "the main graph"
 
 
 class _Graph:
-    """The functions of a SavedModel and how they call each other."""
+    """The functions of a SavedModel, and their calls of each other."""
 
     def __init__(self, meta_graph: Any) -> None:
         self._main = {node.name: node for node in meta_graph.graph_def.node}
@@ -84,7 +84,7 @@ class _Graph:
 
     @functools.cached_property
     def _callable(self) -> set[str]:
-        """The functions that a loaded model can call, or that TensorFlow may call in their place."""
+        """The functions that a loaded model can call, or that TensorFlow may call instead of them."""
         roots = [*self._objects.concrete_functions]
         for node in self._objects.nodes:
             roots += node.function.concrete_functions
@@ -106,7 +106,7 @@ class _Graph:
         return self._reached(self._called_in_main(ends))
 
     def _called_in_main(self, ends: Iterable[str]) -> list[str]:
-        """The functions that the main graph calls for some of its tensors or operations."""
+        """Returns the functions that the main graph calls for some of its tensors or operations."""
         left, seen, called = [operation_of(name) for name in ends], set(), []
         while left:
             node = self._main.get(left.pop())
@@ -117,7 +117,7 @@ class _Graph:
         return called
 
     def _reached(self, roots: list[str]) -> set[str]:
-        """The functions among `roots`, and those that they call."""
+        """Returns the functions in `roots`, and those that they call."""
         found: set[str] = set()
         while roots:
             name = roots.pop()
@@ -128,9 +128,9 @@ class _Graph:
         return found
 
     def only_saves(self, where: str, node: Any) -> bool:
-        """Whether nothing but the saver runs a node."""
+        """Whether only the saver runs a node."""
         if where == _MAIN:
-            # Python runs nothing of the main graph; what C++ runs of it is asked when it is served.
+            # Python runs nothing of the main graph; the parts that C++ runs are checked for serving.
             return True
         return where in self._saving - self._callable
 
@@ -139,7 +139,7 @@ class _Graph:
         return node.op in self._functions
 
     def nodes(self) -> Iterator[tuple[str, Any]]:
-        """All nodes, with the name of the function that each stands in."""
+        """Yields all nodes, with the name of the function that contains each."""
         for node in self._main.values():
             yield _MAIN, node
         for name, function in self._functions.items():
@@ -167,7 +167,7 @@ class _Graph:
         return bool(known) and all(known)
 
     def _bound_to_asset(self, function: str, index: int, number: int) -> bool | None:
-        """Whether the object graph hands an asset to an argument; `None` where it hands it nothing."""
+        """Whether the object graph passes an asset to an argument; `None` if it passes nothing."""
         concrete = self._objects.concrete_functions.get(function)
         if concrete is None:
             return None
@@ -187,12 +187,12 @@ class _Graph:
 
 
 def operation_of(name: str) -> str:
-    """`^a` and `a:1` -> `a`."""
+    """Returns the operation's name of an input: `^a` and `a:1` -> `a`."""
     return name.lstrip("^").partition(":")[0]
 
 
 def _called(node: Any) -> list[str]:
-    """Names of the functions in the attributes of a node, and its operation, which may be one too."""
+    """Returns names of the functions in a node's attributes, and its operation, which may be one too."""
     names = [node.op]
     for value in node.attr.values():
         if value.HasField("func"):

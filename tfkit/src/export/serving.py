@@ -1,4 +1,4 @@
-"""`to_serving`: a new version in the folder that TF Serving watches, proven before it is seen.
+"""`to_serving`: writes a verified new version into the folder that TF Serving watches.
 
 TF Serving takes every folder whose name is a number for a version, at any moment. So a version is
 written and run under another name, and gets its number in one step; a version that is taken away loses
@@ -56,12 +56,13 @@ def to_serving(
         name: name of the served model, that of the model unless given.
         version: its number, the next one unless given.
         endpoints: functions by name, each alone or with its `input_signature` as a pair, and what
-            `classify` and `regress` return; beside the model's call and its methods marked with `endpoint`.
-        warmup: sample of what the model is called with: it becomes TF Serving's warm-up requests, and is
+            `classify` and `regress` return; in addition to the model's call and its methods marked with
+            `endpoint`.
+        warmup: sample of the model's argument: it becomes TF Serving's warm-up requests, and is
             what the check compares with; or a dict of samples by endpoint. Without one the check makes
             inputs up, and there are no warm-up requests.
-        keep: how many versions stay, the newest; all of them unless given.
-        input_signature: specs of the model's call to use instead of what was seen.
+        keep: the number of newest versions to keep; all of them unless given.
+        input_signature: specs of the model's call to use instead of those of earlier calls.
         jit_compile: whether the runtime compiles the model's call with XLA. Default: `False`.
         freeze: whether constants take the place of the variables, see `ExportArchive.add_endpoint`.
             Default: `False`.
@@ -70,10 +71,10 @@ def to_serving(
         The folder of the version.
 
     Raises:
-        VerificationError: where the new version does not load or computes other outputs than the model. There
+        VerificationError: if the new version does not load or computes other outputs than the model. There
             is no new version then.
         FileExistsError: for a `version` that is there already.
-        ValueError: where inputs are not known, and for made-up inputs that the model does not take.
+        ValueError: if inputs are not known, and for made-up inputs that the model does not take.
 
     Example:
         ```python
@@ -134,7 +135,7 @@ def _check_numbers(folder: Path, version: int | None, keep: int | None) -> None:
 def _cases(
     archive: ExportArchive, warmup: Any
 ) -> tuple[list[Case], list[tuple[str, str, dict[str, Any]]]]:
-    """What to run in the check, and the warm-up requests: signature, method name and inputs of each."""
+    """Returns the cases of the check, and the warm-up requests: signature, method name and inputs of each."""
     samples = {} if warmup is None else samples_by_endpoint(archive.endpoints, warmup)
     cases = []
     for name, endpoint in archive.endpoints.items():
@@ -169,11 +170,11 @@ def _next(folder: Path) -> int:
 
 
 def _publish(written: Path, folder: Path, version: int | None) -> Path:
-    """Gives a finished folder its number. A number that another exporter took meanwhile is refused."""
+    """Moves a finished folder to its version number; a given number that is taken is refused."""
     while True:
         target = folder / str(version or _next(folder))
         try:
-            os.rename(written, target)  # Fails where there is a folder with something in it.
+            os.rename(written, target)  # Fails if there is a folder that is not empty.
         except OSError as error:
             if error.errno not in _TAKEN:
                 raise
@@ -185,7 +186,7 @@ def _publish(written: Path, folder: Path, version: int | None) -> Path:
 
 
 def _prune(folder: Path, keep: int, published: Path) -> None:
-    """Takes all but the newest versions away, never the one that was just published."""
+    """Removes all but the newest versions, never the one that was just published."""
     versions = versions_in(folder)
     for number in sorted(versions)[:-keep]:
         if versions[number] != published:

@@ -1,4 +1,4 @@
-"""What goes into an endpoint and what comes out: specs of the arguments, and a name for each tensor."""
+"""Inputs and outputs of an endpoint: specs of the arguments, and a name for each tensor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Path = tuple[str | int, ...]
 
 
 def call_specs(layer: Layer) -> dict[str, Any]:
-    """Specs of the arguments of a layer's `call` by name, as it was called until now.
+    """Returns specs of the arguments of a layer's `call` by name, from its calls so far.
 
     The inputs of a functional model have the names and sizes of its `Input`s; sizes that differed between
     calls are free. Dtypes are those of the latest call.
@@ -47,7 +47,7 @@ def call_specs(layer: Layer) -> dict[str, Any]:
 
 
 def _given_specs(graph: Any, given: Any) -> list[Any]:
-    """Specs of the flat inputs of a functional model: those of its calls, else those of its `Input`s."""
+    """Returns specs of a functional model's flat inputs: those of its calls, else those of its `Input`s."""
     if isinstance(given, Mapping) and not isinstance(graph.inputs, Mapping):
         given = [given.get(tensor.name) for tensor in graph.flat_inputs]  # passed by name
     flat = tf.nest.flatten(given)
@@ -58,7 +58,7 @@ def _given_specs(graph: Any, given: Any) -> list[Any]:
 
 
 def _sizes(tensor: Any, spec: Any) -> list[Any]:
-    """The sizes of an input, free where calls had others: layers of a `Sequential` may allow that."""
+    """Returns the sizes of an input; free if calls had others, as layers of a `Sequential` may allow."""
     declared, seen = tf.TensorShape([None, *tensor.shape[1:]]), tf.TensorShape(spec.shape)
     return list(
         declared.most_specific_compatible_shape(seen) if seen.rank == declared.rank else declared
@@ -66,7 +66,7 @@ def _sizes(tensor: Any, spec: Any) -> list[Any]:
 
 
 def layer_specs(layer: Layer, input_signature: Any) -> dict[str, Any]:
-    """Specs of the arguments of `call`: as `input_signature` says, else as the layer was called.
+    """Returns specs of the arguments of `call`: from `input_signature`, else from the layer's calls.
 
     Args:
         layer: a layer or model.
@@ -99,7 +99,7 @@ def layer_specs(layer: Layer, input_signature: Any) -> dict[str, Any]:
 
 
 def specs_of(value: Any) -> Any:
-    """`tf.TensorSpec`s for a nest of these, `InputSpec`s, symbolic tensors and tensors.
+    """Returns `tf.TensorSpec`s for a nest of these, `InputSpec`s, symbolic tensors and tensors.
 
     The batch of symbolic tensors and of tensors is free.
 
@@ -131,10 +131,10 @@ def _spec_of(value: Any) -> tf.TensorSpec:
 
 
 def input_names(arguments: dict[str, Any]) -> list[str]:
-    """A name for each spec in the arguments, in the order of `tf.nest.flatten`.
+    """Returns a name for each spec in the arguments, in the order of `tf.nest.flatten`.
 
-    The spec's own, else the last dict key on the way to it, else the argument's, numbered in a list; with
-    the whole way where that is not unique.
+    The spec's own, else the last dict key on the path to it, else the argument's, numbered in a list; with
+    the whole path if that is not unique.
     """
     paths: list[Path] = []
     names: list[str | None] = []
@@ -147,7 +147,7 @@ def input_names(arguments: dict[str, Any]) -> list[str]:
 
 
 def output_names(outputs: Any, layer_names: Sequence[str] | None = None) -> list[str]:
-    """A name for each output, in the order of `tf.nest.flatten`.
+    """Returns a name for each output, in the order of `tf.nest.flatten`.
 
     Args:
         outputs: nest of tensors.
@@ -164,7 +164,7 @@ def output_names(outputs: Any, layer_names: Sequence[str] | None = None) -> list
 
 
 def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    """The leaves of a nest with their paths, in the order of `tf.nest.flatten`."""
+    """Yields the leaves of a nest with their paths, in the order of `tf.nest.flatten`."""
     if not nests.is_nested(value):
         yield path, value
         return
@@ -177,7 +177,7 @@ def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
 
 
 def _labels(paths: Sequence[Path], names: Sequence[str | None]) -> list[str]:
-    """The names, and short forms of the paths where there is none; whole paths where these are not unique."""
+    """Returns the names, else short forms of the paths; whole paths if these are not unique."""
     short = [
         name or "_".join(map(str, _from_last_key(path)))
         for path, name in zip(paths, names, strict=True)
@@ -194,13 +194,13 @@ def _from_last_key(path: Path) -> Path:
 
 
 def _identifier(name: str) -> str:
-    """What TensorFlow makes of a name that it does not take for an operation."""
+    """Returns the name that TensorFlow makes of a name that is not valid for an operation."""
     name = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return name if name[:1].isalpha() else f"arg_{name}"
 
 
 def _unique(names: list[str]) -> list[str]:
-    """The names, with a number after those that came before."""
+    """Returns the names, with numbers appended to repeated ones."""
     taken: set[str] = set()
     unique = []
     for name in names:

@@ -1,4 +1,4 @@
-"""Proves a SavedModel: a fresh process runs it through TensorFlow's C library, as TF Serving will."""
+"""Verifies a SavedModel: a fresh process runs it through TensorFlow's C library, as TF Serving does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SECONDS = 600
 
 
 class VerificationError(RuntimeError):
-    """An exported model does not load, does not run, or does not compute what the model computes.
+    """An exported model does not load, does not run, or computes other results than the model.
 
     Example:
         ```python
@@ -50,7 +50,7 @@ def run_elsewhere(jobs: Sequence[tuple[Any, Sequence[Case]]]) -> list[list[Array
         For each job and each case the outputs by name, or the text of an error.
 
     Raises:
-        VerificationError: where a model does not load, or the process ends.
+        VerificationError: if a model does not load, or the process ends.
     """
     library = os.path.dirname(tf.__file__)
     lines = [
@@ -92,19 +92,19 @@ def _decoded(result: dict[str, Any]) -> Arrays | str:
     return {name: run_cases.decode(array) for name, array in result["outputs"].items()}
 
 
-# --- Cases and what they should give ------------------------------------------------------------------
+# --- Cases and expected outputs -----------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def unchanged(variables: Sequence[tf.Variable]) -> Iterator[None]:
-    """After the `with` block variables hold what they held before."""
+    """Context manager that restores the values of variables at its end."""
     values = [tf.identity(getattr(variable, "uncast", variable)) for variable in variables]
     with lent(variables, values, "state"):
         yield
 
 
 class _PlainPython:
-    """The settings under which layers run operation by operation."""
+    """The settings under which layers run eagerly, operation by operation."""
 
     run_eagerly = True
     jit_compile: bool | str = False
@@ -122,7 +122,7 @@ def expected(endpoint: Endpoint, inputs: Arrays) -> Arrays:
 
 
 def resized(endpoint: Endpoint, inputs: Arrays) -> list[Arrays]:
-    """The inputs, and as many of their rows, repeated where needed, as batches of other sizes have."""
+    """Returns the inputs, and versions of them with other batch sizes, with rows repeated as needed."""
     free = all(spec.shape.rank and spec.shape[0] is None for spec in endpoint.specs)
     rows = {len(array) for array in inputs.values()} if free else set()
     if len(rows) != 1 or rows == {0}:
@@ -136,16 +136,16 @@ def resized(endpoint: Endpoint, inputs: Arrays) -> list[Arrays]:
 
 
 def compare(found: Arrays | str, wanted: Arrays, again: Arrays, where: str) -> None:
-    """Checks outputs against those of the model.
+    """Compares outputs with those of the model.
 
     Args:
         found: outputs of the exported model.
         wanted: outputs of the model.
-        again: those of another call of it: what differs is drawn at random, and only its form is checked.
+        again: those of another call of it: values that differ are random, and only their form is checked.
         where: for the message.
 
     Raises:
-        VerificationError: where they differ.
+        VerificationError: if they differ.
     """
     if isinstance(found, str):
         raise VerificationError(f"{where} fails: {found}")
@@ -194,7 +194,7 @@ def verify(
     cases: Sequence[Case],
     state: Sequence[tf.Variable] = (),
 ) -> None:
-    """Runs a SavedModel in a new process and compares with the functions that it was made of.
+    """Runs a SavedModel in a new process, and compares it with the functions that it was made of.
 
     A model with a state, such as a counter, gives other outputs each time. So the functions are called in the
     same order as the SavedModel's signatures, from the state that was exported, and have it again afterwards.
@@ -218,7 +218,7 @@ def verify(
                 except (tf.errors.OpError, ValueError):
                     if inputs is sample:
                         raise
-                    continue  # The model itself takes no batch of this size.
+                    continue  # The model itself accepts no batch of this size.
                 wanted.append((name, inputs, expected(endpoints[name], inputs)))
     with unchanged(state):
         again = [expected(endpoints[name], inputs) for name, inputs, _ in wanted]

@@ -1,4 +1,4 @@
-"""Numbers of versions, as TF Serving reads them from the names of folders."""
+"""Version numbers, as TF Serving reads them from the names of folders."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 LARGEST = (
     2**63 - 1
-)  # TF Serving keeps a version in an int64, and passes over a folder with a larger number.
+)  # TF Serving stores a version in an int64, and ignores a folder with a larger number.
 
 
 def versions_in(folder: Path) -> dict[int, Path]:
-    """The versions in a folder by number; `007` is 7."""
+    """Returns the versions in a folder by number; `007` is 7."""
     if not folder.is_dir():
         return {}
     found = {}

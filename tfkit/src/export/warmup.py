@@ -1,7 +1,7 @@
-"""Warm-up requests: what TF Serving runs when it has loaded a version, before it answers anybody.
+"""Warm-up requests, which TF Serving runs after loading a version and before answering requests.
 
 A TFRecord file of `PredictionLog` messages. The package with these messages, `tensorflow-serving-api`, is
-not needed: they hold little beside `TensorProto`s, which TensorFlow has.
+not needed: they hold little except `TensorProto`s, which TensorFlow has.
 
 Reference: tensorflow_serving/apis/prediction_log.proto, predict.proto, classification.proto, input.proto
 """
@@ -41,14 +41,14 @@ def write_warmup(folder: Path, model_name: str, requests: Iterable[tuple[str, st
 
 
 def read_warmup(folder: Path) -> list[tuple[str, dict[str, np.ndarray]]]:
-    """The signature and the inputs of each request in a warm-up file."""
+    """Returns the signature and the inputs of each request in a warm-up file."""
     return [
         decode_request(record.numpy()) for record in tf.data.TFRecordDataset(str(folder / FILE))
     ]
 
 
 def encode_request(model_name: str, signature: str, method_name: str, inputs: Any) -> bytes:
-    """A request as a `PredictionLog`.
+    """Returns a request as a `PredictionLog`.
 
     Args:
         model_name: name of the served model.
@@ -69,7 +69,7 @@ def encode_request(model_name: str, signature: str, method_name: str, inputs: An
 
 
 def decode_request(record: bytes) -> tuple[str, dict[str, np.ndarray]]:
-    """Signature and inputs of a request that `encode_request` wrote."""
+    """Returns signature and inputs of a request that `encode_request` wrote."""
     ((log, content),) = _fields(record)
     ((_, request),) = _fields(content)
     parts = list(_fields(request))

@@ -1,9 +1,9 @@
-"""Predicates that can be computed before the step, from the batch alone.
+"""Finds predicates that can be computed before the step, from the batch alone.
 
-Where all predicates of a step depend on its batch by few and cheap operations, as those of indices and labels
-do, a program asks them first and runs the step as it is. Else they are a result of the step, and a variable
-takes its new value only if they hold. For a large table that XLA updates in place this is a second pass over
-it: with 50,000 x 32 numbers and two moments, a step of 1,370 us took 2,750.
+If all predicates of a step depend on its batch by few and cheap operations, as those of indices and labels
+do, a program computes them first and runs the step unchanged. Else they are a result of the step, and a
+variable takes its new value only if they hold. For a large table that XLA updates in place this is a second
+pass over it: with 50,000 x 32 numbers and two moments, a step of 1,370 us took 2,750.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tfkit.src.guards.survey import called_functions
 
 _MAX_NODES = 200
 
-# Operations that take long, or that do more than compute a value.
+# Operations that are slow, or that do more than compute a value.
 _EXCLUDED = (
     "Assign",
     "BatchMatMul",
@@ -45,15 +45,15 @@ _EXCLUDED = (
 
 
 def prune(definition: Any, result: str, library: dict[str, Any]) -> bool:
-    """Takes out of a function all nodes that `result` does not depend on.
+    """Removes all nodes that `result` does not depend on from a function; returns whether `result` is cheap.
 
     Args:
-        definition: a `FunctionDef`; it is changed where the answer is true.
+        definition: a `FunctionDef`; it is changed if the result is true.
         result: the name of the one result that is kept.
         library: the definitions of functions that nodes call; one that is missing is a predicate's.
 
     Returns:
-        Whether what is left can be computed ahead: few cheap nodes, none of them after an update.
+        Whether the remaining nodes can be computed ahead: few cheap nodes, none of them after an update.
     """
     nodes = {node.name: node for node in definition.node_def}
     needed: dict[str, Any] = {}

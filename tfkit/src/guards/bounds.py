@@ -1,7 +1,7 @@
-"""Checks that ask no more than that the numbers of an argument lie in [0, size).
+"""Checks that only require the numbers of an argument to be in [0, size).
 
 The indices of an `Embedding` and class labels are numbers of the batch, and the trace knows the sizes. So no
-predicate has to be traced for them, and a program can ask about the rows of many batches at once.
+predicate has to be traced for them, and a program can check the rows of many batches at once.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import tensorflow as tf
 from tfkit.src.guards.check import Operation, within
 from tfkit.src.guards.table import CHECKS
 
-# Operations whose results are numbers of their first input, in another order or form, or some of them.
+# Operations whose results are numbers of their first input, reordered, reshaped, or some of them.
 _REARRANGING = frozenset(
     ("ExpandDims", "Identity", "Reshape", "Slice", "Squeeze", "StridedSlice", "Transpose")
 )
-_CHUNK = 2**22  # Numbers that are asked about at once: the answers take memory.
+_CHUNK = 2**22  # The amount of numbers that are checked at once, since the results take memory.
 
 
 class Bounds:
-    """Which arguments of a step must be how small.
+    """Upper bounds for the arguments of a step.
 
     Args:
-        sizes: by the place of an argument, the size that its numbers must lie under.
+        sizes: by the place of an argument, the size that its numbers must be below.
     """
 
     def __init__(self, sizes: Mapping[int, int]) -> None:
@@ -37,12 +37,12 @@ class Bounds:
         return bool(self.sizes)
 
     def accept(self, tensors: Sequence[tf.Tensor]) -> tf.Tensor:
-        """Whether all arguments lie in their bounds, as a scalar bool."""
+        """Whether all arguments are within their bounds, as a scalar bool."""
         answers = [_lies_in(tensors[place], size) for place, size in self.sizes.items()]
         return functools.reduce(tf.logical_and, answers, tf.constant(True))
 
     def accept_rows(self, arrays: Sequence[tf.Tensor]) -> bool:
-        """Whether all rows of arrays do: then each batch of them does."""
+        """Whether all rows of arrays are within their bounds, and so each batch of them."""
         for place, size in self.sizes.items():
             array = arrays[place]
             num_rows = max(1, _CHUNK // max(1, array.shape[1:].num_elements()))
@@ -59,14 +59,14 @@ def _lies_in(values: tf.Tensor, size: int) -> tf.Tensor:
 
 
 def bound_of(operation: Any, arguments: Mapping[Any, int]) -> tuple[int, int] | None:
-    """The argument whose numbers an operation refuses outside of [0, size), and the size.
+    """Returns the argument whose numbers an operation refuses outside of [0, size), and the size.
 
     Args:
         operation: a `tf.Operation` that is in `CHECKS`.
         arguments: by reference, the place of each tensor that is an argument of the whole.
 
     Returns:
-        `None` where the operation asks more, or of other values.
+        `None` if the operation checks more, or other values.
     """
     bound = CHECKS[operation.type].bound
     if bound is None:
@@ -77,7 +77,7 @@ def bound_of(operation: Any, arguments: Mapping[Any, int]) -> tuple[int, int] | 
         if values.ref() in arguments:
             return arguments[values.ref()], size
         if values.op.type == "Cast":
-            # A number that is rounded may reach the size; one that is cut off does not.
+            # Rounding a number may make it equal to the size; truncation does not.
             if values.dtype.is_floating and values.op.inputs[0].dtype.is_floating:
                 return None
         elif values.op.type not in _REARRANGING:
@@ -87,7 +87,7 @@ def bound_of(operation: Any, arguments: Mapping[Any, int]) -> tuple[int, int] | 
 
 
 def _counts_to(dtype: tf.DType, size: int) -> bool:
-    """Whether a dtype has each whole number up to a size."""
+    """Whether a dtype can represent each whole number up to a size."""
     if dtype.is_floating:
         digits: int = np.finfo(dtype.as_numpy_dtype).nmant if dtype != tf.bfloat16 else 7
         return size <= 2**digits

@@ -1,4 +1,4 @@
-"""What a guard is made of: one row of the table."""
+"""The rows of the table: checks of operations."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import tensorflow as tf
 from tfkit.src.borrowed.private import get_resource_handle_data
 from tfkit.src.guards.sizes import Sizes
 
-# The values of an operation's inputs that are constants in the graph, by their place.
+# The constant values among an operation's inputs, by index.
 Constants = Mapping[int, np.ndarray]
 # The attributes of a node: `AttrValue` by name.
 Attributes = Mapping[str, Any]
 
 
 class Operation(NamedTuple):
-    """An operation as a check sees it: XLA knows all shapes when it compiles, the trace knows some sizes.
+    """An operation for a check: XLA knows all shapes when it compiles, the trace knows some sizes.
 
     Args:
         inputs: Tensors; constants where the graph has constants.
@@ -32,24 +32,24 @@ class Operation(NamedTuple):
 
 
 def never(attr: Attributes, constants: Constants) -> bool:
-    """Nothing is settled before the operation runs."""
+    """Returns `False`: nothing can be decided before the operation runs."""
     return False
 
 
 class Check(NamedTuple):
     """A check that TensorFlow's kernel on the CPU makes, and XLA's does not.
 
-    A few kernels refuse nothing, but give other results than XLA for some values. What is said here of values
-    that are refused holds of these.
+    A few kernels refuse nothing, but give other results than XLA for some values. They are described
+    here as if they refused these values.
 
     Args:
-        says: What the kernel refuses, for a message.
+        says: a description of what the kernel refuses, for a message.
         accepts: A scalar bool: the kernel certainly accepts these values. It may be False where the kernel
             accepts, which costs time, and is never True where it refuses.
-        settled: Whether attributes and constant inputs alone show that `accepts` need not be asked: the
+        settled: Whether attributes and constant inputs alone show that `accepts` need not be computed: the
             kernel accepts them, or XLA refuses them as well when it compiles.
         settled_by_sizes: Whether the sizes that a trace knows show it, of a `tf.Operation`.
-        bound: Where nothing else is asked: the values that must lie in [0, size), and the size, `None` where
+        bound: If nothing else is checked: the values that must be in [0, size), and the size, `None` if
             the trace does not know it.
     """
 
@@ -61,19 +61,19 @@ class Check(NamedTuple):
 
 
 def size_of(x: tf.Tensor, axis: Any) -> Any:
-    """The size of an axis: a number where the trace knows it, which keeps `x` out of the check."""
+    """Returns the size of an axis: a number if the trace knows it, so that `x` is not part of the check."""
     known = known_size(x, axis)
     return tf.shape(x)[axis] if known is None else known
 
 
 def known_size(x: tf.Tensor, axis: Any) -> int | None:
-    """The size of an axis where the trace knows it."""
+    """Returns the size of an axis if the trace knows it, else `None`."""
     known = tf.get_static_value(axis)
     return None if known is None or x.shape.rank is None else x.shape[int(known)]
 
 
 def known_variable_size(handle: tf.Tensor, axis: int) -> int | None:
-    """The size of an axis of a variable where the trace knows it."""
+    """Returns the size of an axis of a variable if the trace knows it, else `None`."""
     data = get_resource_handle_data(handle)
     if not data.is_set or len(data.shape_and_type) != 1:
         return None
@@ -82,11 +82,11 @@ def known_variable_size(handle: tf.Tensor, axis: int) -> int | None:
 
 
 def within(values: tf.Tensor, size: Any) -> tf.Tensor:
-    """All `0 <= values < size`, in one comparison: as an unsigned number, a negative one is a large one."""
+    """Returns whether all `0 <= values < size`, by one unsigned comparison, in which negatives are large."""
     unsigned = tf.uint64 if values.dtype.size == 8 else tf.uint32
     return tf.reduce_all(tf.cast(values, unsigned) < tf.cast(size, unsigned))
 
 
 def is_integer(attr: Attributes) -> bool:
-    """Whether the type `T` of an operation is one of integers."""
+    """Whether the type `T` of an operation is an integer type."""
     return bool(tf.as_dtype(attr["T"].type).is_integer)

@@ -1,4 +1,4 @@
-"""A traced step in the forms that programs run it in."""
+"""A traced step in the forms in which programs run it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tfkit.src.runtime.function_defs import registered
 
 
 class GuardedFunction:
-    """A traced function that changes all of its variables or, where a kernel refuses a value, none.
+    """A traced function that changes all of its variables or, if a kernel refuses a value, none.
 
     Args:
         function: a `ConcreteFunction`.
-        definition: the `GraphDef` of its graph, where that is at hand.
+        definition: the `GraphDef` of its graph, if it is available.
     """
 
     def __init__(self, function: Any, definition: Any = None) -> None:
@@ -36,12 +36,12 @@ class GuardedFunction:
 
     @property
     def differences(self) -> list[Difference]:
-        """What XLA does otherwise than TensorFlow's kernels, without a predicate that says when."""
+        """The differences between XLA and TensorFlow's kernels for which there is no predicate."""
         return self._survey.differences
 
     @functools.cached_property
     def is_needed(self) -> bool:
-        """Whether the function has a check that XLA would drop, and that is asked when it runs."""
+        """Whether the function has a check that XLA would drop, and that is computed at run time."""
         return bool(self._survey.bounds) or self._has_predicates
 
     @functools.cached_property
@@ -49,13 +49,13 @@ class GuardedFunction:
         return self._survey.asks(self._survey.name)
 
     def run_accepted(self, tensors: list[tf.Tensor]) -> Any:
-        """Makes the function a part of what XLA is to compile, for values that `ahead` has accepted."""
+        """Adds the function to the XLA program being traced, for values that `ahead` has accepted."""
         if not self._survey.asserts_shapes(self._survey.name):
             return self._function(*tensors)
         return self._run_in_xla(tensors)[1]
 
     def run_plain(self, tensors: list[tf.Tensor]) -> Any:
-        """Makes the function a part of what is being traced, to be run by TensorFlow's kernels."""
+        """Adds the function to the current trace, to be run by TensorFlow's kernels."""
         if self._plain is None:
             return self._function(*tensors)
         dtypes = [output.dtype for output in self._function.outputs]
@@ -63,7 +63,7 @@ class GuardedFunction:
 
     @functools.cached_property
     def _plain(self) -> AtomicFunction | None:
-        """The function with updates that wait for what can refuse; `None` where nothing has to wait."""
+        """The function with updates after all possible refusals; `None` if nothing has to wait."""
         if not self._variables:
             return None
         notes = self._survey.notes(self._survey.name)
@@ -84,27 +84,27 @@ class GuardedFunction:
 
     @functools.cached_property
     def can_ask_ahead(self) -> bool:
-        """Whether `ahead` says before the function is run what `run_guarded` says afterwards."""
+        """Whether `ahead` can decide before the function runs what `run_guarded` returns afterwards."""
         if self._has_predicates:
             return self._rewriter.ahead is not None
         return self.is_needed
 
     @functools.cached_property
     def asks_ahead(self) -> bool:
-        """Whether programs should: `run_guarded` passes once more over each variable that is updated."""
+        """Whether programs should use `ahead`: `run_guarded` reads each updated variable once more."""
         return self.can_ask_ahead and bool(self._variables)
 
     @functools.cached_property
     def asks_rows(self) -> bool:
-        """Whether programs can ask about all rows before, at once, what `ahead` says of each batch."""
+        """Whether programs can check all rows at once, instead of each batch by `ahead`."""
         return self.asks_ahead and not self._has_predicates
 
     def accepts_rows(self, arrays: list[tf.Tensor]) -> bool:
-        """Whether TensorFlow's kernels surely accept any batch of the rows of arrays."""
+        """Whether TensorFlow's kernels certainly accept any batch of the rows of arrays."""
         return self._survey.bounds.accept_rows(arrays)
 
     def ahead(self, tensors: list[tf.Tensor]) -> tf.Tensor:
-        """Whether TensorFlow's kernels surely accept all values; to be called where it can be asked."""
+        """Whether TensorFlow's kernels certainly accept all values; only if `can_ask_ahead`."""
         in_bounds = self._in_bounds(tensors)
         if not self._has_predicates:
             return in_bounds
@@ -116,11 +116,11 @@ class GuardedFunction:
         return self._survey.bounds.accept(tf.nest.flatten(tensors, expand_composites=True))
 
     def run_guarded(self, tensors: list[tf.Tensor]) -> tuple[tf.Tensor, Any]:
-        """Makes the function a part of what XLA is to compile.
+        """Adds the function with its guards to the XLA program being traced.
 
         Returns:
             Whether TensorFlow's kernels surely accept all values, and the results. Where they might not,
-            all variables are as they were before.
+            no variable has changed.
         """
         before = []
         if self.is_needed:
@@ -133,7 +133,7 @@ class GuardedFunction:
         return accepted, outputs
 
     def _run_in_xla(self, tensors: list[tf.Tensor]) -> tuple[tf.Tensor, Any]:
-        """Whether the predicates hold, and the results."""
+        """Returns whether the predicates hold, and the results."""
         if not (self._has_predicates or self._survey.asserts_shapes(self._survey.name)):
             return tf.constant(True), self._function(*tensors)
         dtypes = [output.dtype for output in self._function.outputs]
@@ -168,7 +168,7 @@ class GuardedFunction:
 
 
 def _written(function: Any) -> list[tuple[Any, tf.DType]]:
-    """Handle and dtype of each variable that a function may change."""
+    """Returns handle and dtype of each variable that a function may change."""
     read_only = set(get_read_only_resource_input_indices_graph(function.graph))
     first = len(function.inputs) - len(function.captured_inputs)
     found = []

@@ -1,4 +1,4 @@
-"""Operations that XLA compiles and whose kernel on the CPU refuses no values.
+"""Lists operations that XLA compiles and whose kernel on the CPU refuses no values.
 
 Not counted as values are shapes, where XLA finds them wrong too, and what XLA must know when it compiles
 (axes, sizes, paddings, algorithms of random numbers): it refuses the same then. Nor are the shapes of
@@ -59,7 +59,7 @@ _ALONE = """
     _UnaryOpsComposition
 """
 
-# Functions: what is in them is looked at by itself.
+# Functions, whose contents are checked separately.
 _CALLS = """
     Case If PartitionedCall StatefulPartitionedCall StatelessCase StatelessIf StatelessWhile While
     XlaCallModule XlaIf XlaWhile
@@ -76,9 +76,9 @@ _XLA = """
     XlaVariadicReduce XlaVariadicReduceV2 XlaVariadicSort _XlaAotOnlyVarHandleOp
 """
 
-# An empty list has nothing to pop, and a full one no place; but how full it is cannot be read in XLA.
-# Gradients of loops, which use these, pop what they have pushed and have room for all iterations. Lists
-# without a limit, as AutoGraph makes them, are not compiled by XLA.
+# Nothing can be popped from an empty list, nor pushed to a full one; but XLA cannot read the length.
+# Gradients of loops, which use these, pop what they have pushed and have room for all iterations. XLA does
+# not compile lists without a limit, as AutoGraph makes them.
 _LISTS = "TensorListPopBack TensorListPushBack"
 
 HARMLESS = frozenset(f"{_ALONE} {_CALLS} {_XLA} {_LISTS}".split())

@@ -1,6 +1,7 @@
 """Checks of indices: gathers, scatters, segments, labels, counts, permutations and lists.
 
-XLA takes the nearest element where a gather's index is outside, and drops what a scatter writes there.
+XLA takes the nearest element where a gather's index is outside, and drops the values that a scatter writes
+there.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def _axis(op: Operation) -> Any:
 
 def _resource_gather(op: Operation) -> tf.Tensor:
     handle, indices = op.inputs
-    # With batch dimensions the kernel only looks at where the row lies in memory: it accepts more than this.
+    # With batch dimensions the kernel only checks the position in memory: it accepts more than this.
     return within(indices, tf.raw_ops.VariableShape(input=handle)[op.attr["batch_dims"].i])
 
 
@@ -48,19 +49,19 @@ def _resource_gather_bound(op: Operation) -> Bound:
 
 
 def _within_shape(indices: tf.Tensor, shape: tf.Tensor) -> tf.Tensor:
-    """Whether each row of indices is the place of an element, or of a slice, of a tensor of a shape."""
+    """Whether each row of indices is the position of an element, or of a slice, of a tensor of a shape."""
     return within(indices, shape[: tf.shape(indices)[-1]])
 
 
 def _rows_bound(op: Operation) -> Bound:
-    """The same where indices are those of rows."""
+    """Returns the bound if the indices are those of rows."""
     params, indices = op.inputs[:2]
     return indices, known_size(params, 0) if known_size(indices, -1) == 1 else None
 
 
 def _gather_nd(op: Operation) -> tf.Tensor:
     params, indices = op.inputs
-    # Slices without elements: the kernel refuses any index of them.
+    # There are slices without elements, for which the kernel refuses any index.
     return _within_shape(indices, tf.shape(params)) & (tf.size(params) > 0)
 
 
@@ -80,13 +81,13 @@ def _resource_scatter_div(op: Operation) -> tf.Tensor:
 
 def _segments(op: Operation) -> tf.Tensor:
     _, ids, num_segments = op.inputs
-    # A row with a negative number belongs to no segment, for the kernel and for XLA.
+    # A row with a negative number belongs to no segment, both for the kernel and for XLA.
     return tf.reduce_all(ids < tf.cast(num_segments, ids.dtype))
 
 
 def _sparse_to_dense(op: Operation) -> tf.Tensor:
     indices, shape = op.inputs[:2]
-    # A vector has the places in a vector, a scalar one of them.
+    # A vector contains positions in a vector, a scalar one of them.
     indices = tf.reshape(indices, [-1, tf.size(shape)])
     accepted = within(indices, shape)
     if not op.attr["validate_indices"].b:
@@ -97,7 +98,7 @@ def _sparse_to_dense(op: Operation) -> tf.Tensor:
 
 def _permutation(op: Operation) -> tf.Tensor:
     (x,), (inverse,) = op.inputs, op.outputs
-    # Where x is no permutation, one number is nowhere in it, and no inverse leads to that.
+    # If x is not a permutation, one number is not in it, and no inverse maps to that number.
     return tf.reduce_all(tf.gather(x, inverse) == tf.range(tf.size(x, x.dtype)))
 
 
@@ -111,7 +112,7 @@ def _item(op: Operation) -> tf.Tensor:
 
 
 def _has_shape(shape: tf.Tensor, length: tf.Tensor) -> tf.Tensor:
-    """Whether the shape of a list's elements is told by one of them, or else by an argument."""
+    """Whether the shape of a list's elements is known from one of them, or from an argument."""
     return (length > 0) | tf.reduce_all(shape >= 0)
 
 
@@ -131,7 +132,7 @@ def _stacks_any(attr: Attributes, constants: Constants) -> bool:
 
 def _list_elements(op: Operation) -> tf.Tensor:
     tensor, shape = op.inputs
-    shape = tf.reshape(shape, [-1])  # The scalar -1 is a shape of which nothing is known.
+    shape = tf.reshape(shape, [-1])  # The scalar -1 means an unknown shape.
     return tf.reduce_all((shape < 0) | (shape == tf.shape(tensor, shape.dtype)[1:]))
 
 

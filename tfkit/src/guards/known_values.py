@@ -1,4 +1,4 @@
-"""Values in a trace that are known without running it: constants, and arithmetic on ranks and static sizes.
+"""Values in a trace that are known without running it: constants, and arithmetic on ranks and sizes.
 
 TensorFlow's gradients compute shapes and axes with operations that can refuse values, a dozen in each
 reduction. These values are known when they are traced, so they need no check in the program.
@@ -31,7 +31,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "Reshape": np.reshape,
     "Sub": np.subtract,
 }
-_DEPTH = 20  # How far back a value is followed.
+_DEPTH = 20  # The number of operations that are followed back from a value.
 # Operations whose results depend on shapes alone.
 SHAPES = frozenset(("Rank", "Shape", "ShapeN", "Size", "TensorListLength", "VariableShape"))
 
@@ -40,7 +40,7 @@ class KnownValues:
     """The known values of one graph.
 
     Args:
-        graph: a `FuncGraph`; `None` where there is none, and nothing is known.
+        graph: a `FuncGraph`; `None` if there is none, and nothing is known.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -50,7 +50,7 @@ class KnownValues:
         self._sizes = Sizes(lambda tensor: self._value(tensor, _DEPTH))
 
     def settle(self, check: Check, node: Any) -> bool:
-        """Whether what is known shows that an operation need not be asked about."""
+        """Whether known values show that an operation need not be checked."""
         if check.settled(node.attr, self.inputs_of(node.name)):
             return True
         operation = self._operation(node.name)
@@ -59,7 +59,7 @@ class KnownValues:
         return self._lies_in(check, operation) or check.settled_by_sizes(operation, self._sizes)
 
     def _lies_in(self, check: Check, operation: tf.Operation) -> bool:
-        """Whether known values lie in known bounds."""
+        """Whether known values are within known bounds."""
         if check.bound is None:
             return False
         inputs, outputs = list(operation.inputs), list(operation.outputs)
@@ -68,21 +68,21 @@ class KnownValues:
         return values is not None and bool(((values >= 0) & (values < size)).all())
 
     def inputs_of(self, name: str) -> dict[int, np.ndarray]:
-        """The known inputs of an operation, by index."""
+        """Returns the known inputs of an operation, by index."""
         operation = self._operation(name)
         inputs = () if operation is None else operation.inputs
         values = {index: self._value(tensor, _DEPTH) for index, tensor in enumerate(inputs)}
         return {index: value for index, value in values.items() if value is not None}
 
     def shapes_of(self, name: str) -> tuple[list[Any], list[Any]]:
-        """Static shapes of an operation's inputs and outputs; none where the graph is not at hand."""
+        """Returns static shapes of an operation's inputs and outputs; none if the graph is not available."""
         operation = self._operation(name)
         if operation is None:
             return [], []
         return [each.shape for each in operation.inputs], [each.shape for each in operation.outputs]
 
     def are_of_shapes(self, name: str, places: Iterable[int]) -> bool:
-        """Whether some inputs of an operation depend on shapes alone: XLA knows them when it compiles."""
+        """Whether some inputs of an operation depend only on shapes, which XLA knows when it compiles."""
         operation = self._operation(name)
         inputs = () if operation is None else operation.inputs
         return operation is not None and all(
@@ -90,7 +90,7 @@ class KnownValues:
         )
 
     def _operation(self, name: str) -> tf.Operation | None:
-        """An operation of the graph; `None` where it or the graph is not at hand."""
+        """Returns an operation of the graph; `None` if it or the graph is not available."""
         try:
             return self._graph.get_operation_by_name(name)
         except (AttributeError, KeyError, ValueError):
@@ -100,7 +100,8 @@ class KnownValues:
         if operation.type in SHAPES or operation.type == "Const":
             return True
         if operation.name not in self._of_shapes:
-            self._of_shapes[operation.name] = False  # Until it is known; there is no circle.
+            # Set until the value is known; there is no cycle.
+            self._of_shapes[operation.name] = False
             self._of_shapes[operation.name] = (
                 bool(operation.inputs)
                 and kind_of(operation.type) != "unguarded"
@@ -129,4 +130,4 @@ class KnownValues:
             with np.errstate(all="raise"):
                 return np.asarray(_ARITHMETIC[operation.type](*inputs))
         except (ArithmeticError, IndexError, ValueError):
-            return None  # For TensorFlow's kernel to refuse.
+            return None  # TensorFlow's kernel refuses it.

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from tfkit.src.guards.check import Check, Operation
 
-# How far from the limit of rounding, which grows with the number of rows, a matrix must be.
+# The required distance from the rounding limit, which grows with the number of rows.
 _MARGIN = 10.0
 
 
@@ -25,13 +25,13 @@ def _invertible(matrix: tf.Tensor, inverse: tf.Tensor, adjoint: bool = False) ->
     unit = tf.matmul(matrix, inverse, adjoint_a=adjoint)
     difference = _sizes(unit - tf.eye(rows, dtype=matrix.dtype))
     margin = tf.cast(_MARGIN * np.finfo(real.as_numpy_dtype).eps, real) * tf.cast(rows, real)
-    # Column by column, for XLA's maximum of NaN and a number may be the number.
+    # Column by column, because XLA's maximum of NaN and a number may be the number.
     condition = _sizes(matrix)[..., :, tf.newaxis] * _sizes(inverse)[..., tf.newaxis, :]
     return tf.reduce_all(difference < 0.5) & tf.reduce_all(condition * margin < 1)
 
 
 def _sizes(matrix: tf.Tensor) -> tf.Tensor:
-    """The sum of the magnitudes in each column: no square, which could become zero."""
+    """Returns the sum of the magnitudes in each column: without squares, which could underflow to zero."""
     return tf.reduce_sum(tf.abs(matrix), -2)
 
 
@@ -46,7 +46,7 @@ def _solve(op: Operation) -> tf.Tensor:
 
 
 def _finite(op: Operation) -> tf.Tensor:
-    # Of a complex number that is not finite the magnitude is not finite either.
+    # The magnitude of a complex number that is not finite is not finite either.
     return tf.reduce_all(tf.math.is_finite(tf.abs(op.inputs[0])))
 
 

@@ -20,7 +20,7 @@ def _condition_holds(attr: Attributes, constants: Constants) -> bool:
 
 
 def _uniform(low: int) -> Check:
-    """A check of two inputs that follow each other, for whole random numbers between them."""
+    """Returns a check of two consecutive inputs, for random integers between them."""
 
     def settled(attr: Attributes, constants: Constants) -> bool:
         bounds = [constants.get(place) for place in (low, low + 1)]
@@ -34,7 +34,7 @@ def _uniform(low: int) -> Check:
 
 
 def _truncated_normal(first: int) -> Check:
-    """A check of four inputs that follow each other: mean, standard deviation, bounds."""
+    """Returns a check of four consecutive inputs: mean, standard deviation, bounds."""
 
     def accepts(op: Operation) -> tf.Tensor:
         mean, deviation, low, high = op.inputs[first : first + 4]
@@ -62,7 +62,7 @@ def _shifts_within(attr: Attributes, constants: Constants) -> bool:
     return 1 in constants and bool(((constants[1] >= 0) & (constants[1] < bits)).all())
 
 
-# The kernels refuse none of these, but they give other results than XLA does.
+# The kernels refuse none of these, but their results differ from those of XLA.
 _SHIFT = Check(
     "a shift by less than 0, or by all bits of a number",
     lambda op: within(op.inputs[1], 8 * op.inputs[1].dtype.size),

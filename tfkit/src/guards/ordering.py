@@ -1,4 +1,4 @@
-"""Functions whose updates wait for all their kernels that can refuse values.
+"""Orders functions so that updates wait for all kernels that can refuse values.
 
 TensorFlow runs operations that do not depend on each other in any order, so a step that is refused may have
 updated some of its variables and not others. Here every update waits for every kernel that can refuse: a
@@ -16,9 +16,9 @@ _ALL_ACCEPTED = "tfkit_all_accepted"
 
 
 def hold_back(definition: Any, refusing: Iterable[str], updating: Iterable[str]) -> bool:
-    """Lets updates wait for what can refuse, where the one does not come after the other anyway.
+    """Makes updates wait for operations that can refuse values, unless these depend on the update.
 
-    An update that something refusing depends on stays as it is: that of a seed that is drawn from twice.
+    An update that a refusal depends on is not moved, such as that of a seed with two draws.
 
     Args:
         definition: a `FunctionDef`, which is changed.
@@ -51,7 +51,7 @@ def hold_back(definition: Any, refusing: Iterable[str], updating: Iterable[str])
 
 
 def _results_of_call(definition: Any, node: Any) -> list[str]:
-    """Control inputs that wait for the results of a call of a function.
+    """Returns control inputs that wait for the results of a call of a function.
 
     TensorFlow puts the function's body in place of the call. What waited for the call then waits for the
     updates in it, and for nothing else.

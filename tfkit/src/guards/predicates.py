@@ -1,4 +1,4 @@
-"""A row of the table as a TensorFlow function, made for one operation and shared by those that are equal."""
+"""Rows of the table as TensorFlow functions, made for one operation and shared by equal ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tfkit.src.guards.known_values import SHAPES
 from tfkit.src.guards.table import CHECKS
 from tfkit.src.runtime.function_defs import registered
 
-_MAX_CONSTANT = 64  # Numbers; larger constants are arguments.
+_MAX_CONSTANT = 64  # The limit in numbers; larger constants are passed as arguments.
 
 
 class Predicate:
@@ -48,11 +48,11 @@ class Predicate:
         )
         definition.arg_attr.clear()
         definition.signature.name += "_of_used"
-        self._called = function  # What it calls must stay known to TensorFlow.
+        self._called = function  # TensorFlow must keep the functions that it calls.
         self.function = registered(definition)
 
     def __call__(self, tensors: Sequence[tf.Tensor]) -> tf.Tensor:
-        """The answer for the inputs and outputs of an operation."""
+        """Returns the result for the inputs and outputs of an operation."""
         if not tf.executing_eagerly():
             tf.compat.v1.get_default_graph()._add_function_recursive(self.function)
         arguments = [tensors[place] for place in self.places]
@@ -68,11 +68,11 @@ def predicate_of(
     outputs: Sequence[tf.TensorSpec],
     constants: Mapping[int, np.ndarray] | None = None,
 ) -> Predicate | None:
-    """The predicate of an operation, to be called in a program that XLA compiles; `None` where it is true.
+    """Returns the predicate of an operation, for a program that XLA compiles; `None` if it is always true.
 
     Args:
         node: a `NodeDef`, whose operation is in `CHECKS`.
-        inputs: what is known of its inputs, those of a list one by one.
+        inputs: its known inputs, those of a list one by one.
         outputs: the same of its outputs.
         constants: inputs whose values are known, by place.
     """
@@ -112,7 +112,7 @@ def _made(
         operation = Operation(both[: len(inputs)], both[len(inputs) :], values)
         return tf.reshape(CHECKS[op].accepts(operation), [])
 
-    with tf.init_scope():  # Apart from the trace that needs it first.
+    with tf.init_scope():  # Separate from the trace that needs it first.
         function = tf.function(accepts, autograph=False)
         predicate = Predicate(
             function.get_concrete_function(*(specs[place] for place in variable)), variable

@@ -1,8 +1,8 @@
-"""Functions rewritten so that they also say whether TensorFlow's kernels would take their values.
+"""Rewrites functions so that they also return whether TensorFlow's kernels would accept their values.
 
-XLA compiles an operation to arithmetic that has an answer for every value: a gather out of range reads the
+XLA compiles an operation to arithmetic that has a result for every value: a gather out of range reads the
 last row, an integer division by zero is -1, an `Assert` is nothing. TensorFlow's own kernels refuse such
-values. Here each operation whose kernel can refuse gets a predicate beside it, and all predicates go, through
+values. Here each operation whose kernel can refuse gets a predicate, and all predicates go, through
 calls, branches and loops, into one more result of the function:
 
     function f(x, i) -> y           function f'(x, i) -> y, accepted
@@ -10,7 +10,7 @@ calls, branches and loops, into one more result of the function:
                                       accepted = accepts_GatherV2(x, i, 0, y)
 
 It is done on `FunctionDef`s, after the trace, because a trace holds functions that were traced earlier (a
-user's `tf.function`) or by TensorFlow itself (gradients of loops), where nothing of ours runs.
+user's `tf.function`) or by TensorFlow itself (gradients of loops), where no code of tfkit runs.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from tfkit.src.runtime.xla import LOOPS
 
 _BOOL = tf.bool.as_datatype_enum
 _RESULT = "tfkit_accepted"
-ASSERTED = "/asserted"  # How the names end of operations that XLA refuses where shapes do not fit.
-# What is added stands under an operation's name: TensorFlow calls an operation's own constants `.../axis`.
+ASSERTED = "/asserted"  # The endings of names of operations that XLA refuses if shapes do not fit.
+# Additions are named below an operation's name: TensorFlow names an operation's own constants `.../axis`.
 _ADDED = "tfkit"
 _numbers = itertools.count()
 
@@ -44,13 +44,13 @@ class Rewriter:
     """Writes the guarded forms of the functions of a survey.
 
     Args:
-        survey: what stands in the functions.
+        survey: the contents of the functions.
 
     Attributes:
         guarded: the guarded form of the whole.
         ahead: a function of the same arguments that gives only the last result, where that can be computed
             first; else `None`.
-        functions: these, and what they call.
+        functions: these, and those that they call.
     """
 
     def __init__(self, survey: Survey) -> None:
@@ -64,7 +64,7 @@ class Rewriter:
         self.ahead = self._ahead(name)
 
     def _ahead(self, name: str) -> AtomicFunction | None:
-        """A function of the same arguments that gives the result alone, if it is cheap."""
+        """Returns a function with the same arguments and only the predicates' result, if it is cheap."""
         definition = function_pb2.FunctionDef()
         definition.CopyFrom(self._definitions[name])
         if not prune(definition, _RESULT, self._definitions):
@@ -74,7 +74,7 @@ class Rewriter:
         return self.functions[-1]
 
     def _guarded(self, name: str, is_body: bool = False) -> str:
-        """The name of the guarded form of a function; the body of a loop carries the result along."""
+        """Returns the name of the guarded form of a function; the body of a loop carries the result along."""
         form = "body" if is_body else "guarded"
         if (name, form) not in self._names:
             definition = self._copy(name, form)
@@ -95,7 +95,7 @@ class Rewriter:
         return self._names[name, form]
 
     def _condition(self, name: str) -> str:
-        """The name of a loop's condition that takes what the body carries along."""
+        """Returns the name of a loop's condition that accepts the values that the body carries along."""
         if (name, "condition") not in self._names:
             definition = self._copy(name, "condition")
             _add_argument(definition)
@@ -114,7 +114,7 @@ class Rewriter:
         self.functions.append(registered(definition))
 
     def _lead_out(self, definition: Any, node: Any) -> bool:
-        """Lets a node call guarded functions, if they have predicates, and give their result."""
+        """Makes a node call guarded functions, if they have predicates, and output their result."""
         survey = self._survey
         if not any(survey.asks(it) or survey.asserts_shapes(it) for it in led_out_functions(node)):
             return False
@@ -127,13 +127,13 @@ class Rewriter:
             node.attr["cond"].func.name = self._condition(node.attr["cond"].func.name)
             node.input.insert(len(types), _constant_true(definition))
         types.append(_BOOL)
-        # To ask for an attribute that is not there would make it.
+        # Reading a missing attribute would create it.
         if "output_shapes" in node.attr and node.attr["output_shapes"].list.shape:
             node.attr["output_shapes"].list.shape.add()
         return True
 
     def _predicate(self, definition: Any, node: Any, predicate: Predicate) -> str:
-        """Adds the call of a node's predicate; its result."""
+        """Adds the call of a node's predicate, and returns its result."""
         self.functions.append(predicate.function)
         call = definition.node_def.add(name=f"{node.name}/accepted", op="PartitionedCall")
         call.attr["f"].func.name = predicate.function.name
@@ -148,7 +148,7 @@ class Rewriter:
 
 
 def _tensors_of(node: Any) -> list[tuple[str, tf.DType]]:
-    """The references to an operation's inputs and outputs, and their dtypes."""
+    """Returns the references to an operation's inputs and outputs, and their dtypes."""
     operation = op_def_registry.get(node.op)
     names = [name for name in node.input if not name.startswith("^")]
     tensors = list(zip(names, dtypes_of(node, operation.input_arg), strict=True))
@@ -159,10 +159,10 @@ def _tensors_of(node: Any) -> list[tuple[str, tf.DType]]:
 
 
 def _inlined(definition: Any, node: Any, predicate: Predicate) -> str:
-    """Adds the operations of a predicate of shapes; its result.
+    """Adds the operations of a predicate of shapes, and returns its result.
 
-    No call: to know its result when it compiles, XLA would take all arguments of a call for constants, and
-    compile anew for each value that a batch has. At an operation that asks for a shape it stops.
+    It adds no call: to know its result when it compiles, XLA would treat all arguments of a call as
+    constants, and compile again for each value of a batch. It stops at operations that read a shape.
     """
     body, tensors = predicate.function.definition, _tensors_of(node)
     arguments = [argument.name for argument in body.signature.input_arg]
@@ -186,9 +186,9 @@ def _inlined(definition: Any, node: Any, predicate: Predicate) -> str:
 
 
 def _assert_shapes(definition: Any, node: Any, accepted: str) -> None:
-    """Lets XLA refuse to compile where `accepted` is false: one number cannot be reshaped to none.
+    """Makes XLA refuse to compile if `accepted` is false: one number cannot be reshaped to none.
 
-    The node waits for it, for what nothing waits for is not compiled.
+    The node waits for it, because XLA does not compile nodes for which nothing waits.
     """
     one = definition.node_def.add(name=f"{node.name}/{_ADDED}/one", op="Const")
     one.attr["dtype"].type = types_pb2.DT_INT32
@@ -216,7 +216,7 @@ def _assert_shapes(definition: Any, node: Any, accepted: str) -> None:
 
 
 def _result_of(call: Any) -> str:
-    """The reference to the last result of a call."""
+    """Returns the reference to the last result of a call."""
     num_results = len(call.attr["Tout" if "Tout" in call.attr else "T"].list.type)
     return f"{call.name}:output:{num_results - 1}"
 
@@ -234,7 +234,7 @@ def _constant_true(definition: Any) -> str:
 
 
 def _all_of(definition: Any, results: list[str]) -> str:
-    """Adds the conjunction of results; the reference to it."""
+    """Adds the conjunction of results, and returns a reference to it."""
     if not results:
         return _constant_true(definition)
     first, *others = results

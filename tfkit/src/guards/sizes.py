@@ -1,7 +1,7 @@
-"""Sizes of axes in a trace, where they are numbers and where they are only known to be equal.
+"""Sizes of axes in a trace, if they are numbers or are only known to be equal.
 
 A step is traced for any number of rows, so TensorFlow does not know that the two factors of an attention's
-products have as many. Here an unknown size is a name, and what has the same name has the same size.
+products have as many. Here an unknown size is a name, and equal names mean equal sizes.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ _REDUCTIONS = frozenset(("All", "Any", "Max", "Mean", "Min", "Prod", "Sum"))
 
 
 class Sizes:
-    """The sizes of the tensors of one graph, found when they are asked for.
+    """The sizes of the tensors of one graph, found on demand.
 
     Args:
         value_of: gives a tensor's value where the trace shows it, else `None`.
@@ -110,13 +110,13 @@ class Sizes:
         self._shapes: dict[Any, Shape] = {}
 
     def of(self, tensor: tf.Tensor) -> Shape | None:
-        """The size of each axis; `None` where the rank is not known."""
+        """Returns the size of each axis; `None` if the rank is not known."""
         rank = tensor.shape.rank
         if rank is None or tensor.shape.is_fully_defined():
             return None if rank is None else tuple(tensor.shape)
         key = tensor.ref()
         if key not in self._shapes:
-            # Until it is known: a graph of one function has no circle, but it may be deep.
+            # Set until the sizes are known: a graph of one function has no cycle, but it may be deep.
             self._shapes[key] = tuple((key, axis) for axis in range(rank))
             found = self._found(tensor)
             if found is None or len(found) != rank:
@@ -126,7 +126,7 @@ class Sizes:
         return self._shapes[key]
 
     def values_of(self, tensor: tf.Tensor) -> Shape | None:
-        """The numbers of a scalar or vector that is made of sizes; `None` where they are not known."""
+        """Returns the numbers of a scalar or vector that is made of sizes; `None` if they are not known."""
         operation = tensor.op
         kind, inputs = operation.type, operation.inputs
         if kind in ("Shape", "ShapeN"):
@@ -214,7 +214,7 @@ class Sizes:
         before, after = self.of(operation.inputs[0]), self.values_of(operation.inputs[1])
         if before is None or after is None or -1 not in after:
             return after
-        # What is left over is one name, if all else is as before.
+        # The remainder is one name, if everything else is unchanged.
         left = list(before)
         for size in after:
             if size in left:
@@ -264,7 +264,7 @@ class Sizes:
         return tuple(sizes[name] for name in output)
 
     def _gathered(self, operation: Any) -> Shape | None:
-        """The axes of the indices, then those of a row, which the trace knows."""
+        """Returns the axes of the indices, followed by those of a row, which the trace knows."""
         indices = self.of(operation.inputs[1])
         shape = operation.outputs[0].shape
         if indices is None or operation.node_def.attr["batch_dims"].i:

@@ -21,23 +21,23 @@ _MAX_NDIM = 32
 def _slice(op: Operation) -> tf.Tensor:
     x, begin, size = op.inputs
     dims = tf.shape(x, begin.dtype)
-    # A size of -1 is what is left. The difference cannot overflow, as the sum could.
+    # A size of -1 means the rest. The difference cannot overflow, unlike the sum.
     return tf.reduce_all((begin >= 0) & (begin <= dims - tf.maximum(size, 0)) & (size >= -1))
 
 
 def _flags(masks: list[int], count: tf.Tensor) -> list[tf.Tensor]:
-    """The bits of masks as vectors of zeros and ones, one for each entry of a slice."""
+    """Returns the bits of masks as vectors of zeros and ones, one for each entry of a slice."""
     bits = [[mask >> place & 1 for place in range(_MAX_NDIM)] for mask in masks]
     return tf.unstack(tf.constant(bits)[:, :count])
 
 
 def _sliced_dims(shape: tf.Tensor, count: tf.Tensor, ellipsis: int, new_axis: int) -> tf.Tensor:
-    """The size of the dimension that each entry of a slice is about; any number if it is about none."""
+    """Returns the size of the dimension of each entry of a slice; any number for entries without one."""
     if not ellipsis and not new_axis:
         return shape[:count]
     whole, takes = _flags([ellipsis, ~(ellipsis | new_axis)], count)
     takes += whole * (tf.size(shape) - tf.reduce_sum(takes))
-    # One more than there are dimensions: an entry for a new axis may stand behind the last one.
+    # One more than there are dimensions: an entry for a new axis may come after the last one.
     return tf.gather(tf.concat([shape, [0]], 0), tf.cumsum(takes, exclusive=True))
 
 
@@ -50,7 +50,7 @@ def _strided(shape: tf.Tensor, begin: tf.Tensor, end: tf.Tensor, attr: Attribute
     none, count = ellipsis | new_axis, tf.size(begin)
     dims = tf.cast(_sliced_dims(tf.cast(shape, tf.int32), count, ellipsis, new_axis), begin.dtype)
     one, any_begin, any_end = _flags([shrink, begins | none, ends | shrink | none], count)
-    # An element must be there. A range may begin and end behind the last one.
+    # An element must exist. A range may begin and end after the last one.
     fits_begin = (begin >= -dims) & (begin <= dims - tf.cast(one, dims.dtype))
     fits_end = (end >= -dims) & (end <= dims)
     return tf.reduce_all((fits_begin | (any_begin > 0)) & (fits_end | (any_end > 0)))
@@ -72,7 +72,7 @@ def _band_has_no_size(attr: Attributes, constants: Constants) -> bool:
 
 def _broadcast(op: Operation) -> tf.Tensor:
     x, shape = op.inputs
-    # XLA would repeat `[3, 4]` to `[6, 4]`, but does not compile this for shapes that do not go together.
+    # XLA would repeat `[3, 4]` to `[6, 4]`, but does not compile this for incompatible shapes.
     together = tf.raw_ops.BroadcastArgs(s0=tf.shape(x, shape.dtype), s1=shape)
     return tf.reduce_all(together == shape)
 
@@ -83,7 +83,7 @@ def _largest(op: Operation) -> tf.Tensor:
 
 
 def _same_sizes(op: Operation) -> tf.Tensor:
-    """Whether each name in an equation stands for one size. XLA would repeat what has a size of one."""
+    """Whether each name in an equation has one size. XLA would repeat axes of size one."""
     equation = op.attr["equation"].s.decode().replace("...", ".")
     first: dict[str, Any] = {}
     equal = []
@@ -91,14 +91,14 @@ def _same_sizes(op: Operation) -> tf.Tensor:
         behind = dims.find(".") if "." in dims else len(dims)
         for at, name in enumerate(dims):
             if name != ".":
-                # What stands behind the ellipsis is counted from the end.
+                # Names after the ellipsis are counted from the end.
                 size = size_of(x, at if at < behind else at - len(dims))
                 equal.append(tf.equal(size, first.setdefault(name, size)))
     return tf.reduce_all(equal)
 
 
 def _has_same_sizes(operation: Any, sizes: Sizes) -> bool:
-    """The same, in the trace."""
+    """Returns whether the sizes agree, in the trace."""
     equation = operation.node_def.attr["equation"].s.decode()
     first: dict[str, Any] = {}
     if "." in equation:

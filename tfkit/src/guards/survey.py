@@ -1,4 +1,4 @@
-"""Which operations of a traced function have a kernel that can refuse values, and which change variables."""
+"""Finds operations of a traced function whose kernels can refuse values, and those that update variables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tfkit.src.runtime.shared_programs import differs_in_xla
 from tfkit.src.runtime.tensorflow_faults import error_in_xla
 from tfkit.src.runtime.xla import LOOPS, OWN_LOOP
 
-# What calls functions, and the attributes that name those through which a result can be led out.
+# Operations that call functions, and their attributes for functions that can pass out a result.
 CALLS = {
     "PartitionedCall": ("f",),
     "StatefulPartitionedCall": ("f",),
@@ -31,20 +31,20 @@ CALLS = {
     "While": ("body",),
     "StatelessWhile": ("body",),
 }
-# Stand for arguments and results, and compute nothing.
+# These represent arguments and results, and compute nothing.
 _STAND_INS = frozenset(("Placeholder", "_Arg", "_Retval"))
 _UPDATES = ("Assign", "ResourceApply", "ResourceScatter", "ResourceStridedSliceAssign")
 
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """What XLA does otherwise than TensorFlow's kernel, without a predicate that would say when.
+    """A difference between XLA and TensorFlow's kernel for which there is no predicate.
 
     Attributes:
         operation: type of the operation.
         name: its name in the trace, whose scopes are layers.
-        refusal: what the kernel refuses; `None` where it is the result that differs.
-        error: what is wrong with XLA's result; `None` where it is a check that XLA drops.
+        refusal: a description of the refused values; `None` if the result differs instead.
+        error: a description of the error in XLA's result; `None` if XLA drops a check instead.
     """
 
     operation: str
@@ -53,7 +53,7 @@ class Difference:
     error: str | None = None
 
     def described(self, path_of: Callable[[list[str]], str | None]) -> str:
-        """What XLA does, in words; `path_of` gives the path of the layer that an operation belongs to."""
+        """Returns a description; `path_of` returns the path of the layer that an operation belongs to."""
         path = path_of([self.name])
         place = f"the operation {self.operation} of " + (
             f"layer '{path}'" if path else f"'{self.name}'"
@@ -63,21 +63,21 @@ class Difference:
         return f"drops the check of {place} for {self.refusal}"
 
     def warn(self, path_of: Callable[[list[str]], str | None]) -> None:
-        """Says that XLA compiles the operation all the same."""
+        """Warns that XLA compiles the operation nevertheless."""
         way_out = "Pass `jit_compile='auto'` to `compile()`"
         if self.error is None:
             way_out = (
-                "The model goes on where TensorFlow's kernel would raise an error. "
+                "The model continues where TensorFlow's kernel would raise an error. "
                 f"{way_out}, or check the values before"
             )
         warn(f"`jit_compile=True`, and XLA {self.described(path_of)}. {way_out}.")
 
 
 class FunctionNotes:
-    """What stands in one function.
+    """The checks in one function.
 
     Args:
-        values: what is known of its values.
+        values: its known values.
 
     Attributes:
         refusing: its nodes that can refuse values, calls among them.
@@ -93,17 +93,17 @@ class FunctionNotes:
         self._checked: list[Any] = []
 
     def add(self, node: Any) -> None:
-        """Notes a node that the table has a check of."""
+        """Adds a node for which the table has a check."""
         self._checked.append(node)
 
     @functools.cached_property
     def predicates(self) -> dict[str, Predicate]:
-        """The predicates that must be asked when the function runs, by node."""
+        """The predicates that must be computed when the function runs, by node."""
         return {name: it for name, it in self._made.items() if not self._is_of_shapes(name, it)}
 
     @functools.cached_property
     def predicates_of_shapes(self) -> dict[str, Predicate]:
-        """Those that depend on shapes alone: XLA knows the answer when it compiles."""
+        """The predicates that depend only on shapes, whose results XLA knows when it compiles."""
         return {name: it for name, it in self._made.items() if self._is_of_shapes(name, it)}
 
     def _is_of_shapes(self, name: str, predicate: Predicate) -> bool:
@@ -115,7 +115,7 @@ class FunctionNotes:
         return {name: predicate for name, predicate in made.items() if predicate is not None}
 
     def _predicate(self, node: Any) -> Predicate | None:
-        """A node's predicate, `None` where the trace shows that nothing is refused."""
+        """Returns a node's predicate; `None` if the trace shows that nothing is refused."""
         operation = op_def_registry.get(node.op)
         arguments = (operation.input_arg, operation.output_arg)
         specs = []
@@ -137,8 +137,8 @@ class Survey:
     Attributes:
         name: the name of the function.
         definitions: the `FunctionDef` of each function by name.
-        bounds: the checks that ask of arguments alone.
-        differences: what XLA does otherwise, without a predicate that says when.
+        bounds: the checks that need only arguments.
+        differences: the differences of XLA for which there is no predicate.
     """
 
     def __init__(self, function: Any, definition: Any) -> None:
@@ -156,11 +156,11 @@ class Survey:
         self.bounds = Bounds(self._sizes)
 
     def notes(self, name: str) -> FunctionNotes:
-        """What stands in a function."""
+        """Returns the checks in a function."""
         return self._notes[name]
 
     def asks(self, name: str) -> bool:
-        """Whether a function, or one that it calls, has a predicate that is asked when it runs."""
+        """Whether a function, or one that it calls, has a predicate that is computed at run time."""
         return self._any(name, lambda notes: notes.predicates)
 
     def asserts_shapes(self, name: str) -> bool:
@@ -174,11 +174,11 @@ class Survey:
         )
 
     def _look(self, name: str, graph: Any, is_led_out: bool) -> FunctionNotes:
-        """Looks through a function.
+        """Surveys a function.
 
         Args:
             name: its name.
-            graph: its `FuncGraph`, where it is at hand.
+            graph: its `FuncGraph`, if it is available.
             is_led_out: whether a predicate's result can be led out of it to the program's results.
         """
         if name in self._notes:
@@ -186,7 +186,7 @@ class Survey:
         notes = self._notes[name] = FunctionNotes(KnownValues(graph))
         for node in self.definitions[name].node_def:
             if node.op in LOOPS and OWN_LOOP in node.attr:
-                continue  # Its indices are those of its turns.
+                continue  # Its indices are those of its iterations.
             if any(map(differs_in_xla, called_functions(node))):
                 continue
             led_out = (
@@ -221,7 +221,7 @@ class Survey:
         return notes
 
     def _bounds(self, graph: Any, name: str) -> bool:
-        """Whether all that a node asks is that an argument lies in bounds, which are noted."""
+        """Whether the only check of a node is that an argument is within bounds, which are added."""
         bound = bound_of(graph.get_operation_by_name(name), self._arguments)
         if bound is not None:
             place, size = bound
@@ -230,7 +230,7 @@ class Survey:
 
 
 def dtypes_of(node: Any, arguments: Any) -> list[tf.DType]:
-    """The dtypes of some of an operation's arguments or results, one by one."""
+    """Returns the dtypes of some of an operation's arguments or results, one by one."""
     dtypes: list[int] = []
     for argument in arguments:
         if argument.type_list_attr:
@@ -242,14 +242,14 @@ def dtypes_of(node: Any, arguments: Any) -> list[tf.DType]:
 
 
 def led_out_functions(node: Any) -> Iterator[str]:
-    """The functions that a node calls and whose results it gives."""
+    """Yields the functions that a node calls and whose results it returns."""
     for attribute in CALLS.get(node.op, ()):
         for called in functions_in(node.attr[attribute]):
             yield called.name
 
 
 def called_functions(node: Any) -> Iterator[str]:
-    """All functions that a node names."""
+    """Yields all functions that a node names."""
     yield node.op
     for value in node.attr.values():
         for called in functions_in(value):
@@ -257,6 +257,6 @@ def called_functions(node: Any) -> Iterator[str]:
 
 
 def _graph_of(graph: Any, name: str) -> Any:
-    """The `FuncGraph` of a function that is called in a graph, `None` where it is not at hand."""
+    """Returns the `FuncGraph` of a function that is called in a graph; `None` if it is not available."""
     function = None if graph is None else graph._get_function(name)
     return getattr(function, "_cached_graph", None)

@@ -1,4 +1,4 @@
-"""Which operations refuse values, and what is asked of them instead."""
+"""The table of operations that refuse values, with their checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RANGE = "input_min above input_max, a number of bits out of range"
 _STACK = "a value that was not pushed, a stack that is full"
 _ARRAY = "an index outside of the array, an element written twice or never"
 
-# Operations that refuse values and of which nothing is asked: rare, or of TensorFlow 1 alone.
+# Operations that refuse values but are not checked: they are rare, or of TensorFlow 1 only.
 UNGUARDED: dict[str, str] = {
     **dict.fromkeys(("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3"), _RANGE),
     "QuantizeAndDequantizeV4": _RANGE,
@@ -41,17 +41,17 @@ UNGUARDED: dict[str, str] = {
 
 
 def kind_of(op: str) -> Literal["guarded", "harmless", "unguarded"]:
-    """What is known of a type of operation that XLA compiles. One that is not known is not guarded."""
+    """Returns the kind of an operation that XLA compiles. An unknown one is not guarded."""
     if op in CHECKS:
         return "guarded"
     return "harmless" if op in HARMLESS else "unguarded"
 
 
 def is_listed(op: str) -> bool:
-    """Whether an operation stands in the table: then XLA compiles it for the CPU."""
+    """Whether an operation is in the table, which means that XLA compiles it for the CPU."""
     return op in CHECKS or op in HARMLESS or op in UNGUARDED
 
 
 def refusal_of(op: str) -> str:
-    """What the kernel of a type of operation refuses, in words."""
+    """Returns a description of what the kernel of a type of operation refuses."""
     return CHECKS[op].says if op in CHECKS else UNGUARDED.get(op, "anything that it may refuse")

@@ -1,4 +1,4 @@
-"""Direct calls under `jit_compile=True`: in XLA, but for values that TensorFlow's kernels might refuse."""
+"""Direct calls under `jit_compile=True`, in XLA except for values that TensorFlow's kernels might refuse."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class XlaCall:
             difference.warn(path_of)
 
     def run(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
-        """The results, where no tape watches."""
+        """Returns the results, if no tape watches."""
         *results, accepted = self._compiled.run_flat(tensors)
         return results if accepted else self._shared_plain.run_flat(tensors)
 
     def run_recorded(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
-        """The results, which a tape can follow."""
+        """Returns the results, which a tape can follow."""
         if not self._guarded.is_needed:
             return self._recorded(*tensors)
         if not self._guarded.can_ask_ahead:

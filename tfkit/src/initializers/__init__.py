@@ -1,1 +1,1 @@
-"""First values of weights."""
+"""Initial values of weights."""

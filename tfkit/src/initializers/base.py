@@ -1,4 +1,4 @@
-"""What every initializer is: called with a shape and a dtype, it returns a variable's initial value."""
+"""The base class of initializers, which return a variable's initial value for a shape and a dtype."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Initializer:
     """
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        """The first value of a variable.
+        """Returns the initial value of a variable.
 
         Args:
             shape: its shape.
@@ -44,9 +44,9 @@ class Initializer:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns an initializer from what `get_config()` gave."""
+        """Returns an initializer from the result of `get_config()`."""
         return cls(**config)
 
     def clone(self) -> Self:
-        """Returns a new initializer of the same configuration; without a seed it draws a new one."""
+        """Returns a new initializer with the same configuration; without a seed it draws a new one."""
         return self.from_config(self.get_config())

@@ -1,4 +1,4 @@
-"""Initializers that draw nothing: constants, the identity, Fourier kernels."""
+"""Initializers without random numbers: constants, the identity, Fourier kernels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Constant(Initializer):
         self.value = value
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        """`value`, broadcast to `shape`."""
+        """Returns `value`, broadcast to `shape`."""
         return tf.broadcast_to(tf.cast(self.value, standardize_dtype(dtype)), shape)
 
     def get_config(self) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class Constant(Initializer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns an initializer from what `get_config()` gave."""
+        """Returns an initializer from the result of `get_config()`."""
         return cls(serialization.deserialize_keras_object(config["value"]))
 
 
@@ -63,7 +63,7 @@ class Zeros(Initializer):
     """
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        """Zeros of `shape`."""
+        """Returns zeros of `shape`."""
         return tf.zeros(shape, standardize_dtype(dtype))
 
 
@@ -82,7 +82,7 @@ class Ones(Initializer):
     """
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        """Ones of `shape`."""
+        """Returns ones of `shape`."""
         return tf.ones(shape, standardize_dtype(dtype))
 
 
@@ -111,7 +111,7 @@ class Identity(Initializer):
         self.gain = gain
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        """`gain` on the main diagonal, zero elsewhere."""
+        """Returns `gain` on the main diagonal, zero elsewhere."""
         if len(shape) != 2:
             raise ValueError(
                 f"`Identity` initializes matrices only. Received: shape={tuple(shape)}"
@@ -137,7 +137,7 @@ _COSINE_WINDOWS = {
 
 
 def _taylor(distance: np.ndarray, samples: int) -> np.ndarray:
-    """Taylor's window of 4 side lobes at -30 decibels, 1 in the middle."""
+    """Returns Taylor's window with 4 side lobes at -30 decibels, 1 in the middle."""
     lobes, order = 4, np.arange(1.0, 4.0)
     a = np.arccosh(10.0 ** (30 / 20)) / np.pi
     spread = lobes**2 / (a**2 + (lobes - 0.5) ** 2)
@@ -174,7 +174,7 @@ NAMED_WINDOWS = (*_COSINE_WINDOWS, *_OTHER_WINDOWS)
 
 
 def named_window(name: str, length: int, periodic: bool) -> np.ndarray:
-    """The values of a window of `NAMED_WINDOWS`; a periodic one is a symmetric one without its last value."""
+    """Returns a window of `NAMED_WINDOWS`; a periodic one is a symmetric one without its last value."""
     if length == 1:
         return np.ones(1)
     samples = length + 1 if periodic else length
@@ -190,10 +190,10 @@ class STFT(Initializer):
 
     Args:
         side: `"real"` or `"imag"`. Default: `"real"`.
-        window: one of `"boxcar"`, `"hann"`, `"hamming"`, `"blackman"`, `"nuttall"`, `"blackmanharris"`,
-            `"flattop"`, `"bartlett"`, `"barthann"`, `"bohman"`, `"cosine"`, `"exponential"`, `"lanczos"`,
-            `"parzen"`, `"taylor"`, `"triang"`, `"tukey"`; an array of the window's values; or `None` for
-            no window. Default: `"hann"`.
+        window: one of `"boxcar"`, `"hann"`, `"hamming"`, `"blackman"`, `"nuttall"`,
+            `"blackmanharris"`, `"flattop"`, `"bartlett"`, `"barthann"`, `"bohman"`, `"cosine"`,
+            `"exponential"`, `"lanczos"`, `"parzen"`, `"taylor"`, `"triang"`,
+            `"tukey"`; an array of the window's values; or `None` for no window. Default: `"hann"`.
         scaling: `"density"` divides by the window's L2 norm, `"spectrum"` by its L1 norm, `None` by
             nothing. Default: `"density"`.
         periodic: whether the window is periodic, and not symmetric. Default: `False`.
@@ -236,7 +236,7 @@ class STFT(Initializer):
         self.periodic = periodic
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        """The kernel of shape `(frame_length, 1, fft_length // 2 + 1)`."""
+        """Returns the kernel of shape `(frame_length, 1, fft_length // 2 + 1)`."""
         frame_length, _, num_frequencies = shape
         time = np.arange(frame_length)[:, None, None]
         frequency = np.arange(num_frequencies)[None, None, :] / (2 * (num_frequencies - 1))

@@ -1,4 +1,4 @@
-"""The initializers that names and configurations stand for."""
+"""Finds initializers by name or configuration."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tfkit.src.registry.dtypes import standardize_dtype
 
 @shortened
 def get(identifier: Any) -> Any:
-    """Returns the initializer that an identifier stands for.
+    """Returns the initializer for an identifier.
 
     Args:
         identifier: a name such as `"glorot_uniform"`, a configuration, a class, a callable of
-            `(shape, dtype)`, an array or tensor, which stands for its own values, or `None`,
+            `(shape, dtype)`, an array or tensor, for its own values, or `None`,
             which is returned.
 
     Returns:
@@ -58,7 +58,7 @@ def serialize(initializer: Any) -> Any:
         initializer: an initializer, or a function of `(shape, dtype)`.
 
     Returns:
-        What `deserialize` takes: a dict, in which a function is its name.
+        The input of `deserialize`: a dict in which a function is its name.
 
     Example:
         >>> serialize(tfkit.initializers.Constant(2.0))["config"]

@@ -1,4 +1,4 @@
-"""Initializers that draw: plain distributions, variance scaling, orthogonal matrices.
+"""Initializers with random numbers: plain distributions, variance scaling, orthogonal matrices.
 
 An initializer without a seed takes one when it is constructed, and returns equal values each time it
 is called. With a `SeedGenerator` as seed each call returns new values.
@@ -84,7 +84,7 @@ class RandomNormal(RandomInitializer):
 
 
 class TruncatedNormal(RandomNormal):
-    """Draws from a normal distribution without what is more than two standard deviations off the mean.
+    """Draws from a normal distribution, within two standard deviations of the mean.
 
     Such values are drawn again.
 
@@ -113,7 +113,7 @@ class TruncatedNormal(RandomNormal):
 
 
 class RandomUniform(RandomInitializer):
-    """Draws from a uniform distribution between two bounds, floats or integers as the dtype says.
+    """Draws from a uniform distribution between two bounds, floats or integers depending on the dtype.
 
     Args:
         minval: lower bound, included. Default: `-0.05`.
@@ -179,7 +179,7 @@ class VarianceScaling(RandomInitializer):
 
     Args:
         scale: positive factor of the variance. Default: `1.0`.
-        mode: what `n` is: `"fan_in"` (inputs), `"fan_out"` (outputs) or `"fan_avg"` (their mean).
+        mode: the meaning of `n`: `"fan_in"` (inputs), `"fan_out"` (outputs) or `"fan_avg"` (their mean).
             Default: `"fan_in"`.
         distribution: `"truncated_normal"` (or `"normal"`), `"untruncated_normal"` or `"uniform"`.
             Default: `"truncated_normal"`.
@@ -480,7 +480,7 @@ class HeUniform(_NamedScaling):
 class Orthogonal(RandomInitializer):
     """A random matrix with orthonormal rows or columns (whichever are fewer), times `gain`.
 
-    A shape of more than two axes stands for the matrix `(product of all but the last, last)`.
+    A shape of more than two axes means the matrix `(product of all but the last, last)`.
 
     Args:
         gain: factor of the values. Default: `1.0`.
@@ -512,7 +512,7 @@ class Orthogonal(RandomInitializer):
         super().__init__(seed)
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        """The matrix, in `shape`."""
+        """Returns the matrix, in `shape`."""
         if len(shape) < 2:
             raise ValueError(
                 "`Orthogonal` initializes shapes of two axes or more. "

@@ -1,1 +1,1 @@
-"""Keras's files, and which format a file has."""
+"""Keras's files, and the formats of files."""

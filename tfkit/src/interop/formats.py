@@ -1,4 +1,4 @@
-"""Which format a file has: tfkit's own, or one of Keras's. Files are told apart by what is in them."""
+"""Finds the format of a file from its contents: tfkit's own, or one of Keras's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @shortened
 def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
-    """Writes a whole model to one file: configuration, weights, and what `compile` was given.
+    """Writes a whole model to one file: configuration, weights, and settings of `compile`.
 
     The file is written whole or not at all.
 
@@ -37,12 +37,12 @@ def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs
             Keras's.
         overwrite: whether an existing file is replaced. Default: `True`.
         **kwargs: `include_optimizer=False` leaves out the optimizer's state. Of Keras's arguments,
-            `zipped=True` changes nothing, and `save_format` warns that the ending says the format.
+            `zipped=True` changes nothing, and `save_format` warns that the ending determines the format.
 
     Raises:
         ValueError: if the path has another ending, if an argument is not known, or if the model is
             not built although layers in it are.
-        TypeError: if the model's configuration cannot be made. The old file stays as it was.
+        TypeError: if the model's configuration cannot be made. The old file is unchanged.
 
     Example:
         >>> import os, tempfile
@@ -60,7 +60,7 @@ def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs
 
 
 def _check_arguments(filepath: Any, suffix: str, kwargs: dict[str, Any]) -> None:
-    """Refuses endings and arguments that `save_model` does not have; some of Keras's say nothing new."""
+    """Raises an error for unknown endings and arguments; redundant arguments of Keras are accepted."""
     known = suffix in (".h5", ".hdf5", ".keras")
     if "save_format" in kwargs:
         why = (
@@ -94,13 +94,13 @@ def load_model(
     compile: bool = True,
     safe_mode: bool = True,
 ) -> Model:
-    """Reads a whole model. A file can name tfkit's own classes, registered ones and those given here.
+    """Reads a whole model. A file can name tfkit's own classes, registered ones and those passed here.
 
     Args:
         filepath: path of a file of `model.save()`, of tfkit or of Keras.
         custom_objects: dict from names to classes and functions of yours that the file may name;
             `None` for none.
-        compile: whether to compile the model as it was, with the optimizer's state. Default:
+        compile: whether to compile the model like the saved one, with the optimizer's state. Default:
             `True`.
         safe_mode: must be `True`: tfkit never runs code from a file. Default: `True`.
 
@@ -143,20 +143,20 @@ def load_weights(
         model: a model; of one that is not built, the configuration and the arguments of `compile`
             are kept.
         filepath: a file of `save_weights` or `save`, of tfkit or of Keras.
-        skip_mismatch: whether weights that do not fit are left as they are. Default: `False`.
+        skip_mismatch: whether weights that do not fit are not changed. Default: `False`.
         by_name: whether weights are found by the names that users have given to layers, instead of by path:
             a weight goes to the same place below the layer of the same name. Layers of other names are left
             as they are. Not for files of Keras. Default: `False`.
-        rename: for what has another path in the file: a dict from the beginnings of paths in the file to
+        rename: for values with another path in the file: a dict from the beginnings of paths in the file to
             those in the model, or, where tfkit wrote the file, a function of a path.
-        objects_to_skip: layers, with all that is inside them, and single weights that are left as they are.
+        objects_to_skip: layers, with all that is inside them, and single weights that are not changed.
 
     Returns:
-        What became of each weight, and of each value in the file.
+        The result for each weight, and for each value in the file.
 
     Raises:
-        LoadError: a `ValueError`, with a table of what is missing, unexpected, or of another shape or dtype;
-            and for a damaged file. No weight has changed then.
+        LoadError: a `ValueError`, with a table of values that are missing, unexpected, or of another shape or
+            dtype; and for a damaged file. No weight has changed then.
 
     Example:
         >>> import tempfile
@@ -175,7 +175,7 @@ def load_weights(
 
 
 @shortened
-def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = None) -> Any:
+def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = None) -> Model:
     """Returns a new model with the configuration that `model.to_json()` of tfkit or of Keras returned.
 
     Args:
@@ -199,7 +199,7 @@ def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = No
         if keras_config.is_of_keras(config):
             config = keras_config.from_keras(config)
         with budget.limited(None, config):
-            model = serialization.deserialize_keras_object(config)
+            model: Model = serialization.deserialize_keras_object(config)
     if not isinstance(model, Layer):
         raise ValueError(f"The text describes {quoted(model)}, which is no model.")
     return model

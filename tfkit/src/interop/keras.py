@@ -1,4 +1,4 @@
-"""Exchange with Keras: its files read and written, without importing it."""
+"""Exchange with Keras: reads and writes its files without importing it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tfkit.src.saving.atomic import atomic_write
 from tfkit.src.saving.errors import ConfigurationError, LoadError, check_exists
 from tfkit.src.saving.matching import LoadReport, Rename
 
-# The version of Keras whose form the files have.
+# The version of Keras whose format the files have.
 _FORMAT_OF = "3.15.1"
 _APART = (f"{OPTIMIZER}/", "tfkit/")
 _FIRST_BYTES = (b"PK\3\4", b"PK\5\6", b"\x89HDF\r\n\x1a\n")
@@ -83,7 +83,7 @@ def load_model(
     Args:
         filepath: the file.
         custom_objects: classes and functions of yours that the file may name, by name.
-        compile: whether to compile the model as it was, with the optimizer's state. Default: `True`.
+        compile: whether to compile the model like the saved one, with the optimizer's state. Default: `True`.
         safe_mode: the only value: tfkit never runs code from a file. Default: `True`.
         rename: paths in the model by path in the file, for layers and weights that have moved.
 
@@ -148,23 +148,24 @@ def load_weights(
     """Reads weights that Keras has saved; everything is checked before the first is assigned.
 
     Keras names the members of dicts, and some of a subclassed model's layers, by their order alone.
-    Where two of them have the same shapes, nothing in the file says which is which.
+    Where two of them have the same shapes, nothing in the file distinguishes them.
 
     Args:
         model: a built model.
         filepath: `.weights.h5`, `.keras`, or a whole `.h5`, of Keras.
-        skip_mismatch: whether weights that do not fit are left as they are. Default: `False`.
+        skip_mismatch: whether weights that do not fit are not changed. Default: `False`.
         by_name: the only value: Keras's files have no names for all layers. Default: `False`.
         rename: paths in the model by path in the file, of layers or single weights.
-        same_order: says that the class of `model` makes its members in the order in which the saved one
+        same_order: whether the class of `model` makes its members in the order in which the saved one
             did. Default: `False`.
-        objects_to_skip: layers, with all that is inside them, and single weights that are left as they are.
+        objects_to_skip: layers, with all that is inside them, and single weights that are not changed.
 
     Returns:
-        What became of each weight, and of each value in the file.
+        The result for each weight, and for each value in the file.
 
     Raises:
-        LoadError: with a table of what does not fit, or could be swapped. No weight has changed then.
+        LoadError: with a table of the values that do not fit, or could be swapped. No weight has changed
+            then.
 
     Example:
         >>> import tempfile
@@ -211,10 +212,10 @@ class _ArchiveReader(KerasReader):
     def assets(
         self, places: list[tuple[str, Layer]], partly: bool
     ) -> list[tuple[Layer, Callable[[], None]]]:
-        """The layers that have assets in the archive, each with what lets it read them."""
+        """Returns the layers that have assets in the archive, each with a function that loads them."""
         found = keras_assets.by_place(self.archive, places, partly)
         own = [layer for layer, _ in found.values() if not layer._assets_are_variables]
-        if own:  # It holds their files until the archive is closed.
+        if own:  # It contains their files until the archive is closed.
             self._folder = tempfile.TemporaryDirectory()
         folder = self._folder.name if self._folder else ""
         return [
@@ -230,7 +231,7 @@ class _ArchiveReader(KerasReader):
 
 
 def open_file(path: Path) -> KerasReader:
-    """A file of Keras for reading, with what is in it checked.
+    """Returns an open file of Keras, whose contents are checked.
 
     Args:
         path: the file.
@@ -255,7 +256,7 @@ def open_file(path: Path) -> KerasReader:
 
 
 def _translated(path: Path, function: Any, document: dict[str, Any]) -> Any:
-    """A configuration in tfkit's form."""
+    """Returns a configuration in tfkit's form."""
     try:
         return function(document)
     except LoadError as error:
@@ -274,12 +275,12 @@ def _legacy_model(reader: KerasReader, document: dict[str, Any]) -> dict[str, An
 
 
 def _made(reader: KerasReader, config: Any, deferred: list[budget.Deferred]) -> Any:
-    """The model that a configuration describes, with weights of no more bytes than the file has."""
+    """Returns the model of a configuration, with no more bytes of weights than the file has."""
     try:
         stored = sum(stored.num_bytes for stored in reader.datasets.values())
         with budget.limited(stored, config, deferred):
             model = serialization.deserialize_keras_object(config)
-    except Exception as error:  # A class of the user's may raise anything.
+    except Exception as error:  # A user's class may raise any error.
         raise ConfigurationError(
             f"File {reader.path}: the model cannot be made: {error}"
         ) from error
@@ -296,7 +297,7 @@ def _matched(
     skip_mismatch: bool = False,
     skipped: contents.Skipped | None = None,
 ) -> Checked:
-    """The weights and seed states in a file, checked and not yet assigned."""
+    """Returns the weights and seed states in a file, checked and not yet assigned."""
     options: Any = {"skip_mismatch": skip_mismatch, "skipped": skipped}
     if keras_legacy.is_legacy(reader):
         plan = keras_legacy.plan(reader, model, rename, same_order)
@@ -328,7 +329,7 @@ def _compile(reader: KerasReader, model: ModelLike, config: dict[str, Any]) -> N
     config = _translated(reader.path, keras_config.compile_from_keras, config)
     optimizer = config["optimizer"]
     if reader.below(f"{OPTIMIZER}/{INNER}") and "inner_optimizer" not in optimizer["config"]:
-        # Keras wraps it for float16, and does not write that down.
+        # Keras wraps it for float16, but does not store this.
         config["optimizer"] = {
             "module": "keras.optimizers",
             "class_name": "LossScaleOptimizer",
@@ -358,19 +359,20 @@ def _inner_optimizer_states(reader: KerasReader, places: list[tuple[str, Layer]]
 
 
 def _optimizer_state(reader: KerasReader, model: ModelLike, group: str = OPTIMIZER) -> Checked:
-    """The optimizer's variables; none where it has not been used before it was saved."""
+    """Returns the optimizer's variables; none if it was not used before it was saved."""
     legacy = keras_legacy.is_legacy(reader)
     group = keras_legacy.OPTIMIZER if legacy else group
-    if getattr(model, "optimizer", None) is None or not reader.below(group):
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is None or not reader.below(group):
         return Checked(reader)
-    if len(reader.below(group)) > len(model.optimizer.variables):  # It had been used.
-        model.optimizer.build(model.trainable_weights)
+    if len(reader.below(group)) > len(optimizer.variables):  # The optimizer had been used.
+        optimizer.build(model.trainable_weights)
     try:
         if legacy:
-            variables = keras_legacy.optimizer_variables(reader, model.optimizer)
-            apart = keras_legacy.unused(reader, model.optimizer)
+            variables = keras_legacy.optimizer_variables(reader, optimizer)
+            apart = keras_legacy.unused(reader, optimizer)
         else:
-            variables, apart = keras_contents.optimizer_variables(model.optimizer, group), ()
+            variables, apart = keras_contents.optimizer_variables(optimizer, group), ()
         return keras_matching.check(reader, keras_matching.Plan(variables), group, apart)
     except LoadError as error:
         raise LoadError(
@@ -390,7 +392,7 @@ def save_model(
         model: a model; of one that is not built the configuration and the arguments of `compile` are kept.
         filepath: a name that ends in `.keras`.
         overwrite: whether an existing file is replaced. Default: `True`.
-        include_optimizer: whether what `compile` was given goes into it, and the optimizer's state.
+        include_optimizer: whether the arguments of `compile` are written, and the optimizer's state.
             Default: `True`.
 
     Raises:
@@ -439,7 +441,7 @@ def save_model(
 
 
 def save_weights(model: ModelLike, filepath: Any, overwrite: bool = True) -> None:
-    """Writes weights as Keras 3 does, for `model.load_weights()` there and here.
+    """Writes weights like Keras 3, for `model.load_weights()` in Keras and tfkit.
 
     `model.save_weights()` writes tfkit's own format, which has checksums and names all members.
 

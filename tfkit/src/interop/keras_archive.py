@@ -1,4 +1,4 @@
-"""The `.keras` archive: a zip of stored members, all of it checked before any member is read."""
+"""The `.keras` archive: a zip of stored members, all of which are checked before any is read."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ _ENCRYPTED = 0x1
 
 
 def is_asset(name: str) -> bool:
-    """Whether a member is a file below the folder of assets, whose path leads nowhere else."""
+    """Whether a member is a file below the folder of assets, whose path cannot leave it."""
     folder, *steps = name.split("/")
     plain = all(step not in ("", ".", "..") and not set(step) & set("\\:\0") for step in steps)
     return folder == ASSETS and bool(steps) and plain and limits.NAME.excess(len(name)) is None
 
 
 class Region(io.RawIOBase):
-    """A part of an open file, read as if it were a file of its own."""
+    """A part of an open file as a file."""
 
     def __init__(self, file: io.BufferedReader, start: int, size: int) -> None:
         super().__init__()
         self._file, self._start, self._size, self._position = file, start, size, 0
 
     def readable(self) -> bool:
-        """Always."""
+        """Returns `True`."""
         return True
 
     def seekable(self) -> bool:
-        """Always."""
+        """Returns `True`."""
         return True
 
     def tell(self) -> int:
-        """Where the next byte is read."""
+        """Returns the position of the next byte."""
         return self._position
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Says where the next byte is read."""
+        """Sets the position of the next byte."""
         base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
         self._position = max(0, base + offset)
         return self._position
 
     def readinto(self, buffer: Any) -> int:
-        """Fills `buffer`, as far as there are bytes."""
+        """Fills `buffer` with the remaining bytes, as far as possible, and returns their number."""
         view = memoryview(buffer).cast("B")[: max(0, self._size - self._position)]
         self._file.seek(self._start + self._position)
         count = self._file.readinto(view)
@@ -64,7 +64,7 @@ class Region(io.RawIOBase):
 
 
 class Archive:
-    """A `.keras` file, open for reading. No members but assets become files, and those in a new folder.
+    """An open `.keras` file. Only assets are extracted to files, in a new folder.
 
     Args:
         path: the file.
@@ -93,10 +93,10 @@ class Archive:
         self._file.close()
 
     def _checked_members(self) -> dict[str, tuple[int, zipfile.ZipInfo]]:
-        """Where the bytes of each member begin, in the order in which they stand in the file."""
+        """Returns the position of the bytes of each member, in the order of the file."""
         try:
             check_whole(self.path, self._file.fileno())
-            # Private, seen in Python 3.9 to 3.13: otherwise all of a directory becomes objects at once.
+            # Private, seen in Python 3.9 to 3.13: otherwise the whole directory becomes objects at once.
             end_record = zipfile._EndRecData(self._file)  # type: ignore[attr-defined]
             if end_record and (excess := limits.DIRECTORY.excess(end_record[_DIRECTORY_SIZE])):
                 raise zipfile.BadZipFile(f"a directory of {excess}")
@@ -125,7 +125,7 @@ class Archive:
                     f"{ASSETS}/",
                 )
             if name in members:
-                self._refuse(name, "stands in the archive twice")
+                self._refuse(name, "is in the archive twice")
             if info.flag_bits & _ENCRYPTED:
                 self._refuse(name, "is encrypted")
             if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
@@ -157,7 +157,7 @@ class Archive:
         raise LoadError(f"File {self.path}: the member {quoted(name)} {why}. It is refused.")
 
     def _region(self, name: str) -> Region:
-        """The bytes of a member, with their checksum compared."""
+        """Returns the bytes of a member, after comparing their checksum."""
         if name not in self._members:
             raise LoadError(
                 f"File {self.path} is a zip archive without a member {quoted(name)}. Expected a "
@@ -179,7 +179,7 @@ class Archive:
         return region
 
     def text(self, name: str) -> str:
-        """A member that is UTF-8 text."""
+        """Returns a member that is UTF-8 text."""
         size = self._members[name][1].file_size if name in self._members else 0
         if excess := limits.TEXT.excess(size):
             self._refuse(name, f"has {excess}")
@@ -191,11 +191,11 @@ class Archive:
             ) from None
 
     def assets(self) -> list[str]:
-        """The names of the members that are assets of layers."""
+        """Returns the names of the members that are assets of layers."""
         return [name for name in self._members if is_asset(name)]
 
     def data(self, name: str) -> bytes:
-        """The bytes of a member."""
+        """Returns the bytes of a member."""
         return self._region(name).readall()
 
     def write_to(self, name: str, path: Path) -> None:
@@ -206,5 +206,5 @@ class Archive:
             shutil.copyfileobj(region, file, _BLOCK)
 
     def weights(self) -> Region:
-        """The member that is an HDF5 file, which is not copied into memory."""
+        """Returns the member that is an HDF5 file, without copying it into memory."""
         return self._region(WEIGHTS)

@@ -16,7 +16,7 @@ from tfkit.src.saving.errors import LoadError
 
 
 def write(archive: zipfile.ZipFile, places: list[tuple[str, Layer]]) -> None:
-    """Adds what layers write to the archive, each below the path of its layer.
+    """Adds the layers' files to the archive, each below the path of its layer.
 
     Raises:
         ValueError: for the name of a file that could not be read again.
@@ -40,7 +40,7 @@ def write(archive: zipfile.ZipFile, places: list[tuple[str, Layer]]) -> None:
 def by_place(
     archive: Archive, places: list[tuple[str, Layer]], partly: bool
 ) -> dict[str, tuple[Layer, list[str]]]:
-    """The layers that read assets, by their paths, with the names of their files.
+    """Returns the layers that read assets, by their paths, with the names of their files.
 
     A file belongs to the layer with the longest path above it.
 
@@ -72,13 +72,13 @@ def by_place(
 def loader(
     archive: Archive, layer: Layer, names: list[str], path: str, folder: str
 ) -> Callable[[], None]:
-    """What lets a layer read its assets.
+    """Returns a function that lets a layer read its assets.
 
     Built-in layers get bytes: no name in the archive becomes a path for them. A layer of the user's finds
     files below `folder`.
     """
     place = f"{ASSETS}/{path}".rstrip("/")
-    reading: Any = layer  # It has the methods: only some layers have.
+    reading: Any = layer  # It has the methods, which only some layers have.
 
     def hand_over() -> None:
         for name in names:

@@ -1,4 +1,4 @@
-"""Configurations of Keras 3 as those of tfkit, and back. Both are data, and stay data here."""
+"""Converts configurations of Keras 3 to those of tfkit, and back. Both are plain data."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tfkit.src.interop import keras_ops
 from tfkit.src.registry import tables as registry
 from tfkit.src.saving.errors import LoadError
 
-Reference = list[Any]  # A tensor: name of a layer, which of its calls, which of the outputs.
+Reference = list[Any]  # A tensor: name of a layer, index of its call, index of the output.
 
 
 # --- From Keras ---------------------------------------------------------------------------------------
 
 
 def from_keras(config: Any) -> Any:
-    """A configuration of Keras 3 as tfkit reads it.
+    """Returns a configuration of Keras 3 in tfkit's form.
 
     Raises:
         LoadError: for a Lambda layer whose function is stored as code.
@@ -41,30 +41,30 @@ def from_keras(config: Any) -> Any:
         # Of a model in a model; of one that is not compiled it is empty, or missing.
         result["compile_config"] = compile_from_keras(config["compile_config"])
     if _is_built_by_calls(config):
-        result.pop("build_config", None)  # tfkit's own layers are built by the calls around them.
+        result.pop("build_config", None)  # The calls around tfkit's own layers build them.
     if _is_graph(result.get("config")):
         result["config"] = _graph_from_keras(result["config"])
     return result
 
 
 def is_of_keras(config: Any) -> bool:
-    """Whether the configuration of a functional or Sequential model is Keras's: tfkit's says more."""
+    """Whether the configuration of a functional or Sequential model is Keras's: tfkit's contains more."""
     inner = config.get("config") if isinstance(config, dict) else None
     layers = inner.get("layers") if isinstance(inner, dict) else None
     return isinstance(layers, list) and not any("auto_named" in layer for layer in layers)
 
 
 def _is_built_by_calls(config: dict[str, Any]) -> bool:
-    """Whether an object is one of Keras's own, which no configuration needs to build.
+    """Whether an object is one of Keras's own, which are built without a build config.
 
-    A feature space does: in Keras, that it has been built says that it was adapted.
+    A feature space does: in Keras, a build config means that it was adapted.
     """
     is_own = str(config.get("module")).partition(".")[0] == "keras"
     return is_own and config.get("class_name") != "FeatureSpace"
 
 
 def _without_code(config: dict[str, Any]) -> dict[str, Any]:
-    """The configuration of a Lambda layer, its function by name."""
+    """Returns the configuration of a Lambda layer, with its function by name."""
     function = config.get("function")
     if not isinstance(function, dict) or function.get("class_name") != "__lambda__":
         return config
@@ -98,7 +98,7 @@ def _graph_from_keras(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_defaults(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of a call without those that Keras adds to each, and replaces when the model runs."""
+    """Returns the arguments of a call without those that Keras adds to each, and sets at run time."""
     added = {"training": (None, False), "mask": (None,)}
     return {
         key: value
@@ -109,7 +109,7 @@ def _without_defaults(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shifted(config: dict[str, Any], step: int) -> dict[str, Any]:
-    """Inputs and outputs, in which Keras counts the calls of functional models from 1."""
+    """Returns inputs and outputs shifted, because Keras counts the calls of functional models from 1."""
     models = {entry["name"] for entry in config["layers"] if _is_graph(entry.get("config"))}
 
     def shift(reference: Reference) -> Reference:
@@ -128,10 +128,10 @@ def _map(references: Any, function: Callable[[Reference], Reference]) -> Any:
 
 
 def compile_from_keras(config: dict[str, Any]) -> dict[str, Any]:
-    """What `compile` was given in Keras 3."""
+    """Returns the arguments of `compile` of Keras 3."""
     result = dict(from_keras(config))
     if result.get("jit_compile") is False:
-        result["jit_compile"] = "auto"  # Of which Keras makes False on CPU.
+        result["jit_compile"] = "auto"  # Keras makes False of it on CPU.
     return {"optimizer": None, **result}
 
 
@@ -141,10 +141,10 @@ _INTERNAL = {"Functional": "keras.src.models.functional"}
 
 
 def to_keras(config: Any) -> Any:
-    """A configuration of tfkit as Keras 3 reads it.
+    """Returns a configuration of tfkit in Keras 3's form.
 
     Raises:
-        TypeError: for what Keras has no form for.
+        TypeError: for objects that Keras has no form for.
     """
     if isinstance(config, (list, tuple)):
         return [to_keras(item) for item in config]
@@ -175,13 +175,13 @@ def to_keras(config: Any) -> Any:
 
 
 def _build_config_to_keras(config: dict[str, Any]) -> Any:
-    """How a class of the user's is built from shapes; Keras's own layers are by the calls around them."""
+    """Returns the build config of a user's class; Keras's own layers are built by the calls around them."""
     if _is_built_by_calls(config):
         return None
     build_config = config["build_config"]
     if "call" not in build_config:
         return to_keras(build_config)
-    # What Keras passes over, and tfkit needs: texts cannot be told from shapes.
+    # Keras ignores it, and tfkit needs it: texts cannot be distinguished from shapes.
     kept = {key: value for key, value in build_config.items() if key != "call"}
     if _has_texts(build_config["call"]):
         kept["call"] = to_keras(build_config["call"])
@@ -193,7 +193,7 @@ def _build_config_to_keras(config: dict[str, Any]) -> Any:
 
 
 def _has_texts(spec: Any) -> bool:
-    """Whether a spec of strings is among those of a call."""
+    """Whether there is a spec of strings among those of a call."""
     if isinstance(spec, dict):
         return spec.get("dtype") == "string" or any(map(_has_texts, spec.values()))
     return isinstance(spec, (list, tuple)) and any(map(_has_texts, spec))
@@ -220,10 +220,10 @@ def _graph_to_keras(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def compile_to_keras(config: dict[str, Any]) -> dict[str, Any]:
-    """What `compile` was given as Keras 3 reads it."""
+    """Returns the arguments of `compile` in Keras 3's form."""
     result = to_keras(config)
     if result.get("steps_per_execution", 0) is None:
         result["steps_per_execution"] = 1
     if result.get("auto_scale_loss"):
-        result.pop("auto_scale_loss")  # The default, which Keras does not write.
+        result.pop("auto_scale_loss")  # It is the default, which Keras does not write.
     return dict(result)

@@ -1,4 +1,4 @@
-"""What a Keras file holds of a model beside its configuration: weights, the optimizer's state, seeds."""
+"""The contents of a Keras file except the configuration: weights, the optimizer's state, seeds."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tfkit.src.random import SeedGenerator
 
 OPTIMIZER = "optimizer"
 INNER = "inner_optimizer"
-# A group that Keras passes over, for what its files have no place for.
+# A group that Keras ignores, for data that its files have no place for.
 SEEDS = "tfkit/seeds"
 
 
 def optimizer_variables(optimizer: Optimizer, group: str = OPTIMIZER) -> dict[str, Any]:
-    """An optimizer's variables by path; one that is wrapped has a group of its own, too."""
+    """Returns an optimizer's variables by path; a wrapped one has a group of its own, too."""
     found = {f"{group}/vars/{index}": v for index, v in enumerate(optimizer.variables)}
     inner = getattr(optimizer, "inner_optimizer", None)
     return found if inner is None else found | optimizer_variables(inner, f"{group}/{INNER}")
 
 
 def seeds(places: list[tuple[str, Layer]]) -> dict[str, Any]:
-    """The states of seed generators by path, in a group that Keras passes over."""
+    """Returns the states of seed generators by path, in a group that Keras ignores."""
     return {
         f"{SEEDS}/{keras_layout.join(path, name)}": member.state
         for path, layer in places
@@ -36,7 +36,7 @@ def seeds(places: list[tuple[str, Layer]]) -> dict[str, Any]:
 
 
 def optimizers_inside(places: list[tuple[str, Layer]], variables: Iterable[str]) -> tuple[str, ...]:
-    """Beginnings of the paths where Keras keeps optimizers beside that of the outermost model.
+    """Returns path prefixes of Keras's optimizers other than that of the outermost model.
 
     Those of compiled models inside of a model, which are read apart, and those in attributes, as those of two
     adversaries. The latter are not read: Keras's file does not hold their configuration.
@@ -51,7 +51,7 @@ def optimizers_inside(places: list[tuple[str, Layer]], variables: Iterable[str])
 
 
 def compiled_inside(places: list[tuple[str, Layer]]) -> list[tuple[str, Any]]:
-    """The models inside of a model that have an optimizer, each with the path of its optimizer's group."""
+    """Returns models inside of a model that have an optimizer, with the paths of the optimizers' groups."""
     return [
         (keras_layout.join(path, OPTIMIZER), layer)
         for path, layer in places
@@ -64,7 +64,7 @@ def compiled_inside(places: list[tuple[str, Layer]]) -> list[tuple[str, Any]]:
 def contents(
     model: ModelLike, optimizer: Optimizer | None, inner_optimizers: bool = False
 ) -> tuple[dict[str, str], dict[str, Any]]:
-    """The names of layers by the path of their groups, and the variables by path."""
+    """Returns the names of layers by the path of their groups, and the variables by path."""
     places = keras_layout.places(model._tfkit.layer)
     placed = {id(layer) for _, layer in places}
     for path, layer in tracking.named_layers(model):

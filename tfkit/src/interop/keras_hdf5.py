@@ -1,4 +1,4 @@
-"""HDF5 files of Keras: plain, contiguous datasets at the paths that Keras gives them."""
+"""HDF5 files of Keras: plain, contiguous datasets at Keras's paths."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BFLOAT16 = tf.bfloat16.as_numpy_dtype
 
 @dataclasses.dataclass(frozen=True)
 class Stored:
-    """What a dataset says of itself."""
+    """The attributes of a dataset."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -33,19 +33,19 @@ class Stored:
 
     @property
     def num_bytes(self) -> int:
-        """The bytes that it has in the file."""
+        """The number of bytes in the file."""
         return math.prod(self.shape) * tf.as_dtype(self.dtype).size
 
 
 class KerasReader:
-    """An HDF5 file of Keras that is open for reading; all links and sizes in it are checked first.
+    """An HDF5 file of Keras that is open for reading; all its links and sizes are checked first.
 
     Args:
         path: the file.
         stream: where to read instead: the part of `path` that is the HDF5 file.
 
     Raises:
-        LoadError: for what Keras never writes: links, second names, storage that is not plain.
+        LoadError: for structures that Keras never writes: links, second names, storage that is not plain.
     """
 
     def __init__(self, path: Path, stream: Any = None) -> None:
@@ -78,10 +78,10 @@ class KerasReader:
         """Closes the file."""
         self._stream.close()
 
-    # --- What must hold before anything is read -------------------------------------------------------
+    # --- Checks before anything is read ---------------------------------------------------------------
 
     def _read_tree(self) -> None:
-        """Notes all groups and datasets.
+        """Reads the list of all groups and datasets.
 
         Links lead to other files; an object with two names, or storage that is compressed, virtual, external
         or never written, lets a small file demand any amount of memory.
@@ -94,7 +94,7 @@ class KerasReader:
             elif item.kind == "again":
                 self._refuse(path, "is another name of something in the file")
             elif item.depth > limits.DEPTH.most:
-                self._refuse(path, f"lies more than {limits.DEPTH.most} groups deep")
+                self._refuse(path, f"is more than {limits.DEPTH.most} groups deep")
             elif item.kind == "group":
                 self._attributes[path] = item.attributes
             elif item.dataset is not None:
@@ -107,7 +107,7 @@ class KerasReader:
                 self._refuse(path, "is neither group nor dataset")
 
     def _stored(self, item: hdf5_tree.Item, dataset: hdf5_tree.Dataset) -> Stored:
-        """Shape and dtype of a dataset that is stored as it should be."""
+        """Returns shape and dtype of a dataset, after a check of the way it is stored."""
         dtype = dataset.dtype
         if dtype == "opaque16":
             dtype = "bfloat16" if item.attributes.get("dtype") == "bfloat16" else None
@@ -130,12 +130,12 @@ class KerasReader:
     # --- Reading ----------------------------------------------------------------------------------------
 
     def below(self, group: str) -> dict[str, Stored]:
-        """The datasets below a group, the root where it is empty, by path from the root."""
+        """Returns the datasets below a group (empty for the root), by path from the root."""
         prefix = f"{group}/" if group else ""
         return {path: it for path, it in self.datasets.items() if path.startswith(prefix)}
 
     def read(self, path: str) -> np.ndarray:
-        """The numbers of one dataset."""
+        """Returns the values of one dataset."""
         stored = self.datasets[path]
         value = aligned_empty(stored.shape, tf.as_dtype(stored.dtype).as_numpy_dtype)
         memory = value.reshape(-1).view(np.uint8).data
@@ -149,16 +149,16 @@ class KerasReader:
         return value
 
     def name_of(self, path: str) -> str | None:
-        """The name of the layer whose variables stand in a group, where the file has it."""
+        """Returns the name of the layer whose variables a group contains, if the file has it."""
         name = self.attribute(f"{path}/vars".lstrip("/"), "name")
         return name if isinstance(name, str) else None
 
     def attribute(self, group: str, name: str) -> Any:
-        """An attribute of a group: a text, a list of texts or a number; `None` where there is none."""
+        """Returns an attribute of a group: a text, a list of texts or a number; `None` if there is none."""
         return self._attributes.get(group, {}).get(name)
 
     def names(self, group: str, name: str) -> list[str]:
-        """A list of names that stands in an attribute of a group, or in several numbered ones."""
+        """Returns a list of names from an attribute of a group, or from several numbered ones."""
         value = self.attribute(group, name)
         parts = [] if value is None else [value]
         while value is None and (part := self.attribute(group, f"{name}{len(parts)}")) is not None:
@@ -172,17 +172,17 @@ class KerasReader:
         return found
 
     def documents(self) -> tuple[Any, Any]:
-        """The configurations of the model and of `compile`, `None` where there are none."""
+        """Returns the configurations of the model and of `compile`; `None` if there are none."""
         return self.document("model_config"), self.document("training_config")
 
     def document(self, name: str) -> Any:
-        """The JSON document in an attribute of the root, `None` where there is none."""
+        """Returns the JSON document in an attribute of the root; `None` if there is none."""
         value = self.attribute("", name)
         return None if value is None else parse(self.path, name, value)
 
 
 def parse(path: Path, name: str, text: Any) -> dict[str, Any]:
-    """A JSON object from a file.
+    """Returns a JSON object from a file.
 
     Raises:
         LoadError: for anything else.
@@ -201,7 +201,7 @@ def parse(path: Path, name: str, text: Any) -> dict[str, Any]:
 
 
 def write(target: Any, names: dict[str, str], values: dict[str, Any]) -> None:
-    """Writes a file as Keras does.
+    """Writes a file in Keras's format.
 
     Args:
         target: an open file.

@@ -1,8 +1,8 @@
-"""Where Keras 3 puts the variables of each layer in a file.
+"""The paths at which Keras 3 stores the variables of each layer in a file.
 
-Keras walks the attributes of a model in alphabetical order, private ones last, and stores each layer at
-the first path that reaches it. Members of a container stand there by class and number, `blocks/dense`,
-`blocks/dense_1`, whatever their keys in a dict are; so do, under `layers`, those layers of a subclassed
+Keras walks the attributes of a model in alphabetical order, private ones last, and stores each layer at the
+first path that reaches it. Members of a container are stored by class and number, `blocks/dense`,
+`blocks/dense_1`, whatever their keys in a dict are; so are, under `layers`, those layers of a subclassed
 model whose attributes come later than "layers" in the alphabet.
 """
 
@@ -17,7 +17,7 @@ from tfkit.src.base.names import to_snake_case
 from tfkit.src.core.layer import Layer
 from tfkit.src.registry.configuration import is_ours
 
-# What decides the order of the members of a container.
+# The criteria for the order of the members of a container.
 GRAPH, LIST, DICT, CREATION = "graph", "list", "dict", "creation"
 
 
@@ -43,7 +43,7 @@ class Member:
 
 @dataclasses.dataclass(frozen=True)
 class Container:
-    """A container of layers at a path; `order` says what decides the order of its members."""
+    """A container of layers at a path; `order` is the criterion for the order of its members."""
 
     path: str
     order: str
@@ -54,17 +54,17 @@ Chooser = Callable[[Container], dict[int, str]]
 
 
 def by_position(container: Container) -> dict[int, str]:
-    """The path of each member, by id, as Keras numbers them."""
+    """Returns the path of each member, by id, as Keras numbers them."""
     return {id(member.value): join(container.path, member.name) for member in container.members}
 
 
 def join(path: str, name: str) -> str:
-    """A path in a file, whose root is empty."""
+    """Returns a path in a file, whose root is empty."""
     return f"{path}/{name}".lstrip("/")
 
 
 def places(model: Layer, choose: Chooser = by_position) -> list[tuple[str, Layer]]:
-    """Each layer at and below `model` with its path in Keras's file.
+    """Returns each layer at and below `model` with its path in Keras's file.
 
     Args:
         model: the model.
@@ -121,32 +121,30 @@ def _base_name(value: Any) -> str:
 
 
 def _children(layer: Layer) -> Iterator[tuple[str, Any, str]]:
-    """Attributes that hold layers or containers, in Keras's order, with the order inside."""
+    """Yields attributes that hold layers or containers, in Keras's order, with the order inside."""
     model: Any = layer if hasattr(layer, "_graph_layers") else None
     is_model = model is not None
     in_graph = is_model and (model._graph is not None or hasattr(model, "_stack"))
     if in_graph:
         yield "layers", model.layers, GRAPH
     names = set(dir(layer)) - _names_of_base(type(layer))
-    # TensorFlow's notes of what it tracks, which `_self` is the beginning of.
+    # TensorFlow's attributes for tracking, which begin with `_self`.
     names = {name for name in names if not name.startswith("_self_")}
     if is_model and not in_graph:
         names.add("layers")
     for name in sorted(names, key=lambda name: f"~{name}" if name.startswith("_") else name):
         try:
             value = getattr(layer, name)
-        except (
-            Exception
-        ):  # A property of the user's without a value now; Keras passes over it, too.
+        except Exception:  # A user's property without a value now; Keras ignores it, too.
             continue
         if isinstance(value, (Layer, list, tuple, dict)):
             name = _KERAS_NAMES.get((type(layer).__name__, name), name)
             yield name, value, CREATION if name == "layers" and is_model else _order(value)
 
 
-# Where a class has another name in Keras than the one that is public.
+# Classes whose name in Keras differs from the public one.
 _KERAS_CLASSES = {"GroupQueryAttention": "GroupedQueryAttention"}
-# Where an attribute is private in Keras.
+# Attributes that are private in Keras.
 _KERAS_NAMES = {("MultiHeadAttention", "gate_dense"): "_gate_dense"}
 
 
@@ -154,7 +152,7 @@ _names: dict[str, frozenset[str]] = {}
 
 
 def _names_of_base(cls: Any) -> frozenset[str]:
-    """The attributes that every layer, or every model, has; no members are among them."""
+    """Returns the attributes of every layer, or of every model, which are not members."""
     base = next(
         base
         for base in cls.__mro__

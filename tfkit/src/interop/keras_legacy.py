@@ -1,6 +1,6 @@
-"""Weights in the `.h5` of Keras 2, which Keras 3 still writes.
+"""Weights in the `.h5` format of Keras 2, which Keras 3 still writes.
 
-They stand in a group a layer, under names that an attribute lists in order: those that are trained, then
+There is a group for each layer, with names that an attribute lists in order: those that are trained, then
 the others. Layers are in the order of `model.layers`.
 """
 
@@ -32,7 +32,7 @@ def is_legacy(reader: KerasReader) -> bool:
 
 
 def is_old(reader: KerasReader) -> bool:
-    """Whether Keras 2 or an older one wrote the file."""
+    """Whether Keras 2 or an older version wrote the file."""
     version = reader.attribute(group_of(reader), "keras_version")
     return not str(version).startswith("3")
 
@@ -45,23 +45,23 @@ def _root(reader: KerasReader) -> str | None:
 
 
 def group_of(reader: KerasReader) -> str:
-    """The group that has the weights."""
+    """Returns the group that has the weights."""
     return _root(reader) or ""
 
 
 def plan(
     reader: KerasReader, model: ModelLike, rename: Mapping[str, str] | None, same_order: bool
 ) -> Plan:
-    """The datasets of all variables of a model.
+    """Returns the datasets of all variables of a model.
 
     Args:
         reader: the file.
         model: the model.
         rename: paths in the model by name of a group, for layers that have another name there.
-        same_order: says that the model has its layers in the order of the file.
+        same_order: whether the model has its layers in the order of the file.
 
     Raises:
-        LoadError: where layers do not match, or several orders fit.
+        LoadError: if layers do not match, or several orders fit.
     """
     root = group_of(reader)
     inside = f"{root}/" if root else ""
@@ -120,7 +120,7 @@ def _matched_layers(
     pairs: list[tuple[str, Any]] = list(zip(names, layers, strict=True))
     unclear = []
     if not (in_graph or same_order):
-        unclear = keras_matching.same_shapes(pairs, any_width=True)  # For floats may be cast.
+        unclear = keras_matching.same_shapes(pairs, any_width=True)  # Because floats may be cast.
     if unclear:
         paths = {id(layer): path for path, layer in by_path.items()}
         raise LoadError(
@@ -134,7 +134,7 @@ def _matched_layers(
 def _add(
     result: Plan, group: str, names: list[str], weights: list[tf.Variable], reader: KerasReader
 ) -> None:
-    """Enters the weights of a layer: in the file's order, or by their names where these differ."""
+    """Adds the weights of a layer: in the file's order, or by their names if these differ."""
     if len(names) != len(weights):
         raise LoadError(
             f"File {reader.path} does not fit the model; nothing was loaded: `{shown(group)}` has "
@@ -157,7 +157,7 @@ def _label(weight: tf.Variable) -> str:
 
 
 def optimizer_variables(reader: KerasReader, optimizer: Optimizer) -> dict[str, tf.Variable]:
-    """An optimizer's variables by path.
+    """Returns an optimizer's variables by path.
 
     Raises:
         LoadError: for an optimizer of an old Keras whose variables mean something else.
@@ -165,7 +165,7 @@ def optimizer_variables(reader: KerasReader, optimizer: Optimizer) -> dict[str, 
     names = reader.names(OPTIMIZER, _NAMES)
     variables = list(optimizer.variables)
     if is_old(reader):
-        # There the learning rate is no variable.
+        # In Keras 2 the learning rate is not a variable.
         variables = [v for v in variables if v is not getattr(optimizer, "_learning_rate", None)]
         names = names[:1] if _has_idle_slots(optimizer) else _interleaved(names)
     if len(names) != len(variables):
@@ -177,20 +177,20 @@ def optimizer_variables(reader: KerasReader, optimizer: Optimizer) -> dict[str, 
 
 
 def unused(reader: KerasReader, optimizer: Optimizer) -> tuple[str, ...]:
-    """Beginnings of paths of the state that has no meaning."""
+    """Returns path prefixes of state that has no meaning."""
     old = is_old(reader) and _has_idle_slots(optimizer)
     return (f"{OPTIMIZER}/{optimizer.name}/m/",) if old else ()
 
 
 def _has_idle_slots(optimizer: Optimizer) -> bool:
-    """Whether Keras 2 has a momentum for each weight, which stays zero."""
+    """Whether Keras 2 has a momentum for each weight, which always is zero."""
     return type(optimizer).__name__ == "SGD" and not optimizer.momentum
 
 
 def _interleaved(names: list[str]) -> list[str]:
-    """Names of slots with those of one weight side by side.
+    """Returns names of slots grouped by weight.
 
-    Before Keras 2.11 the two slots of Adam, `Adam/dense/kernel/m:0`, stood one kind after the other.
+    Before Keras 2.11 the two slots of Adam, `Adam/dense/kernel/m:0`, were sorted by kind.
     """
     slots = [name.rpartition("/")[2] for name in names[1:]]
     half = len(slots) // 2

@@ -1,4 +1,4 @@
-"""Configurations of Keras 2, and of the `.h5` files of Keras 3, in the form of Keras 3's archives."""
+"""Converts configurations of Keras 2, and of Keras 3's `.h5` files, to the form of Keras 3's archives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfkit.src.registry import tables as registry
 from tfkit.src.saving.errors import LoadError
 
 _ANY = object()
-# Arguments of Keras 2 that are gone, with the value at which they said nothing.
+# Arguments of Keras 2 that no longer exist, with the value at which they had no effect.
 _GONE = {
     "batch_input_shape": _ANY,
     "implementation": _ANY,
@@ -26,10 +26,10 @@ _LAYERS = ("layer", "cell", "backward_layer", "forward_layer")
 
 
 def model_from_keras(document: dict[str, Any], old: bool) -> dict[str, Any]:
-    """The configuration of a model.
+    """Returns the configuration of a model.
 
     Args:
-        document: what the file has.
+        document: the document in the file.
         old: whether Keras 2 wrote it.
 
     Raises:
@@ -45,7 +45,7 @@ def is_of_keras2(config: dict[str, Any]) -> bool:
 
 
 def graph_from_keras2(config: dict[str, Any]) -> dict[str, Any]:
-    """The configuration of a functional model that `get_config()` of Keras 2 returned, in tfkit's form."""
+    """Returns a functional model's configuration from `get_config()` of Keras 2, in tfkit's form."""
     document = model_from_keras({"class_name": "Functional", "config": config}, old=True)
     converted: dict[str, Any] = keras_config.from_keras(document)["config"]
     return converted
@@ -98,7 +98,7 @@ def _arguments(class_name: str, config: dict[str, Any], old: bool) -> dict[str, 
 
 
 def _function(config: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a Lambda layer, its function as Keras 3 says it: as code, or by name."""
+    """Returns the arguments of a Lambda layer, its function in Keras 3's form: as code, or by name."""
     gone = ("module", "function_type", "output_shape_type", "output_shape_module")
     result = {key: value for key, value in config.items() if key not in gone}
     if isinstance(result["function"], list):
@@ -130,7 +130,7 @@ def _graph(config: dict[str, Any], old: bool) -> dict[str, Any]:
     layers = [_layer(entry, old) for entry in config["layers"]]
     if not old:
         return {**config, "layers": layers}
-    # In Keras 2 a model has been called once when it is made.
+    # In Keras 2 a model is called once when it is made.
     models = {entry["name"]: entry["class_name"] for entry in layers if _is_model(entry)}
 
     def tensor(reference: list[Any]) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _single(references: Any) -> Any:
 
 
 def _call(node: Any, tensor: Callable[[list[Any]], Any]) -> dict[str, Any]:
-    """One call of a layer: Keras 2 has the further arguments beside each tensor of the first."""
+    """Returns one call of a layer: Keras 2 lists further arguments next to each tensor of the first."""
     kwargs: dict[str, Any] = {}
 
     def note(reference: list[Any]) -> Any:
@@ -193,15 +193,15 @@ def _map(references: Any, function: Callable[[list[Any]], Any]) -> Any:
     return [_map(item, function) for item in references]
 
 
-# --- What `compile` was given ---------------------------------------------------------------------------
+# --- Arguments of `compile` -----------------------------------------------------------------------------
 
 
 def compile_from_keras(config: dict[str, Any], outputs: list[str] | None) -> dict[str, Any]:
-    """The arguments of `compile`.
+    """Returns the arguments of `compile`.
 
     Args:
-        config: what the file has.
-        outputs: the names of the outputs, which Keras 2 puts before those of metrics.
+        config: the config in the file.
+        outputs: the names of the outputs, which Keras 2 prepends to those of metrics.
 
     Raises:
         LoadError: for a decay of the learning rate as Keras 2 had it.
@@ -239,13 +239,13 @@ def compile_from_keras(config: dict[str, Any], outputs: list[str] | None) -> dic
 
 
 def _plain(class_name: str) -> str:
-    """The name of a class of Keras's own, which Keras 2 writes as if it were registered."""
+    """Returns the name of a class of Keras's own, which Keras 2 writes as if it were registered."""
     known = registry.get_registered_object(class_name) is not None
     return class_name if known else class_name.removeprefix("Custom>")
 
 
 def _objects(value: Any, module: str) -> Any:
-    """Losses and metrics in a nest."""
+    """Returns losses and metrics in a nest."""
     if isinstance(value, list):
         return [_objects(item, module) for item in value]
     if not isinstance(value, dict):

@@ -1,9 +1,10 @@
-"""Which dataset of a Keras file belongs to which variable of a model: by name, by order, or not at all."""
+"""Matches datasets of a Keras file to variables of a model: by name, by order, or not at all."""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import limits
-from tfkit.src.base.quoting import quoted, shown
+from tfkit.src.base.quoting import shown
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.interop import keras_layout
@@ -21,12 +22,13 @@ from tfkit.src.registry import tables as registry
 from tfkit.src.saving import contents, float_widths
 from tfkit.src.saving.errors import LoadError
 from tfkit.src.saving.matching import LoadReport
-from tfkit.src.saving.weights import tensor_of
+from tfkit.src.saving.own_loading import OwnLoading
+from tfkit.src.saving.weights import shapes_of, tensor_of
 
 
 @dataclasses.dataclass
 class Plan:
-    """Where in a file the variables of a model stand.
+    """The positions of a model's variables in a file.
 
     Attributes:
         variables: variables by path of their dataset.
@@ -38,7 +40,7 @@ class Plan:
 
 
 def stores_itself(layer: Layer) -> bool:
-    """Whether a layer says itself what a file keeps of it."""
+    """Whether a layer defines itself what a file stores of it."""
     return (
         type(layer).save_own_variables is not Layer.save_own_variables
         or type(layer).load_own_variables is not Layer.load_own_variables
@@ -46,11 +48,11 @@ def stores_itself(layer: Layer) -> bool:
 
 
 def plan(places: list[tuple[str, Layer]], renamed: dict[int, str] | None = None) -> Plan:
-    """The datasets of layers at their places.
+    """Returns the datasets of layers at their places.
 
     Args:
         places: layers with the paths of their groups.
-        renamed: datasets of single weights that stand elsewhere, by id of the weight.
+        renamed: datasets of single weights at other paths, by id of the weight.
     """
     result = Plan()
     for path, layer in places:
@@ -64,7 +66,7 @@ def plan(places: list[tuple[str, Layer]], renamed: dict[int, str] | None = None)
 
 
 class Matcher:
-    """Finds the places of a model's layers in a file, and refuses to guess.
+    """Matches a model's layers to places in a file, and raises an error if that would be a guess.
 
     Args:
         reader: the file.
@@ -98,10 +100,10 @@ class Matcher:
             self._renamed[id(layers.get(here, weights.get(here)))] = stored
 
     def places(self) -> list[tuple[str, Layer]]:
-        """Each layer of the model with the path of its group.
+        """Returns each layer of the model with the path of its group.
 
         Raises:
-            LoadError: where several orders fit and nothing decides.
+            LoadError: if several orders fit and nothing decides.
         """
         places = keras_layout.places(self._model, self._choose)
         for path, layer in places:
@@ -114,17 +116,17 @@ class Matcher:
         return places
 
     def plan(self, places: list[tuple[str, Layer]]) -> Plan:
-        """The datasets of all variables of the model."""
+        """Returns the datasets of all variables of the model."""
         return plan(places, self._renamed)
 
     def check_casts(self, paths: Iterable[str]) -> None:
-        """Refuses casts of floats where the dtype alone says which member is which.
+        """Raises an error for casts of floats if only the dtype distinguishes members.
 
         Args:
             paths: the datasets that would be cast.
 
         Raises:
-            LoadError: where members that have the same shapes could be swapped.
+            LoadError: if members that have the same shapes could be swapped.
         """
         cast = tuple(paths)
         unclear = [
@@ -153,7 +155,7 @@ class Matcher:
         return paths | {id_: path for id_, path in self._renamed.items() if id_ in paths}
 
     def _note_unclear(self, entries: list[tuple[str, Any]]) -> None:
-        """Notes those of the entries that have the same shapes, so that any could be any."""
+        """Records those of the entries that have equal shapes, so that they cannot be distinguished."""
         for unclear, any_width in ((self._unclear, False), (self._unclear_if_cast, True)):
             for alike in same_shapes(entries, set(self._renamed), any_width):
                 group = [(path, self._paths.get(id(value), path)) for path, value in alike]
@@ -162,7 +164,7 @@ class Matcher:
                     unclear.append(group)
 
     def _is_list(self, path: str) -> bool:
-        """Whether a list or tuple stands at a path in the model; its members have their order."""
+        """Whether there is a list or tuple at a path in the model; its members have a fixed order."""
         value: Any = self._model
         for part in path.split("/"):
             if isinstance(value, (list, tuple)) and part.isdigit():
@@ -173,7 +175,7 @@ class Matcher:
 
 
 def match_names(values: list[Any], stored: dict[str | None, str]) -> dict[int, str] | None:
-    """The paths of layers by id, where all have names of the user's and the file has the same ones."""
+    """Returns the layers' paths by id, if users have named all of them and the file has the same names."""
     names = [None if getattr(v, "_auto_named", True) else v.name for v in values]
     if None in names or len(set(names)) < len(names) or not set(names) <= set(stored):
         return None
@@ -183,7 +185,7 @@ def match_names(values: list[Any], stored: dict[str | None, str]) -> dict[int, s
 def same_shapes(
     entries: list[tuple[str, Any]], known: set[int] | None = None, any_width: bool = False
 ) -> list[list[tuple[str, Any]]]:
-    """Those of the layers, containers and weights that could stand in for each other.
+    """Returns those of the layers, containers and weights that could be exchanged for each other.
 
     Args:
         entries: paths with values.
@@ -217,7 +219,7 @@ def _dtype(weight: tf.Variable, any_width: bool) -> str:
 
 
 def unclear_message(path: Path, unclear: list[list[tuple[str, str]]]) -> str:
-    """What to say where several orders fit."""
+    """Returns the message for several possible orders."""
     lines = [
         f"  {', '.join(stored for stored, _ in group)} could each be any of "
         f"{', '.join(here for _, here in group)}"
@@ -241,7 +243,7 @@ def unclear_message(path: Path, unclear: list[list[tuple[str, str]]]) -> str:
 
 @dataclasses.dataclass
 class Checked:
-    """What was checked in an open file, to be read and assigned.
+    """Checked contents of an open file, to be read and assigned.
 
     Attributes:
         reader: the file.
@@ -263,7 +265,7 @@ class Checked:
     places: list[tuple[str, Layer]] = dataclasses.field(default_factory=list)
 
     def add(self, other: Checked) -> None:
-        """Takes in what was checked of something else."""
+        """Adds other checked contents."""
         self.values += other.values
         self.stores += other.stores
         self.assets += other.assets
@@ -272,7 +274,7 @@ class Checked:
         self.casts |= other.casts
 
     def assign(self, paths: dict[str, tf.Variable], skip_mismatch: bool = False) -> LoadReport:
-        """Assigns everything; first what can still fail, and if it does, no weight has changed.
+        """Assigns everything, beginning with what can still fail; after an error, no weight has changed.
 
         Args:
             paths: the variables of the model by path, for the report.
@@ -281,42 +283,27 @@ class Checked:
         names = {id(variable): path for path, variable in paths.items()}
         report = LoadReport(str(self.reader.path), unused=self.unused)
         report.skipped = {names.get(id(v), v.name): reason for v, reason in self.skipped}
-        before: list[Callable[[], None]] = []
+        own = OwnLoading(self.reader.path, skip_mismatch)
         for group, layer in self.stores:
-            before.insert(0, layer._restorer())
             store = {
                 path.removeprefix(f"{group}/"): self.reader.read(path)
                 for path in self.reader.below(group)
             }
             fates = [names[id(variable)] for variable in layer.variables if id(variable) in names]
-            try:
-                layer.load_own_variables(store)
+            reason = own.load(
+                layer,
+                functools.partial(layer.load_own_variables, store),
+                method="load_own_variables",
+                layer_path=layer.path,
+                part="variables",
+                content=f" The file has: {shapes_of(store)}",
+            )
+            if reason is None:
                 report.loaded += fates
-            except Exception as error:  # The user's method may raise anything.
-                for restore in before[:1] if skip_mismatch else before:
-                    restore()
-                reason = f"its `load_own_variables()` raised {type(error).__name__}: {error}"
-                if not skip_mismatch:
-                    found = {key: value.shape for key, value in store.items()}
-                    raise LoadError(
-                        f"File {self.reader.path}: layer '{layer.path}' (of type {type(layer).__name__}) "
-                        f"cannot load its variables; nothing was loaded: {reason}. The file has: "
-                        f"{quoted(found)}"
-                    ) from error
+            else:
                 report.skipped |= dict.fromkeys(fates, reason)
         for layer, load in self.assets:
-            before.insert(0, layer._restorer())
-            try:
-                load()
-            except Exception as error:
-                for restore in before[:1] if skip_mismatch else before:
-                    restore()
-                if not skip_mismatch:
-                    raise LoadError(
-                        f"File {self.reader.path}: layer '{layer.path}' (of type {type(layer).__name__}) "
-                        "cannot load its assets; nothing was loaded: its `load_assets()` raised "
-                        f"{type(error).__name__}: {error}"
-                    ) from error
+            own.load(layer, load, method="load_assets", layer_path=layer.path, part="assets")
         for variable, path in self.values:
             value = self.reader.read(path)
             if float_widths.is_other_width(value.dtype.name, variable.dtype.name):
@@ -345,13 +332,13 @@ def check(
     Args:
         reader: the file.
         plan: the variables by path.
-        group: where they stand; the root where it is empty.
+        group: their path; the root if it is empty.
         apart: beginnings of paths that others read.
-        skip_mismatch: whether what does not fit is left out.
-        skipped: layers and weights that are left as they are.
+        skip_mismatch: whether mismatches are left out.
+        skipped: layers and weights that are not changed.
 
     Raises:
-        LoadError: with a table of what does not fit.
+        LoadError: with a table of the mismatches.
     """
     stored = {
         path: it

@@ -1,6 +1,6 @@
-"""Calls of functions on symbolic tensors: `ops.sum(x, axis=1)` is an object of a class `Sum` in Keras.
+"""Calls of functions on symbolic tensors: in Keras `ops.sum(x, axis=1)` is an object of a class `Sum`.
 
-There the arguments that are no tensors are the constructor's, here they stand in the call.
+There the arguments that are not tensors are the constructor's, here they are part of the call.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ _CLASSES: dict[str, tuple[str, str, list[str]]] = {
 
 
 def is_op(entry: dict[str, Any]) -> bool:
-    """Whether an entry of Keras's list of layers is an op: those have no `trainable`."""
+    """Whether an entry of Keras's list of layers is an op: ops have no `trainable`."""
     config = entry.get("config")
     return (
         isinstance(config, dict)
@@ -113,7 +113,7 @@ def is_op(entry: dict[str, Any]) -> bool:
 
 
 def from_keras(entry: dict[str, Any]) -> dict[str, Any]:
-    """An op of Keras as the call of a function."""
+    """Returns an op of Keras as the call of a function."""
     name = to_snake_case(entry["class_name"])
     settings = {key: value for key, value in entry["config"].items() if key in _CLASSES[name][2]}
     first = next(iter(inspect.signature(builtins_of("ops")[name]).parameters))
@@ -134,7 +134,7 @@ def from_keras(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def to_keras(entry: dict[str, Any]) -> dict[str, Any]:
-    """The call of a function as an op of Keras.
+    """Returns the call of a function as an op of Keras.
 
     Raises:
         TypeError: for a function that Keras has no class for.
@@ -148,7 +148,7 @@ def to_keras(entry: dict[str, Any]) -> dict[str, Any]:
     module, name, settable = _CLASSES[function]
     parameters = list(inspect.signature(builtins_of("ops")[function]).parameters)
     (call,) = entry["inbound_nodes"]
-    # What a star gathers is of the call, and has no name in the list of settings.
+    # Arguments collected by a star belong to the call, and have no name in the list of settings.
     named = [*parameters[: len(call["args"])], *parameters[-1:] * len(call["args"])]
     args, settings = [], {}
     for parameter, value in zip(named, call["args"], strict=False):

@@ -9,7 +9,7 @@ from tfkit.src.registry import tables as registry
 
 
 def serialize_keras_object(instance: Any) -> Any:
-    """The short configuration of an object with `get_config()`; the name of a function."""
+    """Returns the short configuration of an object with `get_config()`; the name of a function."""
     if instance is None:
         return None
     if hasattr(instance, "get_config"):
@@ -24,7 +24,7 @@ def deserialize_keras_object(
     custom_objects: dict[str, Any] | None = None,
     printable_module_name: str = "object",
 ) -> Any:
-    """What a short configuration or a name stands for, among what is registered and what is given.
+    """Returns the object for a short configuration or a name, among registered and given objects.
 
     Raises:
         ValueError: for a name that is not known.

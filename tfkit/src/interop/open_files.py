@@ -1,14 +1,17 @@
-"""Models in `.keras` form in open files, as Keras's `saving_lib` has it: libraries pickle models this way."""
+"""Models in `.keras` form in open files, as in Keras's `saving_lib`, which libraries use for pickles."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfkit.src.base.protocols import ModelLike
 from tfkit.src.interop import keras
+
+if TYPE_CHECKING:
+    from tfkit.src.models.model import Model
 
 
 def save_model(model: ModelLike, filepath: Any, **kwargs: Any) -> None:
@@ -25,7 +28,7 @@ def save_model(model: ModelLike, filepath: Any, **kwargs: Any) -> None:
 
 def load_model(
     filepath: Any, custom_objects: Any = None, compile: bool = True, **kwargs: Any
-) -> Any:
+) -> Model:
     """Reads a model from a path, or from a file that is open for reading bytes."""
     if not hasattr(filepath, "read"):
         return keras.load_model(filepath, custom_objects, compile, **kwargs)

@@ -1,4 +1,4 @@
-"""`stand_in_for_keras`: libraries that import Keras get tfkit."""
+"""`stand_in_for_keras`: makes libraries that import Keras use tfkit."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 from tfkit.src.interop import legacy_objects, open_files
 
-# The Keras whose API tfkit has; libraries ask for it.
+# The version of Keras whose API tfkit has, for libraries that check it.
 _VERSION = "3.15.0"
-# Modules that KerasTuner looks into when it is imported, before it uses them.
+# Modules that KerasTuner reads when it is imported, before it uses them.
 _NAMED_AT_IMPORT = ("applications",)
-# The packages that tfkit stands in for; longer names first.
+# The packages that tfkit replaces; longer names first.
 _ROOTS = ("keras._tf_keras.keras", "keras._tf_keras", "keras.src", "keras", "tensorflow.keras")
 _PLACES = {"saving.saving_lib": open_files, "utils.legacy": legacy_objects}
 
@@ -31,14 +31,14 @@ class _StandIn(ModuleType):
     def __init__(self, name: str, target: Any) -> None:
         super().__init__(name, target.__doc__)
         self._target = target
-        self.__path__: list[str] = []  # It is a package: its modules are looked for by `_Finder`.
+        self.__path__: list[str] = []  # It is a package: `_Finder` finds its modules.
         self.__all__ = [each for each in dir(target) if not each.startswith("_")]
         if target.__name__ == "tfkit":
             self.__all__ = sorted({*self.__all__, *_NAMED_AT_IMPORT, "version"})
         self.__version__ = _VERSION
 
     def version(self) -> str:
-        """The version of the Keras whose API it is."""
+        """Returns the version of the Keras whose API it is."""
         return _VERSION
 
     def __getattr__(self, name: str) -> Any:
@@ -60,10 +60,10 @@ class _StandIn(ModuleType):
 
 
 class _Absent:
-    """A layer or model that tfkit does not have: KerasTuner names many in tables, and makes few of them.
+    """A layer or model that tfkit lacks: KerasTuner lists many in tables, and makes few of them.
 
     Args:
-        message: what is wrong, for whoever makes one.
+        message: the error message of the constructor.
     """
 
     def __init__(self, message: str) -> None:
@@ -75,7 +75,7 @@ class _Absent:
         return _Absent(self._message)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refuses.
+        """Raises an error.
 
         Raises:
             NotImplementedError: always.
@@ -89,21 +89,21 @@ class _Finder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """A module of Keras's, where tfkit has one like it."""
+        """Returns the spec of a Keras module, if tfkit has a corresponding one."""
         if _target_of(fullname) is None:
             return None
         return ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The module that stands in."""
+        """Returns the replacement module."""
         return _StandIn(spec.name, _target_of(spec.name))
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is run."""
+        """Does nothing."""
 
 
 def _target_of(fullname: str) -> Any:
-    """The module of tfkit's that a module of Keras's stands for; `None` for others."""
+    """Returns the tfkit module that replaces a Keras module; `None` for others."""
     for root in _ROOTS:
         if fullname == root or fullname.startswith(f"{root}."):
             break
@@ -119,14 +119,14 @@ def _target_of(fullname: str) -> Any:
 
 
 def stand_in_for_keras() -> None:
-    """Makes `import keras` and `tf.keras` give tfkit in this process, for libraries that train Keras models.
+    """Makes `import keras` and `tf.keras` return tfkit in this process, for libraries that use Keras models.
 
-    KerasTuner, scikeras and MLflow ask whether what they are given is a `keras.Model`; after this call, a
+    KerasTuner, scikeras and MLflow check whether an object is a `keras.Model`; after this call, a
     model of tfkit is one. It holds until the process ends, and must come before anything imports Keras. What
-    tfkit does not have is an `AttributeError` that says so.
+    tfkit does not have raises an `AttributeError` that explains it.
 
     Raises:
-        RuntimeError: where Keras has been imported already.
+        RuntimeError: if Keras has been imported already.
 
     Example:
         ```python

@@ -136,7 +136,7 @@ class LeakyReLU(Layer):
     _built_at_once = True
 
     def __init__(self, negative_slope: float = 0.3, **kwargs: Any) -> None:
-        if "alpha" in kwargs:  # The name in files of Keras 2.
+        if "alpha" in kwargs:  # The argument's name in files of Keras 2.
             negative_slope = kwargs.pop("alpha")
         expected = "a number of at least 0"
         check(self, _is_not_negative(negative_slope), "negative_slope", expected, negative_slope)
@@ -306,7 +306,7 @@ class Softmax(Layer):
         return tf.where(mask, outputs, tf.zeros_like(outputs))
 
     def _check_mask(self, shape: tf.TensorShape, mask_shape: tf.TensorShape) -> None:
-        """Refuses a mask that would make the outputs larger than the inputs."""
+        """Raises an error for a mask that would make the outputs larger than the inputs."""
         expected = None
         if shape.rank is not None and mask_shape.rank is not None:
             sizes = shape[shape.rank - mask_shape.rank :] if mask_shape.rank <= shape.rank else None

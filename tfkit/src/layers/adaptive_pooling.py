@@ -1,4 +1,4 @@
-"""Pooling into a given number of windows, whatever the size of the inputs."""
+"""Pooling into a fixed number of windows, for inputs of any size."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _AdaptivePooling(Layer):
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
     def _sizes(self, value: Any) -> tuple[int, ...]:
-        """One number of windows for each axis: a `TypeError` for other kinds of values, as in Keras."""
+        """Returns a number of windows for each axis; raises a `TypeError` for other values, as Keras does."""
         many = (value,) * self.rank if is_integer(value) else value
         if not isinstance(many, (list, tuple)) or not all(map(is_integer, many)):
             raise TypeError(
@@ -83,7 +83,7 @@ class AdaptiveAveragePooling1D(_AdaptiveAverage):
     Output shape: `(batch, output_size, channels)`, or `(batch, channels, output_size)`.
 
     Raises:
-        TypeError: if `output_size` is no integer.
+        TypeError: if `output_size` is not an integer.
         ValueError: if a number is not positive, or if `data_format` is unknown.
 
     Example:
@@ -182,7 +182,7 @@ class AdaptiveMaxPooling1D(_AdaptiveMax):
     Output shape: `(batch, output_size, channels)`, or `(batch, channels, output_size)`.
 
     Raises:
-        TypeError: if `output_size` is no integer.
+        TypeError: if `output_size` is not an integer.
         ValueError: if a number is not positive, or if `data_format` is unknown.
 
     Example:

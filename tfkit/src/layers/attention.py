@@ -1,4 +1,4 @@
-"""Attention of queries to values: dot products, additive scores, several heads."""
+"""Attention from queries to values: dot products, additive scores, multiple heads."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions, RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.activation import Softmax
+from tfkit.src.layers.attention_projection import projection
 from tfkit.src.layers.checks import check, check_positive_integer, check_rate, is_integer
 from tfkit.src.layers.einsum_dense import EinsumDense
 from tfkit.src.layers.regularization import Dropout
 
 
 def _causal_mask(queries: Any, keys: Any) -> tf.Tensor:
-    """Which of `keys` steps each of `queries` steps may see: those up to its own; `(1, T, S)`."""
+    """Returns which of `keys` steps each of `queries` steps may see: those up to its own; `(1, T, S)`."""
     return tf.range(queries)[tf.newaxis, :, tf.newaxis] >= tf.range(keys)
 
 
@@ -37,7 +38,7 @@ class Attention(Layer):
             `tanh(query + key)`. Default: `"dot"`.
         dropout: share of the attention weights that is dropped while training, from 0 to 1.
             Default: `0.0`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+        seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
@@ -92,7 +93,7 @@ class Attention(Layer):
         self.supports_masking = True
 
     def build(self, input_shape: Any) -> None:
-        """Makes the trained factors, scalars."""
+        """Makes the trained factors, which are scalars."""
         self._check(input_shape, None)
         self.scale = self.concat_score_weight = None
         if self.use_scale:
@@ -132,7 +133,7 @@ class Attention(Layer):
         return (outputs, weights) if return_attention_scores else outputs
 
     def _scores(self, query: tf.Tensor, key: tf.Tensor) -> tf.Tensor:
-        """How much each query has to do with each key, `(batch, T, S)`."""
+        """Returns the similarity of each query and each key, `(batch, T, S)`."""
         if self.score_mode == "dot":
             scores = tf.matmul(query, key, transpose_b=True)
             return scores if self.scale is None else scores * self.scale
@@ -154,7 +155,7 @@ class Attention(Layer):
             )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The mask of the query."""
+        """Returns the mask of the query."""
         return None if mask is None else mask[0]
 
 
@@ -215,7 +216,7 @@ class AdditiveAttention(Attention):
             )
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {**super().get_config(), "seed": self.seed}
 
     def _scores(self, query: tf.Tensor, key: tf.Tensor) -> tf.Tensor:
@@ -255,7 +256,7 @@ class MultiHeadAttention(Layer):
             constraint.
         use_gate: whether the result is multiplied by a sigmoid of another projection of the query.
             Default: `False`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+        seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
@@ -264,8 +265,8 @@ class MultiHeadAttention(Layer):
 
     Call arguments:
         query: the tensor for whose steps values are averaged, `(batch, T, dim)`.
-        value: what is averaged, `(batch, S, value_dim)`.
-        key: what the queries are compared with, `(batch, S, key_dim)`; `None` for `value`.
+        value: the averaged values, `(batch, S, value_dim)`.
+        key: the keys to compare the queries with, `(batch, S, key_dim)`; `None` for `value`.
         query_mask, value_mask, key_mask: booleans of shape `(batch, T)` or `(batch, S)`, `False`
             for steps that are padding; `None` for the masks that the tensors carry.
         attention_mask: booleans that broadcast to `(batch, T, S)`: which steps of the value each
@@ -391,31 +392,16 @@ class MultiHeadAttention(Layer):
         features: tuple[int, ...],
         activation: Any = None,
     ) -> EinsumDense:
-        """A dense layer from the last `num_summed` axes to `features`."""
+        """Returns a dense layer from the last `num_summed` axes to `features`."""
         num_kept = len(input_shape) - num_summed
         letters = iter(string.ascii_lowercase)
         kept, summed, made = (
             "".join(next(letters) for _ in range(count))
             for count in (num_kept, num_summed, len(features))
         )
-        layer = EinsumDense(
-            f"{kept}{summed},{summed}{made}->{kept}{made}",
-            output_shape=(*[None] * (num_kept - 1), *features),
-            bias_axes=made if self.use_bias else None,
-            activation=activation,
-            kernel_initializer=copy_of(self.kernel_initializer),
-            bias_initializer=copy_of(self.bias_initializer),
-            kernel_regularizer=self.kernel_regularizer,
-            bias_regularizer=self.bias_regularizer,
-            activity_regularizer=self._projections_regularizer,
-            kernel_constraint=self.kernel_constraint,
-            bias_constraint=self.bias_constraint,
-            name=name,
-            dtype=self.dtype_policy,
-        )
-        layer.supports_masking = True  # A mask of the query or the value does no harm in here.
-        layer.build(input_shape)
-        return layer
+        equation = f"{kept}{summed},{summed}{made}->{kept}{made}"
+        output_shape = (*[None] * (num_kept - 1), *features)
+        return projection(self, name, input_shape, equation, output_shape, activation)
 
     def call(
         self,
@@ -448,7 +434,7 @@ class MultiHeadAttention(Layer):
             for _ in range(scores.shape.rank - mask.shape.rank):
                 mask = tf.expand_dims(mask, -2 * len(self._axes) - 1)
             if not (self.dropout or return_attention_scores or scores.shape.rank != 4):
-                # Keras's numbers: a query that sees nothing gets the mean of all values here, else 0.
+                # Keras's numbers: a query that sees no step gets the mean of all values here, else 0.
                 lowest = tf.cast(-3e4 if scores.dtype == tf.float16 else -1e9, scores.dtype)
                 scores, mask = tf.where(mask, scores, lowest), None
         weights = self._softmax(scores, mask=mask)
@@ -479,7 +465,7 @@ def visible_steps(
         masks: those of query, value and key, `(batch, T)` or `(batch, S)`; `None` for no mask.
         use_causal_mask: whether a query sees only the steps up to its own.
         sliding_window: a query sees the steps less than this far away; `None` for all.
-        attention_mask: what else a query may see; `None` for all.
+        attention_mask: further restrictions of the steps that a query may see; `None` for none.
     """
     query_mask, *value_masks = masks
     parts = []
@@ -502,15 +488,8 @@ def visible_steps(
     return visible
 
 
-def copy_of(initializer: Any) -> Any:
-    """Returns an initializer of the same configuration; without a seed it has a new one."""
-    if not hasattr(initializer, "get_config"):
-        return initializer
-    return type(initializer).from_config(initializer.get_config())
-
-
 def _equations(rank: int, axes: tuple[int, ...]) -> tuple[str, str]:
-    """The sums for the scores and for the weighted means, of tensors `(batch, ..., heads, dim)`.
+    """Returns the einsum equations for scores and weighted means, for tensors `(batch, ..., heads, dim)`.
 
     Args:
         rank: number of axes of the projected queries.

@@ -154,7 +154,7 @@ class BatchNormalization(Layer):
         self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
 
     def _moving(self, name: str, channels: int, initializer: Any) -> tf.Variable:
-        """A moving average of one number for each channel."""
+        """Returns a moving average of one number for each channel."""
         return self.add_weight(
             name=name,
             shape=(channels,),
@@ -175,7 +175,7 @@ class BatchNormalization(Layer):
         shape[self.axis] = inputs.shape[self.axis]
 
         def along(value: Any) -> Any:
-            """Returns `value`, one number for each channel, to broadcast along `inputs`."""
+            """Returns `value`, one number for each channel, reshaped to broadcast along `inputs`."""
             return value if value is None else tf.cast(tf.reshape(value, shape), inputs.dtype)
 
         use_batch = bool(training) and self.trainable
@@ -198,7 +198,7 @@ class BatchNormalization(Layer):
         return tf.cast(outputs, self.compute_dtype)
 
     def _renormalized(self, mean: tf.Tensor, stddev: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """`gamma` and `beta` with the corrections: `(normalized * r + d) * gamma + beta`."""
+        """Returns `gamma` and `beta` with the corrections: `(normalized * r + d) * gamma + beta`."""
         kept = (self.renorm_mean, self.renorm_stddev)
         factor, offset = corrections(mean, stddev, kept, self.renorm_clipping or {})
         if self.gamma is not None:
@@ -226,7 +226,7 @@ class BatchNormalization(Layer):
         return moved
 
     def _moments(self, inputs: tf.Tensor, mask: Any) -> tuple[tf.Tensor, tf.Tensor]:
-        """Mean and variance of each channel, of what the mask leaves, in the batches of all replicas."""
+        """Returns mean and variance of each channel over unmasked entries, in the batches of all replicas."""
         rank = inputs.shape.rank
         axes = _other_axes(inputs, self.axis)
         weights = tf.ones_like(inputs)
@@ -238,7 +238,7 @@ class BatchNormalization(Layer):
                     f"inputs.shape={tuple(inputs.shape)}"
                 )
             weights *= tf.cast(mask, inputs.dtype)[..., tf.newaxis]
-        # `where` and no product: a masked entry may be NaN.
+        # `where` instead of a product, because a masked entry may be NaN.
         present = weights > 0
         count = self._total(tf.reduce_sum(weights, axes))
         count += settings.epsilon() if mask is not None else 0.0
@@ -250,12 +250,12 @@ class BatchNormalization(Layer):
         return mean, self._total(tf.reduce_sum(tf.square(deviations), axes)) / count
 
     def _replicas(self) -> int:
-        """Number of replicas that batches are shared with, 0 where they are not."""
+        """Returns whether other replicas share the batch, as 1 or 0."""
         context = tf.distribute.get_replica_context() if self.synchronized else None
         return 0 if context is None or context.num_replicas_in_sync == 1 else 1
 
     def _total(self, value: tf.Tensor) -> tf.Tensor:
-        """The sum over replicas."""
+        """Returns the sum over replicas."""
         if not self._replicas():
             return value
         return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, value)
@@ -269,7 +269,7 @@ def _other_axes(inputs: tf.Tensor, axis: int) -> list[int]:
 def _normalized(
     inputs: tf.Tensor, gamma: Any, beta: Any, axis: int, epsilon: float
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """The inputs, normalized by mean and variance of the batch; and these, which have no gradient.
+    """Returns the inputs normalized by the batch's mean and variance; and these, which have no gradient.
 
     The gradient is written out: it passes over the inputs half as often as that of the single operations.
     TensorFlow's fused kernel takes as long as this.

@@ -1,4 +1,4 @@
-"""What the constructors of layers check, and how they say what is wrong."""
+"""Checks of constructor arguments of layers, with uniform messages."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.core.layer import Layer
 
-def check(layer: Any, holds: bool, argument: str, expected: str, received: Any) -> None:
-    """Refuses an argument of a layer's constructor.
+
+def check(layer: Layer, holds: bool, argument: str, expected: str, received: Any) -> None:
+    """Raises an error about an argument of a layer's constructor unless `holds`.
 
     Raises:
-        ValueError: that names the layer's class, the argument, what was expected and passed.
+        ValueError: with the layer's class, the argument, and the expected and passed values.
     """
     if not holds:
         raise ValueError(
@@ -22,37 +24,37 @@ def check(layer: Any, holds: bool, argument: str, expected: str, received: Any) 
         )
 
 
-def check_positive_integer(layer: Any, **arguments: Any) -> None:
-    """Refuses everything but integers above 0."""
+def check_positive_integer(layer: Layer, **arguments: Any) -> None:
+    """Raises an error unless all arguments are integers above 0."""
     for name, value in arguments.items():
         check(layer, is_integer(value) and value > 0, name, "a positive integer", value)
 
 
-def check_rate(layer: Any, **arguments: Any) -> None:
-    """Refuses everything but numbers from 0 to 1."""
+def check_rate(layer: Layer, **arguments: Any) -> None:
+    """Raises an error unless all arguments are numbers from 0 to 1."""
     for name, value in arguments.items():
         is_number = isinstance(value, (int, float, np.integer, np.floating))
         check(layer, is_number and 0 <= float(value) <= 1, name, "a number from 0 to 1", value)
 
 
-def check_absent(layer: Any, **arguments: Any) -> None:
-    """Refuses any value but `None` for arguments of Keras that tfkit does not have."""
+def check_absent(layer: Layer, **arguments: Any) -> None:
+    """Raises an error for any value but `None` of arguments of Keras that tfkit does not have."""
     for name, value in arguments.items():
         check(layer, value is None, name, "None: tfkit does not have this option", value)
 
 
 def is_integer(value: Any) -> bool:
-    """Returns whether `value` is an integer, Python's or NumPy's, and no boolean."""
+    """Returns whether `value` is an integer of Python or NumPy, but not a boolean."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def standardize_pair(layer: Any, argument: str, value: Any, minimum: int = 1) -> tuple[int, int]:
-    """Two integers, from one or from two.
+def standardize_pair(layer: Layer, argument: str, value: Any, minimum: int = 1) -> tuple[int, int]:
+    """Returns two integers, from one or from two.
 
     Args:
         layer: the layer, for the message.
         argument: name of the argument.
-        value: an integer, which stands for both, or a sequence of two.
+        value: an integer, which is used for both, or a sequence of two.
         minimum: the smallest that is accepted.
     """
     pair = (value, value) if is_integer(value) else value
@@ -65,8 +67,8 @@ def standardize_pair(layer: Any, argument: str, value: Any, minimum: int = 1) ->
     return (pair[0], pair[1])
 
 
-def check_axes(layer: Any, axes: Sequence[int], input_shape: Any) -> None:
-    """Refuses axes that inputs of this shape do not have.
+def check_axes(layer: Layer, axes: Sequence[int], input_shape: Any) -> None:
+    """Raises an error for axes that inputs of this shape do not have.
 
     Raises:
         AxisError: NumPy's, which is both an `IndexError`, as in Keras, and a `ValueError`.
@@ -81,8 +83,8 @@ def check_axes(layer: Any, axes: Sequence[int], input_shape: Any) -> None:
             )
 
 
-def as_floats(layer: Any, inputs: Any) -> Any:
-    """Returns `inputs`, integers and booleans as floats of the layer's compute dtype.
+def as_floats(layer: Layer, inputs: Any) -> Any:
+    """Returns `inputs`, with integers and booleans cast to the layer's compute dtype.
 
     Raises:
         ValueError: for strings.
@@ -98,8 +100,8 @@ def as_floats(layer: Any, inputs: Any) -> Any:
     return tf.cast(inputs, layer.compute_dtype)
 
 
-def check_floats(layer: Any, inputs: Any) -> None:
-    """Refuses inputs that are no floats, and that a layer is to scale or to add noise to.
+def check_floats(layer: Layer, inputs: Any) -> None:
+    """Raises an error for inputs that are not floats, for layers that scale them or add noise.
 
     Raises:
         ValueError: that names the layer and the dtype.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any, Protocol, Unpack
 
 import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
+from tfkit.src.base.protocols import HasPath
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
+from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check, check_positive_integer, is_integer
 from tfkit.src.ops.convolution import channels_last, convolve
 from tfkit.src.symbolic.input_spec import InputSpec
@@ -35,11 +37,17 @@ def check_padding(layer: Layer, padding: Any) -> str:
     return padding.lower()
 
 
-def known_channels(layer: Any, input_shape: Any) -> tuple[int, int]:
+class HasChannels(HasPath, Protocol):
+    """A layer of images, as messages name it."""
+
+    data_format: str
+
+
+def known_channels(layer: HasChannels, input_shape: Any) -> tuple[int, int]:
     """Returns the axis of the channels and their number.
 
     Raises:
-        ValueError: where the number is unknown.
+        ValueError: if the number is unknown.
     """
     axis = -1 if layer.data_format == "channels_last" else 1
     channels = input_shape[axis]
@@ -49,6 +57,27 @@ def known_channels(layer: Any, input_shape: Any) -> tuple[int, int]:
             f"a known number of input channels. Received: input_shape={tuple(input_shape)}"
         )
     return axis, channels
+
+
+class BiasedConvolution(Layer):
+    """The base of convolutions whose operation does not add the bias itself; they define `_convolved`."""
+
+    data_format: str
+    activation: Any
+    bias: tf.Variable | None
+
+    def call(self, inputs: Any) -> tf.Tensor:
+        """Returns the activation of the convolution plus `bias`."""
+        inputs = as_floats(self, inputs)
+        return self.activation(channels_last(inputs, self.data_format, self._with_bias))
+
+    def _with_bias(self, inputs: tf.Tensor) -> tf.Tensor:
+        outputs = self._convolved(inputs)
+        return outputs if self.bias is None else tf.nn.bias_add(outputs, self.bias)
+
+    def _convolved(self, inputs: tf.Tensor) -> tf.Tensor:
+        """Returns the convolution alone, of inputs and to outputs whose last axis is that of the channels."""
+        raise NotImplementedError
 
 
 class _Convolution(Layer):
@@ -123,15 +152,7 @@ class _Convolution(Layer):
             regularizer=self.kernel_regularizer,
             constraint=self.kernel_constraint,
         )
-        self.bias = None
-        if self.use_bias:
-            self.bias = self.add_weight(
-                name="bias",
-                shape=(self.filters,),
-                initializer=self.bias_initializer,
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
+        self.bias = add_bias(self, (self.filters,))
         self.input_spec = InputSpec(min_ndim=self.rank + 2, axes={axis: channels})
 
     def call(self, inputs: Any) -> tf.Tensor:
@@ -139,14 +160,14 @@ class _Convolution(Layer):
         inputs = as_floats(self, inputs)
         if type(self).convolution_op is _Convolution.convolution_op:
             outputs = self._convolved(inputs, self.kernel, self.bias)
-        else:  # A user's own, which knows of no bias.
+        else:  # A method of a user's subclass, which does not add the bias.
             outputs = self.convolution_op(inputs, self.kernel)
             if self.bias is not None:
                 outputs = channels_last(outputs, self.data_format, lambda x: x + self.bias)
         return self.activation(outputs)
 
     def convolution_op(self, inputs: Any, kernel: Any) -> tf.Tensor:
-        """Returns the convolution alone, without bias and activation: for subclasses, to call or to override.
+        """Returns the convolution without bias and activation; subclasses may call or override it.
 
         Args:
             inputs: as those of `call`.

@@ -11,6 +11,7 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers import sparse
+from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check_absent, check_positive_integer
 from tfkit.src.symbolic.input_spec import InputSpec
 
@@ -115,15 +116,7 @@ class Dense(Layer):
             regularizer=self.kernel_regularizer,
             constraint=self.kernel_constraint,
         )
-        self.bias = None
-        if self.use_bias:
-            self.bias = self.add_weight(
-                name="bias",
-                shape=(self.units,),
-                initializer=self.bias_initializer,
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
+        self.bias = add_bias(self, (self.units,))
         self.input_spec = InputSpec(min_ndim=2, axes={-1: input_dim})
 
     def call(self, inputs: Any, training: Any = None) -> tf.Tensor:

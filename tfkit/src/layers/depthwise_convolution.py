@@ -1,4 +1,4 @@
-"""Convolutions of each channel on its own."""
+"""Convolutions of each channel separately."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
 from tfkit.src.base.settings import standardize_data_format
-from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
-from tfkit.src.layers.checks import as_floats, check_positive_integer
-from tfkit.src.layers.convolution import check_padding, known_channels, sizes
-from tfkit.src.ops.convolution import channels_last, depthwise_conv
+from tfkit.src.layers.bias import add_bias
+from tfkit.src.layers.checks import check_positive_integer
+from tfkit.src.layers.convolution import BiasedConvolution, check_padding, known_channels, sizes
+from tfkit.src.ops.convolution import depthwise_conv
 from tfkit.src.symbolic.input_spec import InputSpec
 
 
-class _DepthwiseConvolution(Layer):
+class _DepthwiseConvolution(BiasedConvolution):
     """The base of `DepthwiseConv1D` and `DepthwiseConv2D`, which describe the arguments; they set `rank`."""
 
     rank = 2
@@ -69,32 +69,22 @@ class _DepthwiseConvolution(Layer):
             regularizer=self.depthwise_regularizer,
             constraint=self.depthwise_constraint,
         )
-        self.bias = None
-        if self.use_bias:
-            self.bias = self.add_weight(
-                name="bias",
-                shape=(channels * self.depth_multiplier,),
-                initializer=self.bias_initializer,
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
+        self.bias = add_bias(self, (channels * self.depth_multiplier,))
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={axis: channels})
 
-    def call(self, inputs: Any) -> tf.Tensor:
-        """Returns `activation(conv(inputs, kernel) + bias)`, channel by channel."""
-
-        def convolved(x: tf.Tensor) -> tf.Tensor:
-            outputs = depthwise_conv(
-                x, self.kernel, self.strides, self.padding, "channels_last", self.dilation_rate
-            )
-            return outputs if self.bias is None else tf.nn.bias_add(outputs, self.bias)
-
-        inputs = as_floats(self, inputs)
-        return self.activation(channels_last(inputs, self.data_format, convolved))
+    def _convolved(self, inputs: tf.Tensor) -> tf.Tensor:
+        return depthwise_conv(
+            inputs,
+            self.kernel,
+            self.strides,
+            self.padding,
+            "channels_last",
+            self.dilation_rate,
+        )
 
 
 class DepthwiseConv1D(_DepthwiseConvolution):
-    """A convolution of each channel of sequences on its own: `activation(conv(inputs, kernel) + bias)`.
+    """A convolution of each channel of sequences separately: `activation(conv(inputs, kernel) + bias)`.
 
     Each channel has `depth_multiplier` filters; the outputs of the first channel come first.
     `kernel` has shape `(kernel_size, channels, depth_multiplier)` and `bias` shape
@@ -154,7 +144,7 @@ class DepthwiseConv1D(_DepthwiseConvolution):
 
 
 class DepthwiseConv2D(_DepthwiseConvolution):
-    """A convolution of each channel of images on its own: `activation(conv(inputs, kernel) + bias)`.
+    """A convolution of each channel of images separately: `activation(conv(inputs, kernel) + bias)`.
 
     Each channel has `depth_multiplier` filters; the outputs of the first channel come first.
     `kernel` has shape `(*kernel_size, channels, depth_multiplier)` and `bias` shape

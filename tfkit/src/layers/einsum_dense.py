@@ -27,7 +27,7 @@ class EinsumDense(Layer):
             is the batch. `"...x,xy->...y"` leaves the axes before alone, `"ab...,bc->ac..."` the
             axes after.
         output_shape: sizes of the output's lettered axes without the batch, a tuple or one integer;
-            `None` where the inputs have the size.
+            `None` if the inputs have the size.
         activation: name of an activation such as `"relu"`, or a function of a tensor; `None` is the
             identity.
         bias_axes: letters of the output's axes along which the bias has entries, such as `"d"`;
@@ -50,9 +50,9 @@ class EinsumDense(Layer):
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
             dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
-    Input shape: As `equation` says.
+    Input shape: Determined by `equation`.
 
-    Output shape: As `equation` and `output_shape` say.
+    Output shape: Determined by `equation` and `output_shape`.
 
     Raises:
         ValueError: if the equation has another form, or if equation, inputs' shape, `output_shape`
@@ -113,11 +113,11 @@ class EinsumDense(Layer):
         self.bias_constraint = constraints.get(bias_constraint)
 
     def build(self, input_shape: Any) -> None:
-        """Makes `kernel` and `bias`, with the sizes that the equation gives them."""
+        """Makes `kernel` and `bias`, with the sizes that follow from the equation."""
         sizes, kernel, outputs, num_after = self._sizes(tuple(input_shape))
         initializer = self.kernel_initializer
         if isinstance(initializer, VarianceScaling) and initializer.input_axes is None:
-            # What the kernel connects follows from the equation, not from the order of its axes.
+            # The inputs and outputs of the kernel follow from the equation, not from the order of its axes.
             initializer = type(initializer).from_config(
                 {
                     **initializer.get_config(),
@@ -147,16 +147,16 @@ class EinsumDense(Layer):
         self.input_spec = InputSpec(ndim=len(input_shape))
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         config = {**super().get_config(), "output_shape": self.partial_output_shape}
         config["activity_regularizer"] = regularizers.serialize(self.activity_regularizer)
         return config
 
     def _sizes(self, input_shape: tuple[Any, ...]) -> tuple[dict[str, Any], str, str, int]:
-        """Sizes of the letters; letters of kernel and outputs; number of axes that a last `...` stands for.
+        """Returns sizes of the letters, letters of kernel and outputs, and number of axes of a last `...`.
 
         Raises:
-            ValueError: where equation, input shape and output shape do not fit together.
+            ValueError: if equation, input shape and output shape do not fit together.
         """
         match = _EQUATION.fullmatch(self.equation)
         assert match is not None, "checked by the constructor"

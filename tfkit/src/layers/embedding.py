@@ -1,4 +1,4 @@
-"""Vectors for integers."""
+"""Embeddings: trained vectors for integers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Embedding(Layer):
             penalty.
         embeddings_constraint: function that projects `embeddings` after each update; `None` for no
             constraint.
-        mask_zero: whether id 0 stands for padding. If so, the outputs carry a mask that is `False`
+        mask_zero: whether id 0 means padding. If so, the outputs have a mask that is `False`
             there, which later layers, losses and metrics respect. Default: `False`.
         weights: value of `embeddings`, an array of shape `(input_dim, output_dim)`, which replaces
             the initial one; `None` for the initializer's.
@@ -89,7 +89,7 @@ class Embedding(Layer):
         self.embeddings_constraint = constraints.get(embeddings_constraint)
         self.mask_zero = mask_zero
         self.supports_masking = mask_zero
-        self.autocast = False  # In 16 bits, float ids above 256 would become other ids.
+        self.autocast = False  # In 16 bits, float ids above 256 would be rounded to other ids.
         if weights is not None:
             self.build()
             self.set_weights(weights if isinstance(weights, list) else [weights])
@@ -117,7 +117,7 @@ class Embedding(Layer):
         return tf.cast(tf.nn.embedding_lookup(self.embeddings, ids), self.compute_dtype)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Returns where the id is not 0, if `mask_zero`."""
+        """Returns the mask of ids other than 0, if `mask_zero`."""
         return tf.not_equal(dense(inputs), 0) if self.mask_zero else None
 
     def get_config(self) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.activation import Softmax
-from tfkit.src.layers.attention import copy_of, visible_steps
+from tfkit.src.layers.attention import visible_steps
+from tfkit.src.layers.attention_projection import projection
 from tfkit.src.layers.checks import check, check_positive_integer, check_rate
 from tfkit.src.layers.einsum_dense import EinsumDense
 from tfkit.src.layers.regularization import Dropout
@@ -49,7 +50,7 @@ class GroupQueryAttention(Layer):
             constraint.
         use_gate: whether the result is multiplied by a sigmoid of another projection of the query.
             Default: `False`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+        seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
@@ -58,8 +59,8 @@ class GroupQueryAttention(Layer):
 
     Call arguments:
         query: the tensor for whose steps values are averaged, `(batch, T, dim)`.
-        value: what is averaged, `(batch, S, value_dim)`.
-        key: what the queries are compared with, `(batch, S, key_dim)`; `None` for `value`.
+        value: the averaged values, `(batch, S, value_dim)`.
+        key: the keys to compare the queries with, `(batch, S, key_dim)`; `None` for `value`.
         query_mask, value_mask, key_mask: booleans of shape `(batch, T)` or `(batch, S)`, `False`
             for steps that are padding; `None` for the masks that the tensors carry.
         attention_mask: booleans that broadcast to `(batch, T, S)`: which steps of the value each
@@ -163,46 +164,15 @@ class GroupQueryAttention(Layer):
         self._softmax = Softmax(axis=-1, dtype=self.dtype_policy)
         self._dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, seed=self.seed)
         self.dim = query_shape[-1]
-        self._output_dense = self._dense(
-            "attention_output",
-            "abcd,cde->abe",
-            (None, self.dim),
-            "e",
-            (*query_shape[:2], query_heads, self.head_dim),
+        heads_shape = (*query_shape[:2], query_heads, self.head_dim)
+        self._output_dense = projection(
+            self, "attention_output", heads_shape, "abcd,cde->abe", (None, self.dim)
         )
 
     def _projection(self, name: str, shape: Any, heads: int, activation: Any = None) -> EinsumDense:
-        """A dense layer from features to heads: `(batch, steps, heads, head_dim)`."""
+        """Returns a dense layer from features to heads: `(batch, steps, heads, head_dim)`."""
         sizes = (None, heads, self.head_dim)
-        return self._dense(name, "abc,cde->abde", sizes, "de", shape, activation)
-
-    def _dense(
-        self,
-        name: str,
-        equation: str,
-        sizes: tuple[Any, ...],
-        bias_axes: str,
-        input_shape: Any,
-        activation: Any = None,
-    ) -> EinsumDense:
-        layer = EinsumDense(
-            equation,
-            output_shape=sizes,
-            bias_axes=bias_axes if self.use_bias else None,
-            activation=activation,
-            kernel_initializer=copy_of(self.kernel_initializer),
-            bias_initializer=copy_of(self.bias_initializer),
-            kernel_regularizer=self.kernel_regularizer,
-            bias_regularizer=self.bias_regularizer,
-            activity_regularizer=self._projections_regularizer,
-            kernel_constraint=self.kernel_constraint,
-            bias_constraint=self.bias_constraint,
-            name=name,
-            dtype=self.dtype_policy,
-        )
-        layer.supports_masking = True  # A mask of the query or the value does no harm in here.
-        layer.build(input_shape)
-        return layer
+        return projection(self, name, shape, "abc,cde->abde", sizes, activation)
 
     def _check_shapes(self, query_shape: Any, value_shape: Any, key_shape: Any) -> None:
         ranks = {len(shape) for shape in (query_shape, value_shape, key_shape)}
@@ -237,7 +207,7 @@ class GroupQueryAttention(Layer):
             self.sliding_window,
             attention_mask,
         )
-        # The query's heads by group: keys and values are not repeated.
+        # The query's heads are grouped, so that keys and values are not repeated.
         groups, heads = (self.num_key_value_heads, self.num_repeats), (self.num_query_heads,)
         queries = self._query_dense(query) * (1.0 / math.sqrt(self.head_dim))
         queries = _with_axes(queries, 2, 1, groups)
@@ -246,7 +216,7 @@ class GroupQueryAttention(Layer):
             visible = _with_axes(visible, 0, 0, (1,) * (3 - visible.shape.rank))
             visible = visible[:, tf.newaxis, tf.newaxis]
             if not (self.dropout or return_attention_scores):
-                # Keras's numbers: a query that sees nothing gets the mean of all values here, else 0.
+                # Keras's numbers: a query that sees no step gets the mean of all values here, else 0.
                 lowest = tf.cast(-3e4 if scores.dtype == tf.float16 else -1e9, scores.dtype)
                 scores, visible = tf.where(visible, scores, lowest), None
         weights = _with_axes(self._softmax(scores, mask=visible), 1, 2, heads)
@@ -260,6 +230,6 @@ class GroupQueryAttention(Layer):
 
 
 def _with_axes(x: tf.Tensor, axis: int, count: int, sizes: tuple[int, ...]) -> tf.Tensor:
-    """`x` with axes of these sizes in place of `count` axes from `axis` on."""
+    """Returns `x` with axes of these sizes in place of `count` axes, beginning with `axis`."""
     shape = static_or_dynamic_shape(x)
     return tf.reshape(x, [*shape[:axis], *sizes, *shape[axis + count :]])

@@ -1,4 +1,4 @@
-"""Layers that hand on: nothing done, or another layer called."""
+"""Layers that return their inputs, or call another layer."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Wrapper(Layer):
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
             dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
-    Input shape: As the subclass says; `build` builds the layer inside for it.
+    Input shape: Determined by the subclass; `build` builds the wrapped layer for it.
 
-    Output shape: As the subclass says.
+    Output shape: Determined by the subclass.
 
     Raises:
         ValueError: if `layer` is not a layer.
@@ -73,6 +73,6 @@ class Wrapper(Layer):
         self.layer = layer
 
     def build(self, input_shape: Any = None) -> None:
-        """Builds the layer inside."""
+        """Builds the wrapped layer."""
         if not self.layer.built:
             self.layer.build(input_shape)

@@ -1,4 +1,4 @@
-"""Where a functional model begins: `Input` returns a symbolic tensor, `InputLayer` stands for it."""
+"""The inputs of functional models: `Input` returns a symbolic tensor, `InputLayer` is its layer."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class InputLayer(Layer):
         shape: tuple of sizes without the batch, `None` for a size that is free.
         batch_size: size of the batch; `None` for any.
         dtype: dtype of the values; `None` for `tfkit.config.floatx()`.
-        sparse: whether the values come as a `tf.SparseTensor`; `None` is `False`.
-        ragged: whether the values come as a `tf.RaggedTensor`; `None` is `False`.
+        sparse: whether the values are given as a `tf.SparseTensor`; `None` is `False`.
+        ragged: whether the values are given as a `tf.RaggedTensor`; `None` is `False`.
         batch_shape: tuple of sizes with the batch, instead of `shape` and `batch_size`.
         input_tensor: symbolic tensor whose shape and dtype are taken, instead of a shape.
         optional: whether `None` may be passed for this input. Default: `False`.
@@ -108,7 +108,7 @@ class InputLayer(Layer):
         self.built = True
 
     def call(self) -> None:
-        """Computes nothing: the model gives an input its value."""
+        """Computes nothing: the model sets the value of an input."""
 
     @property
     def dtype(self) -> str:
@@ -116,7 +116,7 @@ class InputLayer(Layer):
         return self._tensor_dtype
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {
             "batch_shape": self.batch_shape,
             "dtype": self.dtype,
@@ -128,7 +128,7 @@ class InputLayer(Layer):
 
 
 def _check_like(tensor: Any, **arguments: Any) -> None:
-    """Refuses an `input_tensor` that is none, and other arguments that say something else than it."""
+    """Raises an error for an `input_tensor` of another type, and for arguments that contradict it."""
     if not isinstance(tensor, KerasTensor):
         raise ValueError(f"Argument `input_tensor` must be a KerasTensor. Received: {tensor!r}")
     own = {
@@ -181,8 +181,8 @@ def Input(
         shape: tuple of sizes without the batch, `None` for a size that is free.
         batch_size: size of the batch; `None` for any.
         dtype: dtype of the values; `None` for `tfkit.config.floatx()`.
-        sparse: whether the values come as a `tf.SparseTensor`; `None` is `False`.
-        ragged: whether the values come as a `tf.RaggedTensor`; `None` is `False`.
+        sparse: whether the values are given as a `tf.SparseTensor`; `None` is `False`.
+        ragged: whether the values are given as a `tf.RaggedTensor`; `None` is `False`.
         batch_shape: tuple of sizes with the batch, instead of `shape` and `batch_size`.
         name: name of the input in dicts of data and in exported signatures; `None` for one that is
             made.

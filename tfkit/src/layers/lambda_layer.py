@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Unpack, cast
+from typing import Any, Self, Unpack
 
 import tensorflow as tf
 
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions
+from tfkit.src.errors import frames
 from tfkit.src.registry import serialization
 from tfkit.src.runtime.autograph import convert
 from tfkit.src.symbolic.specs import is_shape, shapes_of
@@ -25,7 +26,8 @@ class Lambda(Layer):
         function: function of the inputs; it gets `mask` and `training` if it takes them.
         output_shape: shape of one sample of the outputs, or a function of the inputs' shape that
             returns the outputs' shape with the batch; for functions whose output shape TensorFlow
-            cannot infer. `None` for the inferred shape.
+            cannot infer. `None` for the inferred shape. One that is known to be wrong is passed
+            over, with a warning.
         mask: the mask of the outputs, or a function of inputs and their mask that returns it;
             `None` for no mask.
         arguments: dict of further keyword arguments of the function; `None` for none.
@@ -39,7 +41,7 @@ class Lambda(Layer):
     Output shape: That of `function`'s result.
 
     Raises:
-        ValueError: if `function` is not callable, or if the outputs cannot have `output_shape`.
+        ValueError: if `function` is not callable.
         InvalidArgumentError: if they turn out to have another shape when the layer runs.
 
     Example:
@@ -69,27 +71,39 @@ class Lambda(Layer):
         self._takes = inspect.getfullargspec(function).args
 
     def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
-        """Returns what the function returns."""
+        """Returns the result of the function."""
         given = {"mask": mask, "training": training}
         wanted = {name: value for name, value in given.items() if name in self._takes}
         outputs = convert(self.function)(inputs, **{**self.arguments, **wanted})
         if self._output_shape is None:
             return outputs
         if callable(self._output_shape):
-            return tf.ensure_shape(outputs, self._output_shape(shapes_of(inputs)))
+            return self._with_shape(outputs, self._output_shape(shapes_of(inputs)))
         if is_shape(self._output_shape):
-            return tf.ensure_shape(outputs, [None, *self._output_shape])
+            return self._with_shape(outputs, [None, *self._output_shape])
         return type(outputs)(
-            tf.ensure_shape(output, [None, *shape])
+            self._with_shape(output, [None, *shape])
             for output, shape in zip(outputs, self._output_shape, strict=True)
         )
 
+    def _with_shape(self, output: Any, shape: Any) -> Any:
+        """Returns an output with the shape of `output_shape`, unless it is known to have another."""
+        if output.shape.is_compatible_with(shape):
+            return tf.ensure_shape(output, shape)
+        # As in Keras, which holds no output to it: programs with a wrong `output_shape` run there.
+        frames.warn(
+            f"Lambda '{self.path}' returns a tensor of shape {tuple(output.shape)}, and not of "
+            f"{tuple(shape)}, which its `output_shape` says. The argument is passed over. Leave it out, or "
+            "pass the shape of one sample."
+        )
+        return output
+
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Returns the mask that was given, or what the mask function returns."""
+        """Returns the given mask, or the result of the mask function."""
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Lambda:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a new layer, with functions that are registered.
 
         Raises:
@@ -98,7 +112,7 @@ class Lambda(Layer):
         named = (config.get(key) for key in ("function", "output_shape", "mask"))
         if any(isinstance(value, list) and not is_shape(value) for value in named):
             raise ValueError(serialization.LAMBDA_HELP)
-        return cast(Lambda, super().from_config(config))
+        return super().from_config(config)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, functions by their names.

@@ -1,13 +1,14 @@
-"""The layers that names and configurations stand for."""
+"""Converts layers to configurations, and back."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from tfkit.src.core.layer import Layer
 from tfkit.src.registry import serialization
 
 
-def serialize(layer: Any) -> Any:
+def serialize(layer: Layer) -> dict[str, Any]:
     """Returns the configuration of a layer, without its weights.
 
     Args:
@@ -24,7 +25,7 @@ def serialize(layer: Any) -> Any:
     return serialization.serialize_keras_object(layer)
 
 
-def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Layer:
     """Returns the layer that a configuration describes: the inverse of `serialize`.
 
     Args:

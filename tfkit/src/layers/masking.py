@@ -1,4 +1,4 @@
-"""Marking time steps as missing."""
+"""A layer that marks time steps as missing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Masking(Layer):
     Later layers, losses and metrics that take masks leave these steps out.
 
     Args:
-        mask_value: the value that stands for a missing feature. Default: `0.0`.
+        mask_value: the value of missing features. Default: `0.0`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
@@ -45,5 +45,5 @@ class Masking(Layer):
         return tf.where(tf.expand_dims(present, -1), inputs, tf.zeros_like(inputs))
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> tf.Tensor:
-        """Returns where a feature differs from `mask_value`."""
+        """Returns the mask of steps in which a feature differs from `mask_value`."""
         return tf.reduce_any(tf.not_equal(inputs, tf.cast(self.mask_value, inputs.dtype)), axis=-1)

@@ -1,4 +1,4 @@
-"""Layers that make one tensor of several."""
+"""Layers that combine several tensors into one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _check_list(layer: Layer, inputs: Any, count: int | None = None) -> None:
 
 
 def _check_masks(layer: Layer, inputs: Any, masks: Any) -> None:
-    """Refuses masks that are no list as long as that of the inputs."""
+    """Raises an error unless `masks` is a list of the length of the inputs."""
     for name, value in (("inputs", inputs), ("mask", masks)):
         if not isinstance(value, (list, tuple)):
             raise ValueError(
@@ -84,7 +84,7 @@ class Merge(Layer):
         return self._merge([_with_rank(x, rank) for x in inputs], masks)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Returns where any input is present, if all inputs have a mask."""
+        """Returns the mask of entries that are present in any input, if all inputs have a mask."""
         if mask is None:
             return None
         _check_masks(self, inputs, mask)
@@ -98,7 +98,7 @@ class Merge(Layer):
         return alike and all(mask is None for mask in masks)
 
     def _merge(self, inputs: list[tf.Tensor], masks: list[Any]) -> tf.Tensor:
-        """The combination of tensors of one rank; `masks` broadcast to them."""
+        """Returns the combination of tensors of one rank; `masks` broadcast to them."""
         raise NotImplementedError(f"{type(self).__name__} must define `_merge(inputs, masks)`.")
 
 
@@ -109,7 +109,7 @@ def _with_rank(x: tf.Tensor, rank: int) -> tf.Tensor:
 
 
 def _mask(x: tf.Tensor) -> Any:
-    """The mask of `x` with an axis of size 1 for each axis that it lacks."""
+    """Returns the mask of `x` with an axis of size 1 for each axis that it lacks."""
     mask = get_mask(x)
     if mask is not None:
         for _ in range(x.shape.rank - mask.shape.rank):
@@ -246,7 +246,7 @@ class Multiply(Merge):
 
 
 class _Extremum(Merge):
-    """Combines entries with `_choose`; where some inputs are masked, the others decide."""
+    """Combines entries with `_choose`; if some inputs are masked, only the others count."""
 
     _choose: Callable[[Any, Any], tf.Tensor]
 
@@ -372,19 +372,19 @@ class Concatenate(Layer):
         return tf.concat([dense(x) for x in inputs], self.axis)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The masks, joined; inputs without one are present everywhere."""
+        """Returns the joined masks; inputs without one are present everywhere."""
         if mask is None:
             return None
         _check_masks(self, inputs, mask)
         if all(each is None for each in mask):
             return None
-        # The mask of the output has no features, so that those of a mask are of no interest.
+        # The mask of the output has no features, so the features of a mask are not used.
         masks = [_with_one_feature(x, each) for x, each in zip(inputs, mask, strict=True)]
         return tf.reduce_any(tf.concat(masks, self.axis), axis=-1)
 
 
 def _with_one_feature(x: Any, mask: Any) -> tf.Tensor:
-    """The mask of `x`, everywhere true where it is `None`, with a last axis of size 1."""
+    """Returns the mask of `x`, true everywhere for `None`, with a last axis of size 1."""
     if mask is None:
         return tf.ones_like(dense(x)[..., :1], dtype="bool")
     mask = tf.cast(mask, "bool")
@@ -394,7 +394,7 @@ def _with_one_feature(x: Any, mask: Any) -> tf.Tensor:
 
 
 class Dot(Layer):
-    """Products of the samples of two inputs, summed over an axis of each.
+    """The products of the samples of two inputs, summed over an axis of each.
 
     For vectors it is the dot product of each pair of samples, for matrices a matrix product.
 
@@ -461,7 +461,7 @@ class Dot(Layer):
                 tf.math.l2_normalize(x, axis, epsilon=1e-14)
                 for x, axis in zip(inputs, axes, strict=True)
             ]
-        # b is the batch, z the axis that is summed over.
+        # b is the batch, z the axis of the sum.
         letters = iter("acdefghijklmnopqrstuvwxy")
         names = [["b", *(next(letters) for _ in x.shape[1:])] for x in inputs]
         for name, axis in zip(names, axes, strict=True):
@@ -476,7 +476,7 @@ class Dot(Layer):
         return with_shape(tf.sparse.from_dense(product), product.shape) if both_sparse else product
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:
-        """Returns no mask: the outputs have none."""
+        """Returns `None`, since the outputs have no mask."""
         return None
 
 

@@ -1,4 +1,4 @@
-"""Layers that normalize each sample: over features, groups of channels, length."""
+"""Layers that normalize each sample: over features, groups of channels, or by length."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tfkit.src.symbolic.input_spec import InputSpec
 
 
 def _in_32_bits(layer: Layer, inputs: Any) -> tf.Tensor:
-    """`inputs` in at least 32 bits: sums of squares overflow or round away in 16."""
+    """Returns `inputs` in at least 32 bits: sums of squares overflow or lose precision in 16."""
     inputs = as_floats(layer, inputs)
     return tf.cast(inputs, tf.float32) if inputs.dtype.size < 4 else inputs
 
 
 def _along(weight: Any, axes: list[int], inputs: tf.Tensor) -> tf.Tensor:
-    """`weight`, shaped to broadcast along the given axes of `inputs`."""
+    """Returns `weight`, reshaped to broadcast along the given axes of `inputs`."""
     sizes = [inputs.shape[axis] if axis in axes else 1 for axis in range(inputs.shape.rank)]
     return tf.cast(tf.reshape(weight, sizes), inputs.dtype)
 
@@ -120,7 +120,7 @@ class LayerNormalization(Layer):
         self.beta_constraint = constraints.get(beta_constraint)
         self.gamma_constraint = constraints.get(gamma_constraint)
         self.supports_masking = True
-        self.autocast = False  # The mean and the variance are taken of the inputs as they come.
+        self.autocast = False  # The mean and the variance are those of the original inputs.
 
     def build(self, input_shape: Any) -> None:
         """Makes `gamma` and `beta`, of the sizes of the normalized axes."""
@@ -161,7 +161,7 @@ class LayerNormalization(Layer):
         return tf.cast(outputs, self.compute_dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {**super().get_config(), "rms_scaling": self.rms_scaling}
 
 
@@ -346,7 +346,7 @@ class GroupNormalization(Layer):
 class UnitNormalization(Layer):
     """Scales each sample to Euclidean length 1 over some axes: `inputs / sqrt(sum(inputs**2))`.
 
-    Samples of zeros stay zeros.
+    Samples of zeros remain zeros.
 
     Args:
         axis: integer, or a list of integers: the axis or axes along which the squares sum to 1.
@@ -376,6 +376,6 @@ class UnitNormalization(Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
-        """Returns the inputs, scaled; all zeros stay zeros."""
+        """Returns the inputs, scaled; all zeros remain zeros."""
         outputs = tf.math.l2_normalize(_in_32_bits(self, inputs), self.axis, epsilon=1e-24)
         return tf.cast(outputs, self.compute_dtype)

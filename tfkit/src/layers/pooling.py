@@ -1,4 +1,4 @@
-"""Pooling: the largest or the mean value of each window, or of all places."""
+"""Pooling: the largest or the mean value of each window, or of the whole input."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class MaxPooling1D(_MaxPooling):
     Args:
         pool_size: length of the window in steps, an integer. Default: `2`.
         strides: distance of neighbouring windows in steps; `None` for `pool_size`.
-        padding: `"valid"` for windows that lie inside the input, or `"same"` for an output of
+        padding: `"valid"` for windows inside the input, or `"same"` for an output of
             `ceil(steps / strides)` steps; places outside of the input do not count. Default:
             `"valid"`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
@@ -116,7 +116,7 @@ class MaxPooling2D(_MaxPooling):
             for both. Default: `2`.
         strides: distance of neighbouring windows in pixels, two integers or one; `None` for
             `pool_size`.
-        padding: `"valid"` for windows that lie inside the input, or `"same"` for an output of
+        padding: `"valid"` for windows inside the input, or `"same"` for an output of
             `ceil(size / strides)` entries along an axis; places outside of the input do not count.
             Default: `"valid"`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
@@ -154,7 +154,7 @@ class MaxPooling3D(_MaxPooling):
         pool_size: depth, height and width of the window, a tuple of three integers, or one integer
             for all. Default: `2`.
         strides: distance of neighbouring windows, three integers or one; `None` for `pool_size`.
-        padding: `"valid"` for windows that lie inside the input, or `"same"` for an output of
+        padding: `"valid"` for windows inside the input, or `"same"` for an output of
             `ceil(size / strides)` entries along an axis; places outside of the input do not count.
             Default: `"valid"`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
@@ -190,7 +190,7 @@ class AveragePooling1D(_Pooling):
     Args:
         pool_size: length of the window in steps, an integer.
         strides: distance of neighbouring windows in steps; `None` for `pool_size`.
-        padding: `"valid"` for windows that lie inside the input, or `"same"` for an output of
+        padding: `"valid"` for windows inside the input, or `"same"` for an output of
             `ceil(steps / strides)` steps; places outside of the input do not count. Default:
             `"valid"`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
@@ -230,7 +230,7 @@ class AveragePooling2D(_Pooling):
             for both.
         strides: distance of neighbouring windows in pixels, two integers or one; `None` for
             `pool_size`.
-        padding: `"valid"` for windows that lie inside the input, or `"same"` for an output of
+        padding: `"valid"` for windows inside the input, or `"same"` for an output of
             `ceil(size / strides)` entries along an axis; places outside of the input do not count.
             Default: `"valid"`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
@@ -268,7 +268,7 @@ class AveragePooling3D(_Pooling):
         pool_size: depth, height and width of the window, a tuple of three integers, or one integer
             for all.
         strides: distance of neighbouring windows, three integers or one; `None` for `pool_size`.
-        padding: `"valid"` for windows that lie inside the input, or `"same"` for an output of
+        padding: `"valid"` for windows inside the input, or `"same"` for an output of
             `ceil(size / strides)` entries along an axis; places outside of the input do not count.
             Default: `"valid"`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
@@ -340,7 +340,7 @@ class GlobalMaxPooling1D(_GlobalMax):
     Args:
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        keepdims: whether the pooled axes stay, with size 1. Default: `False`.
+        keepdims: whether the pooled axes are kept, with size 1. Default: `False`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
@@ -369,7 +369,7 @@ class GlobalMaxPooling2D(_GlobalMax):
     Args:
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        keepdims: whether the pooled axes stay, with size 1. Default: `False`.
+        keepdims: whether the pooled axes are kept, with size 1. Default: `False`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
@@ -399,7 +399,7 @@ class GlobalMaxPooling3D(_GlobalMax):
     Args:
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        keepdims: whether the pooled axes stay, with size 1. Default: `False`.
+        keepdims: whether the pooled axes are kept, with size 1. Default: `False`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
@@ -423,12 +423,12 @@ class GlobalMaxPooling3D(_GlobalMax):
 
 
 class GlobalAveragePooling1D(_GlobalAverage):
-    """The mean of each channel of sequences over time; with a mask, over the steps that it leaves.
+    """The mean of each channel of sequences over time; with a mask, over unmasked steps.
 
     Args:
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        keepdims: whether the time axis stays, with size 1. Default: `False`.
+        keepdims: whether the time axis is kept, with size 1. Default: `False`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
@@ -472,7 +472,7 @@ class GlobalAveragePooling1D(_GlobalAverage):
         return total / tf.reduce_sum(weights, self._axes, self.keepdims)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:
-        """There are no steps left to mask."""
+        """Returns `None`, since there are no steps left to mask."""
         return None
 
 
@@ -482,7 +482,7 @@ class GlobalAveragePooling2D(_GlobalAverage):
     Args:
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        keepdims: whether the pooled axes stay, with size 1. Default: `False`.
+        keepdims: whether the pooled axes are kept, with size 1. Default: `False`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
@@ -515,7 +515,7 @@ class GlobalAveragePooling3D(_GlobalAverage):
     Args:
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        keepdims: whether the pooled axes stay, with size 1. Default: `False`.
+        keepdims: whether the pooled axes are kept, with size 1. Default: `False`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute

@@ -1,4 +1,4 @@
-"""Layers that disturb or penalize activations while training."""
+"""Layers that add noise to activations while training, or penalize them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tfkit.src.symbolic.input_spec import InputSpec
 class Dropout(Layer):
     """While training, sets entries to zero at random and divides the others by `1 - rate`.
 
-    The expected value of an entry so stays the same. Outside of training the inputs are returned
+    Thus the expected value of an entry does not change. Outside of training the inputs are returned
     unchanged.
 
     Args:
         rate: probability with which an entry becomes zero, from 0 to 1.
         noise_shape: shape of the random pattern, which is broadcast to the inputs' shape; `None` in
-            it stands for the size of the inputs there, 1 for an axis along which all entries share
+            it means the size of the inputs there, 1 for an axis along which all entries share
             their fate. `None` for the inputs' shape.
         seed: integer; `None` for a seed that is drawn when the layer is made.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
@@ -88,7 +88,7 @@ class Dropout(Layer):
         return random.dropout(inputs, self.rate, noise_shape=pattern, seed=self.seed_generator)
 
     def _pattern(self, inputs: Any) -> Any:
-        """Shape of the random pattern."""
+        """Returns the shape of the random pattern."""
         return self.noise_shape
 
 
@@ -357,7 +357,7 @@ class AlphaDropout(Layer):
         rate: probability with which an entry is dropped, from 0 to 1, with which all outputs are 0, the
             limit as `rate` goes to 1.
         noise_shape: shape of the random pattern, which is broadcast to the inputs' shape; `None` in
-            it stands for the size of the inputs there, 1 for an axis along which all entries share
+            it means the size of the inputs there, 1 for an axis along which all entries share
             their fate. `None` for the inputs' shape.
         seed: integer; `None` for a seed that is drawn when the layer is made.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,

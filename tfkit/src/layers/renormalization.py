@@ -10,13 +10,14 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import check
 
 _CLIPPING = ("rmax", "rmin", "dmax")
 
 
-def checked_clipping(layer: Any, renorm: bool, clipping: Any) -> dict[str, Any] | None:
-    """The bounds of the corrections as a dict; `None` without renormalization.
+def checked_clipping(layer: Layer, renorm: bool, clipping: Any) -> dict[str, Any] | None:
+    """Returns the bounds of the corrections as a dict; `None` without renormalization.
 
     Raises:
         ValueError: for a key other than `rmax`, `rmin` and `dmax`, a negative `dmax`, `rmax` below `rmin`.
@@ -39,13 +40,13 @@ def checked_clipping(layer: Any, renorm: bool, clipping: Any) -> dict[str, Any] 
 def corrections(
     mean: tf.Tensor, stddev: tf.Tensor, kept: tuple[Any, Any], clipping: dict[str, Any]
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The factor `r` and the offset `d` of normalized values, which have no gradient.
+    """Returns the factor `r` and the offset `d` of normalized values, which have no gradient.
 
     Args:
         mean: of each channel in the batch.
         stddev: the same.
         kept: moving averages of both.
-        clipping: `r` stays within `rmin` and `rmax`, `d` within `-dmax` and `dmax`, where these are given.
+        clipping: `r` stays within `rmin` and `rmax`, `d` within `-dmax` and `dmax`, if these are given.
     """
     kept_mean, kept_stddev = (tf.cast(value, mean.dtype) for value in kept)
     factor, offset = stddev / kept_stddev, (mean - kept_mean) / kept_stddev

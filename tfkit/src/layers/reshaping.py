@@ -1,4 +1,4 @@
-"""Layers that move entries and compute nothing: flatten, reshape, permute, repeat."""
+"""Layers that move entries without computation: flatten, reshape, permute, repeat."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Flatten(Layer):
 
 
 class Reshape(Layer):
-    """Gives each sample another shape; the order of its entries stays.
+    """Reshapes each sample; the order of its entries is kept.
 
     Args:
         target_shape: tuple of the sizes without the batch; one of them may be -1 or `None`, for
@@ -109,7 +109,7 @@ class Reshape(Layer):
 
 
 def _reshape_samples(inputs: tf.Tensor, sizes: tuple[int, ...]) -> tf.Tensor:
-    """`inputs` with samples of shape `sizes`. A known batch size stays known."""
+    """Returns `inputs` with samples of shape `sizes`. A static batch size is kept."""
     batch_size = inputs.shape[0]
     if batch_size is None:
         batch_size = _rows(inputs) if -1 in sizes else -1
@@ -120,14 +120,14 @@ def _reshape_samples(inputs: tf.Tensor, sizes: tuple[int, ...]) -> tf.Tensor:
 
 
 def _rows(inputs: Any) -> tf.Tensor:
-    """The size of the batch."""
+    """Returns the size of the batch."""
     if is_sparse(inputs):
         return tf.cast(inputs.dense_shape[0], tf.int32)
     return tf.shape(inputs)[0]
 
 
 def _transposed(inputs: Any, axes: list[int]) -> Any:
-    """`inputs`, a tensor or a sparse tensor, with its axes in another order."""
+    """Returns `inputs`, a tensor or a sparse tensor, with permuted axes."""
     if is_sparse(inputs):
         return with_shape(tf.sparse.transpose(inputs, axes), [inputs.shape[axis] for axis in axes])
     return tf.transpose(inputs, axes)

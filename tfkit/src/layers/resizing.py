@@ -17,7 +17,7 @@ _INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5", "ar
 
 
 def pairs(layer: Layer, argument: str, value: Any, count: int) -> tuple[tuple[int, int], ...]:
-    """Amounts before and after, along `count` axes, from one integer, one for each, or a pair for each."""
+    """Returns amounts before and after along `count` axes, from one integer, one for each, or pairs."""
     if is_integer(value):
         value = (value,) * count
     holds = isinstance(value, (list, tuple)) and len(value) == count
@@ -32,7 +32,7 @@ def spatial_axes(data_format: str, rank: int) -> list[int]:
 
 
 def crop(layer: Layer, inputs: Any, amounts: dict[int, tuple[int, int]]) -> tf.Tensor:
-    """Returns `inputs` without as many entries from both ends of axes as `amounts` says."""
+    """Returns `inputs` without `amounts` entries at both ends of axes."""
     slices = [slice(None)] * inputs.shape.rank
     for axis, (before, after) in amounts.items():
         size = inputs.shape[axis]
@@ -47,7 +47,7 @@ def crop(layer: Layer, inputs: Any, amounts: dict[int, tuple[int, int]]) -> tf.T
 
 
 def pad(inputs: Any, amounts: dict[int, tuple[int, int]]) -> tf.Tensor:
-    """Returns `inputs` with as many zeros at both ends of axes as `amounts` says."""
+    """Returns `inputs` with `amounts` zeros at both ends of axes."""
     return tf.pad(inputs, [amounts.get(axis, (0, 0)) for axis in range(inputs.shape.rank)])
 
 
@@ -295,7 +295,8 @@ class UpSampling2D(Layer):
         """Returns the inputs, enlarged."""
         first = self.data_format == "channels_first"
         images = tf.transpose(inputs, [0, 2, 3, 1]) if first else inputs
-        if self.interpolation in ("nearest", "area"):  # One and the same for whole factors.
+        # Both methods are the same for whole factors.
+        if self.interpolation in ("nearest", "area"):
             images = tf.repeat(tf.repeat(images, self.size[0], axis=1), self.size[1], axis=2)
         else:
             images = self._interpolated(images)

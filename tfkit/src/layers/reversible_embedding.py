@@ -1,4 +1,4 @@
-"""Vectors for integers, and back."""
+"""Embeddings that also map vectors back to integers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfkit.src.layers.embedding import Embedding
 
 
 class ReversibleEmbedding(Embedding):
-    """An `Embedding` that can be called the other way: from vectors to a logit for each id.
+    """An `Embedding` that can be reversed: from vectors to a logit for each id.
 
     Forward it computes `embeddings[inputs]`; with `reverse=True`,
     `inputs @ transpose(embeddings)`. A language model so reads and writes tokens with one weight.
@@ -28,7 +28,7 @@ class ReversibleEmbedding(Embedding):
         embeddings_regularizer: penalty on both that is added to the loss; `None` for no penalty.
         embeddings_constraint: function that projects both after each update; `None` for no
             constraint.
-        mask_zero: whether id 0 stands for padding. If so, the vectors carry a mask that is `False`
+        mask_zero: whether id 0 means padding. If so, the vectors have a mask that is `False`
             there; logits carry none. Default: `False`.
         reverse_dtype: dtype in which logits are computed, such as `"float32"` in a model of mixed
             precision; `None` for the compute dtype.
@@ -48,7 +48,7 @@ class ReversibleEmbedding(Embedding):
     Output shape: `(..., output_dim)`; with `reverse`, `(..., input_dim)`.
 
     Raises:
-        ValueError: if a size or the cap is not positive, if `reverse_dtype` is no float dtype, or if
+        ValueError: if a size or the cap is not positive, if `reverse_dtype` is not a float dtype, or if
             the inputs are strings.
         InvalidArgumentError: if an id is negative or not below `input_dim`.
 

@@ -1,4 +1,4 @@
-"""Convolutions of each channel on its own, and then across channels."""
+"""Convolutions of each channel separately, and then across channels."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
 from tfkit.src.base.settings import standardize_data_format
-from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
-from tfkit.src.layers.checks import as_floats, check_positive_integer
-from tfkit.src.layers.convolution import check_padding, known_channels, sizes
-from tfkit.src.ops.convolution import channels_last, separable_conv
+from tfkit.src.layers.bias import add_bias
+from tfkit.src.layers.checks import check_positive_integer
+from tfkit.src.layers.convolution import BiasedConvolution, check_padding, known_channels, sizes
+from tfkit.src.ops.convolution import separable_conv
 from tfkit.src.symbolic.input_spec import InputSpec
 
 
-class _SeparableConvolution(Layer):
+class _SeparableConvolution(BiasedConvolution):
     """The base of `SeparableConv1D` and `SeparableConv2D`, which describe the arguments; they set `rank`."""
 
     rank = 2
@@ -84,38 +84,23 @@ class _SeparableConvolution(Layer):
             regularizer=self.pointwise_regularizer,
             constraint=self.pointwise_constraint,
         )
-        self.bias = None
-        if self.use_bias:
-            self.bias = self.add_weight(
-                name="bias",
-                shape=(self.filters,),
-                initializer=self.bias_initializer,
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
+        self.bias = add_bias(self, (self.filters,))
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={axis: channels})
 
-    def call(self, inputs: Any) -> tf.Tensor:
-        """Returns the activation of both convolutions, one after the other, plus `bias`."""
-
-        def convolved(x: tf.Tensor) -> tf.Tensor:
-            outputs = separable_conv(
-                x,
-                self.depthwise_kernel,
-                self.pointwise_kernel,
-                self.strides,
-                self.padding,
-                "channels_last",
-                self.dilation_rate,
-            )
-            return outputs if self.bias is None else tf.nn.bias_add(outputs, self.bias)
-
-        inputs = as_floats(self, inputs)
-        return self.activation(channels_last(inputs, self.data_format, convolved))
+    def _convolved(self, inputs: tf.Tensor) -> tf.Tensor:
+        return separable_conv(
+            inputs,
+            self.depthwise_kernel,
+            self.pointwise_kernel,
+            self.strides,
+            self.padding,
+            "channels_last",
+            self.dilation_rate,
+        )
 
 
 class SeparableConv1D(_SeparableConvolution):
-    """A convolution of each channel of sequences on its own, then one across channels at each step.
+    """A convolution of each channel of sequences separately, then one across channels at each step.
 
     It computes
     `activation(conv(depthwise_conv(inputs, depthwise_kernel), pointwise_kernel) + bias)`, with
@@ -183,7 +168,7 @@ class SeparableConv1D(_SeparableConvolution):
 
 
 class SeparableConv2D(_SeparableConvolution):
-    """A convolution of each channel of images on its own, then one across channels at each pixel.
+    """A convolution of each channel of images separately, then one across channels at each pixel.
 
     It computes
     `activation(conv(depthwise_conv(inputs, depthwise_kernel), pointwise_kernel) + bias)`, with

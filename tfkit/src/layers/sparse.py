@@ -1,4 +1,4 @@
-"""Sparse tensors in layers that combine entries or move them."""
+"""Sparse tensors in layers that combine or move entries."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ def is_sparse(x: Any) -> bool:
 
 
 def dense(x: Any) -> Any:
-    """`x`, dense where it is sparse."""
+    """Returns `x`, converted to a dense tensor if it is sparse."""
     return tf.sparse.to_dense(tf.sparse.reorder(x)) if is_sparse(x) else x
 
 
 def combined(function: Callable[[list[tf.Tensor]], tf.Tensor], inputs: list[Any]) -> Any:
-    """A function of entries at the same place, for sparse tensors of one shape.
+    """Returns a function of entries at the same place, for sparse tensors of one shape.
 
     Args:
         function: takes the entries of each input and gives those of the output; of zeros it gives zero.
         inputs: sparse tensors of one shape and dtype.
 
     Returns:
-        A sparse tensor, with an entry wherever an input has one.
+        A sparse tensor, with entries where any input has one.
     """
-    # A sum of zeros has an entry wherever an input has one, and they are in order.
+    # A sum of zeros has entries where any input has one, and they are in order.
     zeros = [x.with_values(tf.zeros_like(x.values)) for x in map(tf.sparse.reorder, inputs)]
     pattern = functools.reduce(tf.sparse.add, zeros)
     values = [tf.sparse.add(tf.sparse.reorder(x), pattern).values for x in inputs]
@@ -38,13 +38,13 @@ def combined(function: Callable[[list[tf.Tensor]], tf.Tensor], inputs: list[Any]
 
 
 def with_shape(x: tf.SparseTensor, shape: Any) -> tf.SparseTensor:
-    """`x`, known to have the static `shape`."""
+    """Returns `x` with the static `shape`."""
     x.set_shape(shape)
     return x
 
 
 def product(x: tf.SparseTensor, kernel: Any) -> tf.Tensor:
-    """`x @ kernel`, with a gradient of the kernel that holds the rows that `x` has entries for, no others.
+    """Returns `x @ kernel`; the kernel's gradient contains only the rows for which `x` has entries.
 
     Args:
         x: sparse matrix.

@@ -1,4 +1,4 @@
-"""A layer whose kernel has a largest singular value of one."""
+"""A wrapper that normalizes a layer's kernel to a largest singular value of one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SpectralNormalization(Wrapper):
             dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
-        inputs: what the layer inside takes.
+        inputs: the inputs of the wrapped layer.
         training: whether to divide the kernel; set by `fit` and by layers outside.
 
     Input shape: That of the layer inside.
@@ -71,7 +71,7 @@ class SpectralNormalization(Wrapper):
         self.power_iterations = power_iterations
 
     def build(self, input_shape: Any = None) -> None:
-        """Builds the layer inside, and makes `vector_u`."""
+        """Builds the wrapped layer, and makes `vector_u`."""
         super().build(input_shape)
         kernel = getattr(self.layer, "kernel", getattr(self.layer, "embeddings", None))
         if kernel is None:
@@ -89,11 +89,11 @@ class SpectralNormalization(Wrapper):
         )
 
     def call(self, inputs: Any, training: Any = False) -> Any:
-        """Returns the outputs of the layer inside; while training, with its kernel divided before."""
+        """Returns the outputs of the wrapped layer; while training, its kernel is divided first."""
         if training and not recomputation.is_second():
             with CallFrame(
                 self, training
-            ):  # In the weights' dtype: 16 bits would round the kernel.
+            ):  # In the weights' dtype, because 16 bits would round the kernel.
                 kernel, vector_u = self.normalized_weights()
             self.kernel.assign(kernel)
             self.vector_u.assign(vector_u)
@@ -113,5 +113,5 @@ class SpectralNormalization(Wrapper):
 
 
 def _normalized(vector: tf.Tensor) -> tf.Tensor:
-    """A vector of length one in the direction of `vector`."""
+    """Returns a vector of length one in the direction of `vector`."""
     return vector / tf.maximum(tf.norm(vector), tf.constant(1e-6, vector.dtype))

@@ -1,4 +1,4 @@
-"""Spectrograms of signals: of mel frequencies, and by filters that can be trained."""
+"""Layers that compute spectrograms of signals: on the mel scale, and by trainable filters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MODES = ("log", "magnitude", "psd", "real", "imag", "angle", "stft")
 
 
 class MelSpectrogram(Layer):
-    """Turns signals into spectrograms of mel frequencies, which are spaced as people hear them.
+    """Converts signals to spectrograms on the mel scale, which models human hearing.
 
     The short-time Fourier transform's magnitudes are raised to the power `mag_exp`, summed up in
     bands by `tf.signal.linear_to_mel_weight_matrix`, and brought to decibels.
@@ -37,7 +37,7 @@ class MelSpectrogram(Layer):
         min_freq: least frequency of a band, in Hz. Default: `20.0`.
         max_freq: greatest frequency, in Hz; `None` for half of the sampling rate.
         power_to_db: whether results are `10 * log10(sum / ref_power)`. Default: `True`.
-        top_db: how far below the greatest one results may lie, in decibels. Default: `80.0`.
+        top_db: the range of results below the greatest one, in decibels. Default: `80.0`.
         mag_exp: exponent of the magnitudes, 1 for amplitudes and 2 for powers. Default: `2.0`.
         min_power: the least sum whose logarithm is taken. Default: `1e-10`.
         ref_power: the sum that is 0 decibels. Default: `1.0`.
@@ -105,7 +105,7 @@ class MelSpectrogram(Layer):
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the spectrograms, in the compute dtype."""
-        # The transform knows no half precision.
+        # The transform does not support half precision.
         signals = tf.cast(inputs, tf.float64 if self.compute_dtype == "float64" else tf.float32)
         real, imaginary = stft(
             signals, self.sequence_length, self.sequence_stride, self.fft_length, self.window
@@ -132,13 +132,13 @@ class MelSpectrogram(Layer):
 
 
 class STFTSpectrogram(Layer):
-    """Turns signals into spectrograms, by convolutions whose kernels start as those of the Fourier transform.
+    """Converts signals to spectrograms, by convolutions initialized to the Fourier transform.
 
     The kernels are weights, which training changes unless `trainable=False`.
 
     Args:
         mode: `"magnitude"`, `"log"` (its logarithm), `"psd"` (the power, doubled for the
-            frequencies that stand for negative ones too), `"real"`, `"imag"`, `"angle"` or `"stft"`
+            frequencies that represent negative ones too), `"real"`, `"imag"`, `"angle"` or `"stft"`
             (the real and the imaginary parts, one after the other). Default: `"log"`.
         frame_length: length of a stretch of the signal. Default: `256`.
         frame_step: distance of neighbouring stretches, at most `frame_length`; `None` for its half.
@@ -289,7 +289,7 @@ class STFTSpectrogram(Layer):
         return tf.reshape(by_stretch, [-1, stretches, channels * frequencies])
 
     def _spectra(self, signals: tf.Tensor) -> tf.Tensor:
-        """What the mode asks for of signals of shape `(signals, samples, 1)`."""
+        """Returns the parts for the mode, of signals of shape `(signals, samples, 1)`."""
         step = self.frame_step or self.frame_length // 2
 
         def part(kernel: Any) -> tf.Tensor:
@@ -309,6 +309,6 @@ class STFTSpectrogram(Layer):
             doubled[0] = 1.0
             doubled[-1] = 1.0 if size % 2 == 0 else 2.0
             return power * tf.constant(doubled, power.dtype)
-        # The root has no slope at 0, the logarithm no value.
+        # The root has no derivative at 0, and the logarithm no value.
         power = tf.maximum(power, settings.epsilon())
         return 0.5 * tf.math.log(power) if self.mode == "log" else tf.sqrt(power)

@@ -1,4 +1,4 @@
-"""A layer applied to every step of a sequence."""
+"""A wrapper that applies a layer to every step of a sequence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TimeDistributed(Wrapper):
 
     Input shape: `(batch, steps, ...)`.
 
-    Output shape: `(batch, steps, ...)`, what follows being the layer's.
+    Output shape: `(batch, steps, ...)`, followed by the axes of the layer's outputs.
 
     Raises:
         ValueError: if the inputs have fewer than three axes, or if the mask does not fit them.
@@ -48,7 +48,7 @@ class TimeDistributed(Wrapper):
         self.supports_masking = True
 
     def build(self, input_shape: Any = None) -> None:
-        """Builds the layer inside for one step."""
+        """Builds the wrapped layer for one step."""
         self._check_rank(input_shape)
         super().build((input_shape[0], *input_shape[2:]))
 
@@ -90,7 +90,7 @@ class TimeDistributed(Wrapper):
 
 
 def _merge_axes(tensor: tf.Tensor) -> tf.Tensor:
-    """The first two axes as one."""
+    """Returns the tensor with its first two axes merged."""
     shape = tf.shape(tensor)
     merged = tf.reshape(tensor, tf.concat([[shape[0] * shape[1]], shape[2:]], axis=0))
     batch, steps = tensor.shape[:2]

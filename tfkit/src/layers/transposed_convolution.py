@@ -8,16 +8,16 @@ import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
 from tfkit.src.base.settings import standardize_data_format
-from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
-from tfkit.src.layers.checks import as_floats, check, check_positive_integer, is_integer
-from tfkit.src.layers.convolution import check_padding, known_channels, sizes
-from tfkit.src.ops.convolution import channels_last, conv_transpose
+from tfkit.src.layers.bias import add_bias
+from tfkit.src.layers.checks import check, check_positive_integer, is_integer
+from tfkit.src.layers.convolution import BiasedConvolution, check_padding, known_channels, sizes
+from tfkit.src.ops.convolution import conv_transpose
 from tfkit.src.symbolic.input_spec import InputSpec
 
 
-class _TransposedConvolution(Layer):
+class _TransposedConvolution(BiasedConvolution):
     """The base of `Conv1DTranspose` to `Conv3DTranspose`, which describe the arguments; they set `rank`."""
 
     rank = 2
@@ -89,34 +89,19 @@ class _TransposedConvolution(Layer):
             regularizer=self.kernel_regularizer,
             constraint=self.kernel_constraint,
         )
-        self.bias = None
-        if self.use_bias:
-            self.bias = self.add_weight(
-                name="bias",
-                shape=(self.filters,),
-                initializer=self.bias_initializer,
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
+        self.bias = add_bias(self, (self.filters,))
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={axis: channels})
 
-    def call(self, inputs: Any) -> tf.Tensor:
-        """Returns `activation(conv_transpose(inputs, kernel) + bias)`."""
-
-        def transposed(x: tf.Tensor) -> tf.Tensor:
-            outputs = conv_transpose(
-                x,
-                self.kernel,
-                self.strides,
-                self.padding,
-                self.output_padding,
-                "channels_last",
-                self.dilation_rate,
-            )
-            return outputs if self.bias is None else tf.nn.bias_add(outputs, self.bias)
-
-        inputs = as_floats(self, inputs)
-        return self.activation(channels_last(inputs, self.data_format, transposed))
+    def _convolved(self, inputs: tf.Tensor) -> tf.Tensor:
+        return conv_transpose(
+            inputs,
+            self.kernel,
+            self.strides,
+            self.padding,
+            self.output_padding,
+            "channels_last",
+            self.dilation_rate,
+        )
 
 
 class Conv1DTranspose(_TransposedConvolution):
@@ -130,13 +115,13 @@ class Conv1DTranspose(_TransposedConvolution):
     Args:
         filters: positive integer, the number of output channels.
         kernel_size: length of the kernel in steps, an integer.
-        strides: distance in steps of what neighbouring inputs add to the outputs, an integer. Above
+        strides: distance in steps between the contributions of neighbouring inputs, an integer. Above
             1 only where `dilation_rate` is 1. Default: `1`.
         padding: `"valid"` for all outputs that an input reaches, or `"same"` for `steps * strides`
             of them. Default: `"valid"`.
-        output_padding: what is added to the least number of steps that the convolution from outputs
+        output_padding: the number added to the least number of steps that the convolution from outputs
             to inputs would map to the inputs', an integer, below `strides`; `None` for the number
-            that `padding` says.
+            given by `padding`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         dilation_rate: distance in steps of neighbouring points of the kernel, an integer. Above 1
@@ -198,13 +183,13 @@ class Conv2DTranspose(_TransposedConvolution):
         filters: positive integer, the number of output channels.
         kernel_size: height and width of the kernel in pixels, a tuple of two integers, or one
             integer for both.
-        strides: distance in pixels of what neighbouring inputs add to the outputs, two integers or
+        strides: distance in pixels between the contributions of neighbouring inputs, two integers or
             one. Above 1 only where `dilation_rate` is 1. Default: `1`.
         padding: `"valid"` for all outputs that an input reaches, or `"same"` for `size * strides`
             of them. Default: `"valid"`.
-        output_padding: what is added to the least sizes that the convolution from outputs to inputs
+        output_padding: the numbers added to the least sizes that the convolution from outputs to inputs
             would map to the inputs', two integers or one, below `strides`; `None` for the sizes
-            that `padding` says.
+            given by `padding`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         dilation_rate: distance in pixels of neighbouring points of the kernel, two integers or one.
@@ -266,15 +251,15 @@ class Conv3DTranspose(_TransposedConvolution):
         filters: positive integer, the number of output channels.
         kernel_size: depth, height and width of the kernel, a tuple of three integers, or one
             integer for all.
-        strides: distance of what neighbouring inputs add to the outputs, three integers or one.
+        strides: distance between the contributions of neighbouring inputs, three integers or one.
             Above 1 only where `dilation_rate` is 1. Default: `1`.
         padding: `"valid"` for all outputs that an input reaches, or `"same"` for `size * strides`
             of them. Default: `"valid"`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        output_padding: what is added to the least sizes that the convolution from outputs to inputs
+        output_padding: the numbers added to the least sizes that the convolution from outputs to inputs
             would map to the inputs', three integers or one, below `strides`; `None` for the sizes
-            that `padding` says.
+            given by `padding`.
         dilation_rate: distance of neighbouring points of the kernel, three integers or one. Above 1
             only where `strides` is 1. Default: `1`.
         activation: name of an activation such as `"relu"`, or a function of a tensor; `None` is the

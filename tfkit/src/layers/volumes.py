@@ -31,7 +31,7 @@ class Cropping3D(Layer):
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
 
-    Output shape: That of the inputs, each size less what is removed before and after.
+    Output shape: That of the inputs, each size less the numbers removed before and after.
 
     Raises:
         ValueError: if a number is negative, if `data_format` is unknown, or if no entry would be
@@ -76,7 +76,7 @@ class ZeroPadding3D(Layer):
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
 
-    Output shape: That of the inputs, each size plus what is added before and after.
+    Output shape: That of the inputs, each size plus the numbers added before and after.
 
     Raises:
         ValueError: if a number is negative, or if `data_format` is unknown.

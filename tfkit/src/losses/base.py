@@ -1,4 +1,4 @@
-"""What every loss is: targets, predictions and weights in, one number (or one per sample) out."""
+"""The base class of losses: targets, predictions and weights give one number (or one per sample)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Loss(watching.Watched):
             count.
         sample_weight: factors of the losses, `(batch,)` or the losses' shape; `None` for 1.
 
-    Output shape: A scalar; without reduction the shape of what `call` returns.
+    Output shape: A scalar; without reduction that of the result of `call`.
 
     Raises:
         ValueError: if `reduction` or `dtype` is unknown, if `call` returns `None`, or if the weights do
@@ -59,16 +59,17 @@ class Loss(watching.Watched):
         self._has_own_dtype = dtype is not None
         dtype = getattr(dtype, "compute_dtype", dtype)
         if isinstance(dtype, str):
-            dtype = dtype.removeprefix("mixed_")  # As a policy's name: computes in the 16-bit type.
+            # For a dtype policy's name, the loss is computed in the 16-bit type.
+            dtype = dtype.removeprefix("mixed_")
         self._dtype = standardize_dtype(dtype)
 
     @property
     def dtype(self) -> str:
-        """The float type that the loss computes in."""
+        """The float dtype of the computation."""
         return self._dtype
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> tf.Tensor:
-        """The loss.
+        """Returns the loss.
 
         Args:
             y_true: targets, or a nest of them.
@@ -93,7 +94,7 @@ class Loss(watching.Watched):
                 mask = out_mask if in_mask is None else in_mask
             return reduce_weighted_values(losses, sample_weight, mask, self.reduction, self.dtype)
         except BaseException as error:
-            # As `@shortened` does, which would put a frame between a step and its loss.
+            # The same as `@shortened`, without its frame between a step and its loss.
             shorten(error)
             raise
 
@@ -101,7 +102,7 @@ class Loss(watching.Watched):
         if all(isinstance(leaf, (bool, int, float)) for leaf in tree.flatten(values)):
             return as_tensor(
                 values, self.dtype
-            )  # Lists of numbers are one tensor, no nest of many.
+            )  # A list of numbers is one tensor, not a nest of many.
         return tree.map_structure(lambda leaf: as_tensor(leaf, self.dtype), values)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
@@ -111,7 +112,7 @@ class Loss(watching.Watched):
         )
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments; `dtype` where one was given."""
+        """Returns the constructor's arguments; `dtype` only if one was given."""
         config: dict[str, Any] = {"name": self.name, "reduction": self.reduction}
         if self._has_own_dtype:
             config["dtype"] = self.dtype
@@ -119,5 +120,5 @@ class Loss(watching.Watched):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns a loss from what `get_config()` gave."""
+        """Returns a loss from the result of `get_config()`."""
         return cls(**config)

@@ -64,7 +64,7 @@ def binary_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> tf.Tensor:
-    """Returns the crossentropy of labels 0 and 1, with less weight for what is predicted well.
+    """Returns the crossentropy of labels 0 and 1, with less weight for good predictions.
 
     It is `-mean(alpha_t * (1 - p_t) ** gamma * log(p_t))`, where `p_t` is the probability of the
     true label: `p` for label 1, `1 - p` for label 0. `alpha_t` is 1 without class balancing.

@@ -21,7 +21,7 @@ def _check_axis(axis: Any) -> None:
 
 
 def _check_one_hot(y_true: Any, y_pred: Any) -> None:
-    """Refuses class ids in the place of one-hot labels."""
+    """Raises an error for class ids in place of one-hot labels."""
     targets, scores = (getattr(each, "shape", None) for each in (y_true, y_pred))
     if targets is None or scores is None:
         return
@@ -98,7 +98,7 @@ def categorical_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> tf.Tensor:
-    """Returns the crossentropy of one-hot labels, with less weight for what is predicted well.
+    """Returns the crossentropy of one-hot labels, with less weight for good predictions.
 
     It is `-sum(alpha * (1 - p) ** gamma * y * log(p))` over the classes.
 
@@ -184,7 +184,7 @@ def sparse_categorical_crossentropy(
 
 @symbolic_op
 def categorical_generalized_cross_entropy(y_true: Any, y_pred: Any, q: float) -> tf.Tensor:
-    """Returns a loss of class ids that wrong labels disturb less: `(1 - p[y] ** q) / q`.
+    """Returns a loss of class ids that is robust to wrong labels: `(1 - p[y] ** q) / q`.
 
     It is the crossentropy for `q` near 0, and the absolute error for `q` near 1.
 
@@ -387,7 +387,7 @@ class SparseCategoricalCrossentropy(FunctionLoss):
 
 
 class CategoricalGeneralizedCrossEntropy(FunctionLoss):
-    """A loss of class ids that wrong labels disturb less: `(1 - p[y] ** q) / q`.
+    """A loss of class ids that is robust to wrong labels: `(1 - p[y] ** q) / q`.
 
     It is the crossentropy for `q` near 0, and the absolute error for `q` near 1.
 

@@ -12,7 +12,7 @@ from tfkit.src.symbolic.tensors import symbolic_op
 
 
 def _as_signs(y_true: tf.Tensor) -> tf.Tensor:
-    """Labels 0 and 1 become -1 and 1; labels -1 and 1 stay."""
+    """Returns labels 0 and 1 as -1 and 1; labels -1 and 1 are not changed."""
     is_binary = tf.reduce_all((y_true == 0) | (y_true == 1))
     return tf.where(is_binary, 2.0 * y_true - 1.0, y_true)
 

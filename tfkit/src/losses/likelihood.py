@@ -1,4 +1,4 @@
-"""What the crossentropies share: logits, clipped probabilities, smoothed labels."""
+"""Common parts of the crossentropies: logits, clipped probabilities, smoothed labels."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tfkit.src.errors.frames import warn
 
 
 def find_logits(y_pred: tf.Tensor, from_logits: bool, op_type: str) -> tuple[tf.Tensor, bool]:
-    """Returns `y_pred` and whether it is logits; the logits that it was made from where they can be seen.
+    """Returns `y_pred` and whether it is logits; if it was made from logits that are known, these.
 
     Log-likelihoods of logits neither overflow nor need clipping.
 
     Args:
         y_pred: probabilities or logits.
-        from_logits: whether `y_pred` is said to be logits.
-        op_type: what makes probabilities here: `"Softmax"` or `"Sigmoid"`.
+        from_logits: whether the caller declares `y_pred` as logits.
+        op_type: the operation that makes probabilities here: `"Softmax"` or `"Sigmoid"`.
     """
     logits = getattr(y_pred, "_keras_logits", None)
     if logits is None and tf.is_symbolic_tensor(y_pred) and y_pred.op.type == op_type:
@@ -27,19 +27,19 @@ def find_logits(y_pred: tf.Tensor, from_logits: bool, op_type: str) -> tuple[tf.
         return y_pred, from_logits
     if from_logits:
         warn(
-            f"A loss got `from_logits=True` and the output of a {op_type}, which is no logits. "
-            f"Remove the {op_type} from the model, or say `from_logits=False`."
+            f"A loss got `from_logits=True` and the output of a {op_type}, which are not logits. "
+            f"Remove the {op_type} from the model, or pass `from_logits=False`."
         )
     return logits, True
 
 
 def clip_probabilities(probabilities: tf.Tensor) -> tf.Tensor:
-    """Probabilities kept off 0 and 1, so that logarithms stay finite."""
+    """Returns probabilities clipped away from 0 and 1, so that logarithms are finite."""
     return tf.clip_by_value(probabilities, settings.epsilon(), 1.0 - settings.epsilon())
 
 
 def smooth_labels(y_true: tf.Tensor, label_smoothing: float, num_classes: Any) -> tf.Tensor:
-    """Labels moved by `label_smoothing` (0 to 1) of the way towards even ones."""
+    """Returns labels moved by `label_smoothing` (0 to 1) of the way towards uniform ones."""
     if not label_smoothing:
         return y_true
     return y_true * (1.0 - label_smoothing) + label_smoothing / tf.cast(num_classes, y_true.dtype)

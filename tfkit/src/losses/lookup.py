@@ -1,4 +1,4 @@
-"""The losses that names and configurations stand for."""
+"""Finds losses by name or configuration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfkit.src.registry import serialization
 
 @shortened
 def get(identifier: Any) -> Any:
-    """Returns the loss or loss function that an identifier stands for.
+    """Returns the loss or loss function for an identifier.
 
     Args:
         identifier: a name such as `"mse"` or `"MeanSquaredError"`, a configuration, a class, a
@@ -36,7 +36,7 @@ def serialize(loss: Any) -> Any:
         loss: a loss, or a function of `y_true` and `y_pred`.
 
     Returns:
-        What `deserialize` takes: a dict, in which a function is its name.
+        The input of `deserialize`: a dict in which a function is its name.
 
     Example:
         >>> serialize(tfkit.losses.Huber(delta=0.5))["config"]["delta"]

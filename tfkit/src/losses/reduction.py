@@ -1,4 +1,4 @@
-"""From one loss per sample to one number: weights, masks, means."""
+"""Reduces losses per sample to one number: weights, masks, means."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MEANS = ("sum_over_batch_size", "mean")
 
 
 def standardize_reduction(reduction: str | None) -> str | None:
-    """Returns `reduction`, checked.
+    """Returns `reduction` after checking it.
 
     Raises:
         ValueError: for an unknown name.
@@ -32,7 +32,7 @@ def reduce_weighted_values(
     reduction: str | None = "sum_over_batch_size",
     dtype: Any = None,
 ) -> tf.Tensor:
-    """Weighs, masks and reduces `values`.
+    """Returns `values`, weighted, masked and reduced.
 
     Args:
         values: one loss per sample, or per sample and step.
@@ -51,7 +51,7 @@ def reduce_weighted_values(
     if mask is not None:
         included = as_tensor(mask, values.dtype)
         if reduction in _MEANS:
-            # The mean divides by the number of all values; scaled so, it is that of the unmasked.
+            # The mean divides by the number of all values; scaled like this, it is that of the unmasked ones.
             total = tf.cast(tf.size(included), values.dtype)
             included *= tf.math.divide_no_nan(total, tf.reduce_sum(included))
         weights = included if weights is None else _times(included, weights)
@@ -61,7 +61,7 @@ def reduce_weighted_values(
 
 
 def _times(values: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    """The product; weights of fewer axes belong to the first axes of `values`."""
+    """Returns the product; weights with fewer axes belong to the first axes of `values`."""
     values, weights = squeeze_or_expand_to_same_rank(values, weights)
     rank, missing = values.shape.rank, 0
     if rank and weights.shape.rank is not None:
@@ -72,7 +72,7 @@ def _times(values: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
                 f"Received: sample_weight of shape {weights.shape}, losses of shape {values.shape}."
             )
     if missing and values.shape[: weights.shape.rank].is_compatible_with(weights.shape):
-        # NumPy would match the last axes: wrong, and silently so where batch and steps agree.
+        # NumPy would match the last axes, which is wrong, and silent if batch and steps have the same size.
         weights = tf.reshape(weights, tf.concat([tf.shape(weights), [1] * missing], 0))
     try:
         tf.broadcast_static_shape(values.shape, weights.shape)

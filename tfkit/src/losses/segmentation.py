@@ -53,8 +53,8 @@ def tversky(
     Args:
         y_true: masks, with values from 0 to 1.
         y_pred: predictions, of the same shape.
-        alpha: weight of what is missed. Default: `0.5`.
-        beta: weight of what is invented. Default: `0.5`.
+        alpha: weight of missed elements. Default: `0.5`.
+        beta: weight of falsely predicted elements. Default: `0.5`.
         axis: axis or axes to sum over; `None` for all.
 
     Returns:
@@ -127,8 +127,8 @@ class Tversky(FunctionLoss):
     denominator. With `alpha = beta = 0.5` it is `Dice`.
 
     Args:
-        alpha: weight of what is missed. Default: `0.5`.
-        beta: weight of what is invented. Default: `0.5`.
+        alpha: weight of missed elements. Default: `0.5`.
+        beta: weight of falsely predicted elements. Default: `0.5`.
         reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
             `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
             weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.

@@ -1,4 +1,4 @@
-"""Losses of embeddings: alike for one label, unlike for different ones."""
+"""Losses of embeddings: similar for equal labels, dissimilar for different ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def circle(
         y_pred: embeddings of length 1, `(batch, d)`.
         ref_labels: class ids of the references, `(references,)`; `None` for `y_true`.
         ref_embeddings: embeddings of the references, `(references, d)`; `None` for `y_pred`.
-        remove_diagonal: whether an embedding is not compared with the reference of its own index.
+        remove_diagonal: whether an embedding is not compared with the reference at the same index.
             Default: `True`.
         gamma: factor of the similarities. Default: `80`.
         margin: how far similarities may be from 0 and 1 at the decision boundary. Default: `0.4`.
@@ -72,7 +72,7 @@ def _logsumexp_where(condition: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
 
 
 class Circle(FunctionLoss):
-    """The circle loss of embeddings: alike for samples of one class, unlike for those of others.
+    """The circle loss of embeddings: similar within a class, dissimilar between classes.
 
     For cosine similarities `s_p` of a sample to samples of its class and `s_n` to others, it
     computes

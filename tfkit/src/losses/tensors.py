@@ -1,4 +1,4 @@
-"""Targets and predictions made ready for a formula: tensors of one dtype, of one rank, checked."""
+"""Converts and checks targets and predictions for a formula: tensors of one dtype and rank."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfkit.src.base import settings
 
 
 def as_tensor(value: Any, dtype: Any) -> tf.Tensor:
-    """Returns `value` as a tensor of `dtype`; the same object where it is one already.
+    """Returns `value` as a tensor of `dtype`; the same object if it is one already.
 
     Raises:
         ValueError: for strings.
@@ -37,7 +37,7 @@ def as_tensors(y_true: Any, y_pred: Any) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def as_tensors_of_same_rank(y_true: Any, y_pred: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """As `as_tensors`, with a last axis of size 1 added or dropped where only one has it."""
+    """Returns `as_tensors`, with a last axis of size 1 added or dropped if only one has it."""
     y_true, y_pred = squeeze_or_expand_to_same_rank(*_convert(y_true, y_pred))
     _check_broadcast(y_true, y_pred)
     return y_true, y_pred
@@ -53,7 +53,7 @@ def _convert(y_true: Any, y_pred: Any) -> tuple[tf.Tensor, tf.Tensor]:
 def squeeze_or_expand_to_same_rank(
     a: tf.Tensor, b: tf.Tensor, expand_rank_1: bool = True
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Where one has a last axis of size 1 that the other lacks: `(n,)` grows it, others drop it.
+    """Returns both with equal ranks: if one lacks a last axis of size 1, `(n,)` gets it, others drop it.
 
     Args:
         a: a tensor.
@@ -80,7 +80,7 @@ def _check_broadcast(y_true: tf.Tensor, y_pred: tf.Tensor) -> None:
 
 
 def check_same_shape(y_true: tf.Tensor, y_pred: tf.Tensor) -> None:
-    """Raises `ValueError` where both shapes are known and differ."""
+    """Raises `ValueError` if both shapes are known and differ."""
     if not y_true.shape.is_compatible_with(y_pred.shape):
         raise _mismatch(y_true, y_pred)
 

@@ -30,7 +30,7 @@ class LossFunctionWrapper(Loss):
             count.
         sample_weight: factors of the losses, `(batch,)` or the losses' shape; `None` for 1.
 
-    Output shape: A scalar; without reduction the shape of what `call` returns.
+    Output shape: A scalar; without reduction that of the result of `call`.
 
     Raises:
         ValueError: if `reduction` or `dtype` is unknown, or if the weights do not fit the losses.
@@ -55,7 +55,7 @@ class LossFunctionWrapper(Loss):
         self._fn_kwargs = kwargs
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Returns one loss per sample, from `fn`."""
+        """Returns one loss per sample, computed by `fn`."""
         tree.assert_same_structure(y_true, y_pred)
         pairs = [
             squeeze_or_expand_to_same_rank(*pair)
@@ -66,7 +66,7 @@ class LossFunctionWrapper(Loss):
         return self.fn(y_true, y_pred, **self._arguments())
 
     def _arguments(self) -> dict[str, Any]:
-        """The further arguments of `fn`."""
+        """Returns the further arguments of `fn`."""
         return self._fn_kwargs
 
     def get_config(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class LossFunctionWrapper(Loss):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns a loss from what `get_config()` gave."""
+        """Returns a loss from the result of `get_config()`."""
         config = dict(config)
         if "fn" in config:
             config["fn"] = serialization.deserialize_keras_object(config["fn"], kind="losses")
@@ -90,12 +90,12 @@ class LossFunctionWrapper(Loss):
 
 
 class FunctionLoss(LossFunctionWrapper):
-    """A loss named after its function, whose options are its attributes and its configuration.
+    """A loss with a fixed function, whose options are its attributes and its configuration.
 
     An option that is set later holds from the next call on.
     """
 
-    # Options that Keras's configuration of the loss does not have: in ours only where they are no default.
+    # Options that Keras's configuration of the loss lacks: in ours only if they are not defaults.
     _not_in_keras_configs: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, fn: Callable[..., Any], **kwargs: Any) -> None:

@@ -1,1 +1,1 @@
-"""Metrics, and which one a name means for given shapes."""
+"""Metrics, and their choice by name and shapes."""

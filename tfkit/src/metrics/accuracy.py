@@ -1,4 +1,4 @@
-"""How often predictions agree with targets."""
+"""Accuracies: how often predictions agree with targets."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tfkit.src.metrics.reduction import FunctionMetric
 
 
 def accuracy(y_true: Any, y_pred: Any) -> Any:
-    """1 where a prediction equals its target, else 0; shape of the two."""
+    """Returns 1 where a prediction equals its target, else 0; shape of the two."""
     y_pred = tf.convert_to_tensor(y_pred)
     y_true, y_pred = squeeze_or_expand_to_same_rank(tf.cast(y_true, y_pred.dtype), y_pred)
     return tf.cast(tf.equal(y_true, y_pred), settings.floatx())
 
 
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
-    """Returns 1 where a prediction lies on the side of a threshold that its target says, else 0.
+    """Returns 1 where a prediction is on the correct side of a threshold, else 0.
 
     Args:
         y_true: targets 0 and 1.
@@ -81,7 +81,7 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
     y_true, y_pred = tf.convert_to_tensor(y_true), tf.convert_to_tensor(y_pred)
     if y_true.shape.rank == y_pred.shape.rank and y_true.shape[-1] == 1:
         y_true = tf.squeeze(y_true, -1)
-    # Not the dtype of the predictions: float16 cannot tell class 2048 from class 2049.
+    # Not the dtype of the predictions: float16 cannot distinguish class 2048 from class 2049.
     index_dtype = tf.float32 if y_true.dtype.is_floating else tf.int64
     predicted = tf.cast(tf.argmax(y_pred, axis=-1), index_dtype)
     matches = tf.equal(tf.cast(y_true, index_dtype), predicted)
@@ -139,7 +139,7 @@ def sparse_top_k_categorical_accuracy(
 
 
 class Accuracy(FunctionMetric):
-    """The share of predictions that equal their targets.
+    """The fraction of predictions that equal their targets.
 
     Args:
         name: name of the metric in logs and progress bars; `None` for one that is made from the
@@ -167,7 +167,7 @@ class Accuracy(FunctionMetric):
 
 
 class BinaryAccuracy(FunctionMetric):
-    """The share of predictions that lie on the side of a threshold that their targets, 0 or 1, say.
+    """The fraction of predictions on the side of a threshold that their targets, 0 or 1, require.
 
     Args:
         name: name of the metric in logs and progress bars; `None` for one that is made from the
@@ -196,7 +196,7 @@ class BinaryAccuracy(FunctionMetric):
 
 
 class CategoricalAccuracy(FunctionMetric):
-    """The share of samples whose largest prediction is that of the right class, for one-hot targets.
+    """The fraction of samples whose largest prediction is that of the right class, for one-hot targets.
 
     Args:
         name: name of the metric in logs and progress bars; `None` for one that is made from the
@@ -223,7 +223,7 @@ class CategoricalAccuracy(FunctionMetric):
 
 
 class SparseCategoricalAccuracy(FunctionMetric):
-    """The share of samples whose largest prediction is that of the right class, for class ids.
+    """The fraction of samples whose largest prediction is that of the right class, for class ids.
 
     Args:
         name: name of the metric in logs and progress bars; `None` for one that is made from the
@@ -249,7 +249,7 @@ class SparseCategoricalAccuracy(FunctionMetric):
 
 
 class TopKCategoricalAccuracy(FunctionMetric):
-    """The share of samples whose class is among the `k` largest predictions, for one-hot targets.
+    """The fraction of samples whose class is among the `k` largest predictions, for one-hot targets.
 
     Args:
         k: number of predictions that count. Default: `5`.
@@ -279,7 +279,7 @@ class TopKCategoricalAccuracy(FunctionMetric):
 
 
 class SparseTopKCategoricalAccuracy(FunctionMetric):
-    """The share of samples whose class is among the `k` largest predictions, for class ids.
+    """The fraction of samples whose class is among the `k` largest predictions, for class ids.
 
     Args:
         k: number of predictions that count. Default: `5`.

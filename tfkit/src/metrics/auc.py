@@ -96,7 +96,7 @@ class AUC(Metric):
             raise ValueError(
                 f"`num_thresholds` must be an integer above 1. Received: {num_thresholds!r}"
             )
-        # Just outside of 0 and 1, so that predictions of 0 and 1 lie between.
+        # Just outside of 0 and 1, so that predictions of 0 and 1 are between them.
         self._thresholds[0], self._thresholds[-1] = -settings.epsilon(), 1 + settings.epsilon()
         self.num_thresholds = len(self._thresholds)
         if num_labels and not multi_label:
@@ -207,7 +207,7 @@ def _pr_curve(counts: ConfusionCounts) -> tuple[Any, Any]:
 
 
 def _pr_gain_curve(counts: ConfusionCounts) -> tuple[Any, Any]:
-    """Recall gain and precision gain of Flach and Kull, recall gain cut off below 0."""
+    """Returns recall gain and precision gain of Flach and Kull, with recall gain cut off below 0."""
     tp, fp, tn, fn = counts
     odds = tf.math.divide_no_nan(tp + fn, tn + fp)
     recall_gain = 1 - odds * tf.math.divide_no_nan(fn, tp)
@@ -217,7 +217,7 @@ def _pr_gain_curve(counts: ConfusionCounts) -> tuple[Any, Any]:
 
 
 def _interpolated_pr_pieces(counts: ConfusionCounts) -> Any:
-    """Areas below the PR curve between neighbouring thresholds A and B.
+    """Returns areas below the PR curve between neighbouring thresholds A and B.
 
     Between them true positives are taken to grow in proportion to positives P = TP + FP:
     TP = TP_B + slope * (P - P_B), which makes precision TP / P a curve with a closed integral

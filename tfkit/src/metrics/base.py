@@ -1,10 +1,10 @@
-"""What every metric is: variables updated batch by batch, and a result computed from them."""
+"""The base class of metrics: variables updated batch by batch, and a result computed from them."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import tensorflow as tf
 
@@ -18,7 +18,7 @@ from tfkit.src.variables.variables import lent, make_variable
 
 
 class Metric(watching.Watched, tf.Module):
-    """The base of metrics: variables that are updated batch by batch, and a result from them.
+    """The base of metrics: variables that are updated batch by batch, and a result computed from them.
 
     A subclass makes its state in `__init__` with `add_variable()`, adds a batch to it in
     `update_state()`, and computes a scalar, or a dict of scalars, from it in `result()`. Both run
@@ -33,7 +33,7 @@ class Metric(watching.Watched, tf.Module):
     Call arguments:
         *args, **kwargs: arguments of `update_state()`; the call returns `result()`.
 
-    Output shape: What `result()` returns: a scalar, or a dict of scalars.
+    Output shape: That of `result()`: a scalar, or a dict of scalars.
 
     Example:
         >>> class BiggestError(Metric):
@@ -52,7 +52,7 @@ class Metric(watching.Watched, tf.Module):
         2.0
     """
 
-    # Which way is better, "up" or "down"; callbacks with `mode="auto"` ask for it.
+    # The better direction, "up" or "down", for callbacks with `mode="auto"`.
     _direction: str | None = None
     _added_variables: list[Any]
 
@@ -60,12 +60,12 @@ class Metric(watching.Watched, tf.Module):
         super().__init__()  # A tf.Module's name must be an identifier; a metric's need not be.
         self._name = name or auto_name(type(self).__name__)
         self._dtype = dtype_policies.get(dtype or settings.floatx()).compute_dtype
-        # Past tf.Module's tracking: the attributes that hold the variables are tracked already.
+        # Without tf.Module's tracking: the attributes that hold the variables are tracked already.
         object.__setattr__(self, "_added_variables", [])
 
     @property
     def name(self) -> str:
-        """Label in logs and progress bars."""
+        """The name in logs and progress bars."""
         return self._name
 
     @name.setter
@@ -74,7 +74,7 @@ class Metric(watching.Watched, tf.Module):
 
     @property
     def dtype(self) -> str:
-        """Name of the dtype of the computation."""
+        """The name of the dtype of the computation."""
         return self._dtype
 
     def add_variable(
@@ -119,12 +119,12 @@ class Metric(watching.Watched, tf.Module):
         dtype: Any = None,
         name: str | None = None,
     ) -> Any:
-        """Makes a state variable as `add_variable()` does, a scalar unless `shape` is given."""
+        """Makes a state variable like `add_variable()`, a scalar unless `shape` is given."""
         return self.add_variable(shape=shape, initializer=initializer, dtype=dtype, name=name)
 
     @property
     def variables(self) -> list[Any]:
-        """State variables in order of creation: this metric's own, then those of metrics in it."""
+        """State variables in order of creation: this metric's own, then those of its inner metrics."""
         self._check_super_called()
         leaves = self._attribute_leaves()
         variables = self._added_variables + [leaf for leaf in leaves if _is_variable(leaf)]
@@ -155,21 +155,21 @@ class Metric(watching.Watched, tf.Module):
         return self.result()
 
     def take_part(self) -> None:
-        """Notes this metric and those in it in the trace under way, which then follows their attributes."""
+        """Adds this metric and those in it to the dependencies of the trace in progress."""
         self._changes.note()
         for leaf in self._attribute_leaves():
             if isinstance(leaf, Metric):
                 leaf.take_part()
 
     def _attribute_leaves(self) -> list[Any]:
-        """What the attributes hold, in lists and dicts too."""
+        """Returns the contents of the attributes, in lists and dicts too."""
         attributes = [value for key, value in vars(self).items() if not key.startswith("_self_")]
         return list(_leaves(attributes))
 
     def stateless_update_state(
         self, metric_variables: Sequence[Any], *args: Any, **kwargs: Any
     ) -> list[Any]:
-        """Returns what the state would be after an update that starts from `metric_variables`.
+        """Returns the state after an update that starts from `metric_variables`.
 
         Args:
             metric_variables: values for `variables`, one each.
@@ -184,7 +184,7 @@ class Metric(watching.Watched, tf.Module):
             return self._values()
 
     def stateless_result(self, metric_variables: Sequence[Any]) -> Any:
-        """Returns the result that belongs to the state `metric_variables`.
+        """Returns the result for the state `metric_variables`.
 
         Raises:
             ValueError: for another number of values than there are variables.
@@ -193,7 +193,7 @@ class Metric(watching.Watched, tf.Module):
             return tf.nest.map_structure(tf.identity, self.result())
 
     def stateless_reset_state(self) -> list[Any]:
-        """Returns the state as `reset_state()` would leave it."""
+        """Returns the state after `reset_state()`."""
         with self._state(self.variables):
             self.reset_state()
             return self._values()
@@ -203,12 +203,12 @@ class Metric(watching.Watched, tf.Module):
         return {"name": self.name, "dtype": self.dtype}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a metric with the arguments in `config`."""
         return cls(**config)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy or a pickle holds: the attributes, and the values of the variables."""
+        """Returns the contents of a copy or a pickle: the attributes, and the values of the variables."""
         return copying.attributes_of(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -218,7 +218,7 @@ class Metric(watching.Watched, tf.Module):
         return [tf.identity(variable) for variable in self.variables]
 
     def _state(self, values: Sequence[Any]) -> contextlib.AbstractContextManager[None]:
-        """Lends the variables `values`, and gives them back what they held."""
+        """Returns a context in which the variables have `values`, and which restores them."""
         return lent(self.variables, values, "metric_variables")
 
     def _check_super_called(self) -> None:

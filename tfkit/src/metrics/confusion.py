@@ -1,4 +1,4 @@
-"""Counts of right and wrong decisions at thresholds, and precision and recall from them."""
+"""Counts of right and wrong decisions at thresholds, and precision and recall computed from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tfkit.src.runtime.shared_programs import differing_in_xla
 
 Thresholds = Sequence[float] | np.ndarray
 
-# The prediction of a class that is not among the top k, and the threshold that all others pass.
+# The prediction of a class that is not among the top k, and the threshold that all others exceed.
 NOT_IN_TOP_K = -1e10
 
 
@@ -40,7 +40,7 @@ def confusion_counts(
     multi_label: bool = False,
     label_weights: Any = None,
 ) -> ConfusionCounts:
-    """Counts, at each threshold, the predictions above it by what their targets are.
+    """Counts, at each threshold, the predictions above it, by their targets.
 
     Args:
         y_true: targets; everything but 0 is positive.
@@ -101,7 +101,7 @@ def _count_by_comparison(labels: Any, y_pred: Any, thresholds: Thresholds) -> An
 
 
 def _count_by_bucket(labels: Any, y_pred: Any, thresholds: Thresholds) -> Any:
-    """The same for evenly spaced thresholds: one addition a prediction, not one a threshold."""
+    """Returns the counts for evenly spaced thresholds, with one addition per prediction."""
     size = len(thresholds)
     # The bucket of a prediction is the number of thresholds below it.
     bucket = tf.cast(tf.math.ceil(tf.clip_by_value(y_pred, 0.0, 1.0) * (size - 1)), tf.int32)
@@ -117,7 +117,7 @@ def _count_by_bucket(labels: Any, y_pred: Any, thresholds: Thresholds) -> Any:
 
 @functools.cache
 def _sums_above(size: int, num_labels: int, dtype: tf.DType) -> Any:
-    """A function that sums, for each of `size` thresholds, what stands in buckets above it.
+    """Returns a function that sums, for each of `size` thresholds, the contents of buckets above it.
 
     It takes values `(samples, num_labels, 2)` and buckets `(samples, num_labels)`.
     """
@@ -131,7 +131,7 @@ def _sums_above(size: int, num_labels: int, dtype: tf.DType) -> Any:
         return tf.cumsum(sums, axis=0, exclusive=True, reverse=True)
 
     def by_comparison(values: tf.Tensor, bucket: tf.Tensor) -> tf.Tensor:
-        # XLA goes through segments one by one, in a loop; this it computes in one pass.
+        # XLA processes segments one by one in a loop, but this in one pass.
         is_above = bucket[:, tf.newaxis] > tf.range(size)[:, tf.newaxis]
         sums = [
             tf.reduce_sum(tf.where(is_above, value[:, tf.newaxis], 0), axis=0)
@@ -160,11 +160,11 @@ def evenly_spaced(thresholds: Thresholds) -> bool:
     return np.allclose(thresholds, np.linspace(0, 1, size), atol=2 * settings.epsilon())
 
 
-_MOST_THRESHOLDS = 1_000_000  # Beyond, a float32 cannot tell one from the next.
+_MOST_THRESHOLDS = 1_000_000  # With more thresholds, neighbouring ones are equal in float32.
 
 
 def even_thresholds(num_thresholds: int) -> np.ndarray:
-    """Returns `num_thresholds` numbers from 0 to 1 at equal distances; 0.5 where there is only one.
+    """Returns `num_thresholds` numbers from 0 to 1 at equal distances; 0.5 if there is only one.
 
     Raises:
         ValueError: for less than one.
@@ -183,10 +183,10 @@ def even_thresholds(num_thresholds: int) -> np.ndarray:
 
 
 def checked_thresholds(thresholds: Any, default: float = 0.5) -> list[float]:
-    """Returns `thresholds` as a list.
+    """Returns `thresholds` as a list, after checking them.
 
     Raises:
-        ValueError: for one that does not lie between 0 and 1.
+        ValueError: for one that is not between 0 and 1.
     """
     if thresholds is None:
         return [default]
@@ -339,7 +339,7 @@ class FalseNegatives(_DecisionCount):
 
 
 class _PrecisionOrRecall(Metric):
-    """True positives as a part of them and the decisions of another kind together."""
+    """The ratio of true positives to their sum with another kind of decision."""
 
     _direction = "up"
     _other: str
@@ -392,7 +392,7 @@ class _PrecisionOrRecall(Metric):
 
 
 class Precision(_PrecisionOrRecall):
-    """The share of positive predictions that are right: `TP / (TP + FP)`.
+    """The fraction of positive predictions that are right: `TP / (TP + FP)`.
 
     It is 0 as long as there are no positive predictions.
 
@@ -426,7 +426,7 @@ class Precision(_PrecisionOrRecall):
 
 
 class Recall(_PrecisionOrRecall):
-    """The share of positive targets that are found: `TP / (TP + FN)`.
+    """The fraction of positive targets that are found: `TP / (TP + FN)`.
 
     It is 0 as long as there are no positive targets.
 

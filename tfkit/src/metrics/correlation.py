@@ -61,7 +61,7 @@ def concordance_correlation(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     mean_true = tf.reduce_mean(y_true, axis=axis, keepdims=True)
     mean_pred = tf.reduce_mean(y_pred, axis=axis, keepdims=True)
-    # Around the mean of the predictions twice: the sum is the covariance all the same.
+    # Around the mean of the predictions in both factors: the sum still is the covariance.
     covariance = (y_true - mean_pred) * (y_pred - mean_pred)
     spread = (
         tf.math.reduce_variance(y_true, axis=axis, keepdims=True)

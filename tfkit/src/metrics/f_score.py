@@ -101,7 +101,7 @@ class FBetaScore(Metric):
             self._build(y_true.shape, y_pred.shape)
         if self.threshold is None:
             largest = tf.reduce_max(y_pred, axis=-1, keepdims=True)
-            # A sample whose predictions are all 0 decides for no class.
+            # A sample whose predictions are all 0 is assigned to no class.
             chosen = tf.logical_and(y_pred >= largest, tf.abs(y_pred) > 1e-9)
         else:
             chosen = y_pred > self.threshold

@@ -1,4 +1,4 @@
-"""Metrics by name and by configuration."""
+"""Finds metrics by name or configuration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tfkit.src.registry import serialization
 
 
 def get(identifier: Any) -> Any:
-    """Returns the metric, or the metric function, that an identifier stands for.
+    """Returns the metric, or the metric function, for an identifier.
 
     Args:
         identifier: a name such as `"mse"` or `"AUC"`, a configuration, a class, a function, a
@@ -31,7 +31,7 @@ def serialize(metric: Any) -> Any:
         metric: a metric, or a function of `y_true` and `y_pred`.
 
     Returns:
-        What `deserialize` takes: a dict, in which a function is its name.
+        The input of `deserialize`: a dict in which a function is its name.
 
     Example:
         >>> serialize(tfkit.metrics.Mean(name="loss"))["config"]["name"]

@@ -62,7 +62,8 @@ class IoU(Metric):
         axis: int = -1,
     ) -> None:
         super().__init__(name=name, dtype=dtype or "int64")
-        self.total_cm = self.add_variable(  # First: it refuses a number of classes that is absurd.
+        # First, because it raises an error for an absurd number of classes.
+        self.total_cm = self.add_variable(
             (num_classes, num_classes), tf.zeros, dtype=self.dtype, name="total_confusion_matrix"
         )
         if max(target_class_ids) >= num_classes:
@@ -106,7 +107,7 @@ class IoU(Metric):
         self.total_cm.assign_add(tf.reshape(matrix, [size, size]))
 
     def result(self) -> Any:
-        """Returns the mean so far, over those target classes that occurred."""
+        """Returns the mean so far, over the target classes that occurred."""
         matrix = tf.cast(self.total_cm, tf.float32)
         intersection = tf.linalg.diag_part(matrix)
         union = tf.reduce_sum(matrix, axis=0) + tf.reduce_sum(matrix, axis=1) - intersection
@@ -131,7 +132,7 @@ class IoU(Metric):
 
 
 class BinaryIoU(IoU):
-    """Intersection over union of the classes 0 and 1 that a threshold makes of predictions.
+    """Intersection over union of the classes 0 and 1, which a threshold makes of predictions.
 
     Args:
         target_class_ids: list of the classes to average over, of 0 and 1. Default: `(0, 1)`.

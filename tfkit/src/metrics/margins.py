@@ -1,4 +1,4 @@
-"""Hinge losses as metrics: how far predictions stand on the wrong side of a margin."""
+"""Hinge losses as metrics: the distance of predictions on the wrong side of a margin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The variables of a metric by the names by which files know them."""
+"""Names the variables of a metric for files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NOT_NAMES = (*NOT_MEMBERS, "_added_variables")
 
 
 def named_variables(metric: Metric) -> dict[str, tf.Variable]:
-    """The variables of a metric by attribute path; one that is no attribute stands at `variable`."""
+    """Returns the variables of a metric by attribute path; one without attribute as `variable`."""
     found: dict[int, str] = {}
     for path, variable in _walk("", metric):
         found.setdefault(id(variable), path)
@@ -36,5 +36,5 @@ def _walk(prefix: str, metric: Metric) -> Iterator[tuple[str, Any]]:
 
 
 def _is_member(value: Any) -> bool:
-    """Whether it is a variable, a metric, or something with variables of its own: a layer."""
+    """Whether a value is a variable, a metric, or an object with variables of its own, such as a layer."""
     return isinstance(value, (tf.Variable, Metric)) or hasattr(value, "_tfkit")

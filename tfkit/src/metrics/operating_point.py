@@ -1,4 +1,4 @@
-"""The best that a classifier can do in one respect while it keeps a level in another."""
+"""Metrics that maximize one rate of a classifier under a lower bound for another."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _OperatingPoint(Metric):
 
     @property
     def value(self) -> float:
-        """The level, which has the name of its rate too, such as `specificity`."""
+        """The required level; also available as an attribute named after its rate, such as `specificity`."""
         return getattr(self, self._constrained)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
@@ -61,7 +61,7 @@ class _OperatingPoint(Metric):
             getattr(self, name).assign_add(getattr(counts, name))
 
     def result(self) -> Any:
-        """Returns the best value so far; 0 where no threshold keeps the level."""
+        """Returns the best value so far; 0 if no threshold reaches the level."""
         kept = self._rate(self._constrained) >= self.value
         return tf.reduce_max(tf.where(kept, self._rate(self._maximized), 0.0))
 

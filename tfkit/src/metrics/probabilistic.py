@@ -1,4 +1,4 @@
-"""Crossentropies and divergences as metrics: how well predicted distributions fit."""
+"""Crossentropies and divergences between predicted and true distributions, as metrics."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class R2Score(Metric):
         return self._adjusted(score) if self.num_regressors else score
 
     def _adjusted(self, score: Any) -> Any:
-        """`1 - (1 - R2) (n - 1) / (n - p - 1)`; the score itself where n is too small for that."""
+        """Returns `1 - (1 - R2) (n - 1) / (n - p - 1)`; the plain score if n is too small."""
         freedom = self.num_samples - self.num_regressors - 1
         if tf.executing_eagerly() and freedom <= 0:
             warn(

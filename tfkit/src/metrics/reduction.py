@@ -1,9 +1,9 @@
-"""Sums and means over all the samples seen: `Sum`, `Mean`, and the mean of a function's values."""
+"""Sums and means over all samples: `Sum`, `Mean`, and the mean of a function's values."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import tensorflow as tf
 
@@ -16,7 +16,7 @@ from tfkit.src.symbolic import masking
 
 
 def mask_weights(sample_weight: Any, mask: Any, dtype: str) -> Any:
-    """Sample weights with the masked entries at zero; `None` where there are neither."""
+    """Returns sample weights with the masked entries set to zero; `None` if there are neither."""
     if mask is None:
         return sample_weight
     mask = tf.cast(mask, dtype)
@@ -24,7 +24,7 @@ def mask_weights(sample_weight: Any, mask: Any, dtype: str) -> Any:
         return mask
     mask, sample_weight = squeeze_or_expand_to_same_rank(mask, tf.cast(sample_weight, dtype))
     missing = (mask.shape.rank or 0) - (sample_weight.shape.rank or 0)
-    if missing > 0:  # Weights of samples, and a mask of their steps.
+    if missing > 0:  # There are weights of samples, and a mask of their steps.
         sample_weight = tf.reshape(
             sample_weight, tf.concat([tf.shape(sample_weight), [1] * missing], 0)
         )
@@ -176,27 +176,27 @@ class MeanMetricWrapper(Mean):
         super().update_state(values, sample_weight=weights)
 
     def _arguments(self) -> dict[str, Any]:
-        """The further arguments of the function."""
+        """Returns the further arguments of the function."""
         return self._fn_kwargs
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, the function among them."""
+        """Returns the constructor's arguments, including the function."""
         arguments = {"fn": self._fn, **self._arguments()}
         return {**super().get_config(), **serialization.serialize_keras_object(arguments)}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a metric with the arguments in `config`."""
         return cls(**serialization.deserialize_keras_object(config))
 
 
 class FunctionMetric(MeanMetricWrapper):
-    """The mean of a function that the class itself fixes, whose options are attributes and configuration.
+    """The mean of a function fixed by the class, whose options are attributes and configuration.
 
     An option that is set later holds from the next update on.
     """
 
-    # Options that Keras's configuration of the metric does not have: in ours only where they are no default.
+    # Options that Keras's configuration of the metric lacks: in ours only if they are not defaults.
     _not_in_keras_configs: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> None:

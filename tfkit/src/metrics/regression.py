@@ -199,14 +199,14 @@ class LogCoshError(FunctionMetric):
 
 
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
-    """Cosine of the angle between targets and predictions: 1 the same way, -1 the opposite way.
+    """Returns the cosine of the angle between targets and predictions: 1 for equal, -1 for opposite ones.
 
-    The loss of the same name has the opposite sign, so that it falls as they come closer.
+    The loss of the same name has the opposite sign, so that it decreases with similarity.
 
     Args:
         y_true: vectors.
         y_pred: vectors, of the same shape.
-        axis: the axis along which the vectors lie.
+        axis: the axis of the vectors.
 
     Returns:
         The shape without `axis`.

@@ -1,4 +1,4 @@
-"""From what a user writes in `compile(metrics=...)` to a metric."""
+"""Resolves the entries of `compile(metrics=...)` to metrics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tfkit.src.registry import serialization
 
 
 def is_binary_or_sparse_categorical(y_true: Any, y_pred: Any) -> tuple[bool, bool]:
-    """Returns what shapes say of a classification: whether it is binary, and whether targets are indices.
+    """Returns whether the shapes mean a binary classification, and whether targets are indices.
 
     Args:
         y_true: targets, or their shape.

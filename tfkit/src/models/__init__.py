@@ -1,1 +1,1 @@
-"""Model, functional and sequential: a layer with training and files."""
+"""Models, functional and sequential: layers with training and files."""

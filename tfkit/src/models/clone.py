@@ -1,4 +1,4 @@
-"""A model of the same structure with weights of its own."""
+"""Clones a model: the same structure with new weights."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.core.layer import Layer
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.layers.input_layer import InputLayer
+from tfkit.src.models.graph import Graph
 from tfkit.src.models.model import Functional
 from tfkit.src.models.sequential import Sequential
 from tfkit.src.registry import serialization
@@ -18,7 +20,7 @@ from tfkit.src.symbolic.tensors import KerasTensor
 
 @shortened
 def clone_model(
-    model: Any,
+    model: Layer,
     input_tensors: Any = None,
     clone_function: Callable[[Any], Any] | None = None,
     call_function: Callable[..., Any] | None = None,
@@ -26,8 +28,8 @@ def clone_model(
 ) -> Any:
     """Returns a model of the same structure, with new layers and newly drawn weights.
 
-    It is compiled as the model is. A functional model whose class has a constructor of its own becomes
-    a plain `Functional` model.
+    It is compiled with the settings of the model. A functional model whose class has a constructor of its own
+    becomes a plain `Functional` model.
 
     Args:
         model: a functional or Sequential model; any other, or a layer, is made again from its
@@ -54,13 +56,13 @@ def clone_model(
         >>> clone.count_params() == model.count_params()
         True
     """
-    graph = getattr(model, "_graph", None)  # A layer has none.
+    graph: Graph | None = getattr(model, "_graph", None)  # A layer has none.
     if call_function is not None and (isinstance(model, Sequential) or graph is None):
         raise ValueError(
             f"`call_function` needs a functional model, whose calls it makes. Received: {model!r}"
         )
 
-    def clone(layer: Any) -> Any:
+    def clone(layer: Layer) -> Any:
         if recursive and isinstance(layer, (Functional, Sequential)):
             calls = None if isinstance(layer, Sequential) else call_function
             return clone_model(
@@ -69,7 +71,7 @@ def clone_model(
         if clone_function is not None and not isinstance(layer, InputLayer):
             return clone_function(layer)
         copy = serialization.made_again(layer)
-        # A name that was drawn stays one: paths in files count such names within the model.
+        # A drawn name is counted: paths in files number such names within the model.
         copy._auto_named = layer._auto_named
         return copy
 
@@ -95,21 +97,21 @@ def clone_model(
                 f"Received: {model!r}"
             )
         return _compiled_like(model, serialization.made_again(model))
-    copies: dict[int, Any] = {id(layer): clone(layer) for layer in model._graph.layers}
+    copies: dict[int, Any] = {id(layer): clone(layer) for layer in graph.layers}
     values: dict[int, Any] = {}
     if input_tensors is not None:
-        values = _replaced(model, input_tensors)
+        values = _replaced(graph, input_tensors)
     calls = {} if call_function is None else {"call": call_function}
-    inputs, outputs = model._graph.replay(copies, values, **calls)
-    kind = type(model) if _takes_graph(type(model)) else Functional
+    inputs, outputs = graph.replay(copies, values, **calls)
+    kind: type[Any] = type(model) if _takes_graph(type(model)) else Functional
     return _compiled_like(model, kind(inputs, outputs, name=model.name))
 
 
-def _replaced(model: Any, input_tensors: Any) -> dict[int, Any]:
-    """The symbolic tensors to begin with instead of the inputs, by id of the input."""
-    expected = model.input
+def _replaced(graph: Graph, input_tensors: Any) -> dict[int, Any]:
+    """Returns the symbolic tensors that replace the inputs, by id of the input."""
+    expected = graph.inputs
     given = tf.nest.flatten(input_tensors)
-    alike = len(given) == len(model._graph.flat_inputs)
+    alike = len(given) == len(graph.flat_inputs)
     if isinstance(expected, Mapping):
         alike = (
             isinstance(input_tensors, Mapping) and input_tensors.keys() == expected.keys() and alike
@@ -119,11 +121,11 @@ def _replaced(model: Any, input_tensors: Any) -> dict[int, Any]:
             "`input_tensors` must have the same structure as model.input, with a symbolic tensor for each. "
             f"Expected the form of: {expected}. Received: input_tensors={input_tensors}"
         )
-    return {id(old): new for old, new in zip(model._graph.flat_inputs, given, strict=True)}
+    return {id(old): new for old, new in zip(graph.flat_inputs, given, strict=True)}
 
 
 def _takes_graph(cls: type[Any]) -> bool:
-    """Whether a class is made from symbolic inputs and outputs, and not from arguments of its own."""
+    """Whether a class is constructed from symbolic inputs and outputs, and not from other arguments."""
     parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
     names = [parameter.name for parameter in parameters]
     return names[:2] == ["inputs", "outputs"] or (
@@ -131,15 +133,15 @@ def _takes_graph(cls: type[Any]) -> bool:
     )
 
 
-def _compiled_like(model: Any, copy: Any) -> Any:
-    """A copy that is compiled as the model is, with an optimizer, losses and metrics of its own."""
+def _compiled_like(model: Layer, copy: Any) -> Any:
+    """Returns a copy compiled like the model, with its own optimizer, losses and metrics."""
 
     def anew(value: Any) -> Any:
         if hasattr(value, "get_config") and hasattr(type(value), "from_config"):
             return type(value).from_config(value.get_config())
         return value
 
-    if getattr(model, "compiled", False) and not copy.compiled:  # A layer never is.
+    if getattr(model, "compiled", False) and not copy.compiled:  # A layer is never compiled.
         arguments = model._tfkit_settings.arguments()
         copy._compile_as(
             {name: tf.nest.map_structure(anew, value) for name, value in arguments.items()}

@@ -1,4 +1,4 @@
-"""The calls between symbolic inputs and outputs, in the order in which to run them again on values."""
+"""The calls between symbolic inputs and outputs, in the order in which they run on values."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import tensorflow as tf
 
 from tfkit.src.base import budget, settings
 from tfkit.src.base.brief import brief
+from tfkit.src.base.names import free
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.input_layer import Input, InputLayer
 from tfkit.src.models.input_forms import path_of
 from tfkit.src.symbolic import masking
+from tfkit.src.symbolic.operations import FunctionCall, Operation
 from tfkit.src.symbolic.tensors import KerasTensor, Node, symbolic_leaves
 
 
@@ -23,7 +25,7 @@ class NotConnectedError(ValueError):
 
 
 class Graph:
-    """What a functional model computes.
+    """The computation of a functional model.
 
     Args:
         inputs: nest of symbolic tensors.
@@ -51,22 +53,22 @@ class Graph:
             self.nodes = _in_order(self.flat_inputs, self.flat_outputs)
         except NotConnectedError as error:
             raise ValueError(self._why_not_connected(error)) from None
-        # With those inside models that are called: what a run costs.
+        # The number of calls, including those inside models: it is a measure of the cost of a run.
         self.num_calls = sum(1 + _calls_inside(node.operation) for node in self.nodes)
         budget.check_calls(self.num_calls)
         floats = [
             tensor.dtype for tensor in self.flat_inputs if tf.as_dtype(tensor.dtype).is_floating
         ]
-        # Whether an input asks for floats of another width than the default.
+        # Whether an input requires floats of another width than the default.
         self.other_floats = any(dtype != settings.floatx() for dtype in floats)
         self.operations = _unique(node.operation for node in self.nodes)
         self.layers = [it for it in self.operations if isinstance(it, Layer)]
         _check_names(self.layers)
 
     def with_call(self, outputs: Any) -> Graph | None:
-        """The same as `Graph(self.inputs, outputs)` where they come from one call, on outputs of this graph.
+        """Returns `Graph(self.inputs, outputs)` if `outputs` come from one call on outputs of this graph.
 
-        It takes the time of that call, whatever the size of the graph. `None` for any other outputs.
+        This takes the time of that call, whatever the size of the graph. `None` for any other outputs.
         """
         flat = symbolic_leaves(outputs)
         node = flat[0].node if flat else None
@@ -92,7 +94,7 @@ class Graph:
         return graph
 
     def _why_not_connected(self, error: NotConnectedError) -> str:
-        """The error for outputs that need another input, with the first such output."""
+        """Returns the error for outputs that need another input, which names the first such output."""
         for tensor in self.flat_outputs:
             try:
                 _in_order(self.flat_inputs, [tensor])
@@ -117,7 +119,7 @@ class Graph:
         return tf.nest.map_structure(fill, self.outputs)
 
     def outputs_like(self, inputs: list[Any]) -> Any:
-        """Symbolic outputs for a list of symbolic inputs like the graph's own; `None` for others."""
+        """Returns symbolic outputs for a list of symbolic inputs like the graph's own; `None` for others."""
         pairs = zip(inputs, self.flat_inputs, strict=True)
         if not all(isinstance(given, KerasTensor) and _alike(given, own) for given, own in pairs):
             return None
@@ -130,7 +132,7 @@ class Graph:
         values: dict[int, Any],
         call: Callable[..., Any] = lambda operation, *args, **kwargs: operation(*args, **kwargs),
     ) -> tuple[Any, Any]:
-        """Returns the same calls with other layers: the symbolic inputs and outputs of the copy.
+        """Returns the symbolic inputs and outputs of the same calls with other layers.
 
         Args:
             copies: the layer to call instead, by id of the layer.
@@ -162,7 +164,7 @@ def _alike(one: KerasTensor, other: KerasTensor) -> bool:
 
 
 def _copy(tensor: KerasTensor) -> KerasTensor:
-    """A symbolic tensor of the same shape and dtype, with such a mask, that comes from nowhere."""
+    """Returns a symbolic tensor of the same shape and dtype, with such a mask, that no call computes."""
     copy = KerasTensor(tensor.shape, tensor.dtype, tensor.sparse, tensor.ragged)
     mask = masking.get_mask(tensor)
     masking.set_mask(copy, None if mask is None else _copy(mask))
@@ -195,7 +197,7 @@ def _as_input(tensor: KerasTensor) -> KerasTensor:
 
 
 def _check_names(layers: list[Layer]) -> None:
-    """Refuses a name that was given to two layers: `get_layer` and files could not tell them apart."""
+    """Raises an error for a name given to two layers, which `get_layer` and files could not distinguish."""
     given = collections.Counter([layer._name for layer in layers if not layer._auto_named])
     name, count = next(iter(given.most_common(1)), ("", 0))
     if count > 1:
@@ -204,12 +206,37 @@ def _check_names(layers: list[Layer]) -> None:
         )
 
 
+def operation_names(graph: Graph) -> dict[int, str]:
+    """Returns a name for each node's operation: its own; a function's, numbered within the model."""
+    names: dict[int, str] = {}
+    taken = {it.name for it in graph.operations if isinstance(it, Operation)}
+    for node in graph.nodes:
+        if isinstance(node.operation, Operation):
+            names[id(node)] = node.operation.name
+        else:
+            names[id(node)] = name = free(node.operation.__name__, taken)
+            taken.add(name)
+    return names
+
+
+def operations_of(graph: Graph) -> list[Operation]:
+    """Returns the operations of a graph, in order; each call of a function is a separate, named one."""
+    names = operation_names(graph)
+    found: dict[int, Operation] = {}
+    for node in graph.nodes:
+        operation = node.operation
+        if not isinstance(operation, Operation):
+            operation = FunctionCall(node, names[id(node)])
+        found.setdefault(id(operation), operation)
+    return list(found.values())
+
+
 def _unique(items: Any) -> list[Any]:
     return list({id(item): item for item in items}.values())
 
 
 def _in_order(inputs: list[KerasTensor], outputs: list[KerasTensor]) -> list[Node]:
-    """The nodes between inputs and outputs, the farthest from the outputs first.
+    """Returns the nodes between inputs and outputs, the farthest from the outputs first.
 
     A node's depth is its longest distance to an output. Nodes of one depth go in the order in which a
     walk from the outputs back meets their operations, which is the order of Keras's `model.layers`.
@@ -256,8 +283,8 @@ def _in_order(inputs: list[KerasTensor], outputs: list[KerasTensor]) -> list[Nod
 
 
 def _identity(node: Node) -> Any:
-    """What counts as one operation: a layer is one for all its calls, a function one for each."""
-    return node.operation if isinstance(node.operation, Layer) else node
+    """Returns what counts as one operation: an `Operation` for all its calls, a function for each call."""
+    return node.operation if isinstance(node.operation, Operation) else node
 
 
 def _origin(tensor: KerasTensor, given: set[int]) -> Node:

@@ -1,4 +1,4 @@
-"""A functional model as data, and back: layers, and the calls that connect them."""
+"""Converts a functional model to data, and back: layers, and the calls that connect them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import tensorflow as tf
 
 from tfkit.src.base.quoting import quoted
 from tfkit.src.core.layer import Layer
-from tfkit.src.models.graph import Graph
+from tfkit.src.models.graph import Graph, operation_names
 from tfkit.src.registry import serialization
 from tfkit.src.registry import tables as registry
+from tfkit.src.symbolic.operations import Operation
 from tfkit.src.symbolic.tensors import KerasTensor, Node, any_symbolic
 
 
@@ -48,27 +49,9 @@ def graph_to_config(graph: Graph) -> dict[str, Any]:
     }
 
 
-def operation_names(graph: Graph) -> dict[int, str]:
-    """Returns a name for each node's operation: a layer's own; a function's, numbered within the model."""
-    names: dict[int, str] = {}
-    taken = {layer.name for layer in graph.layers}
-    for node in graph.nodes:
-        if isinstance(node.operation, Layer):
-            names[id(node)] = node.operation.name
-        else:
-            base = name = node.operation.__name__
-            count = 0
-            while name in taken:
-                count += 1
-                name = f"{base}_{count}"
-            taken.add(name)
-            names[id(node)] = name
-    return names
-
-
 def _operation_config(node: Node) -> dict[str, Any]:
     operation = node.operation
-    known = isinstance(operation, Layer) or registry.is_builtin(operation)
+    known = isinstance(operation, Operation) or registry.is_builtin(operation)
     if not known and registry.get_registered_name(operation) == operation.__name__:
         raise TypeError(
             f"Cannot save a functional model that calls `{operation.__module__}.{operation.__name__}` on "
@@ -111,7 +94,7 @@ def graph_from_config(
     """Returns the symbolic inputs and outputs of the graph that a configuration describes.
 
     Args:
-        config: what `graph_to_config` gave.
+        config: the result of `graph_to_config`.
         layers: layers to use instead of new ones, by name.
     """
     operations: dict[str, Any] = {}
@@ -145,9 +128,9 @@ Call = tuple[str, int, dict[str, Any]]
 
 
 def _in_turn(calls: list[Call]) -> Iterator[Call]:
-    """Calls in an order in which the inputs of each are there: that of the list, where it is one.
+    """Yields the calls in an order in which the inputs of each exist: that of the list, if it is one.
 
-    Each is looked at once, so that the time is linear in the configuration, whatever its order is.
+    Each call is visited once, so the time is linear in the size of the configuration, in any order.
     """
     waiting: dict[int, int] = {}
     dependent: dict[tuple[str, int], list[int]] = {}
@@ -182,7 +165,7 @@ def _in_turn(calls: list[Call]) -> Iterator[Call]:
 
 
 def _references(value: Any) -> Iterator[tuple[str, int]]:
-    """The calls whose outputs stand in the arguments of a call."""
+    """Yields the calls whose outputs are arguments of a call."""
     pending = [value]
     while pending:
         item = pending.pop()
@@ -197,7 +180,7 @@ def _references(value: Any) -> Iterator[tuple[str, int]]:
 
 
 def _result(operation: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Returns the results of a call: symbolic tensors, for nothing is computed while a graph is read."""
+    """Returns the results of a call: symbolic tensors, since nothing is computed while a graph is read."""
     if any_symbolic(args, kwargs):
         return operation(*args, **kwargs)
     if args or kwargs or not isinstance(operation, Layer):

@@ -1,4 +1,4 @@
-"""What a functional model is called with, in the order of its inputs."""
+"""Matches the arguments of a functional model's call to its inputs, in order."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import tensorflow as tf
 
 from tfkit.src.base import nests
 from tfkit.src.errors import frames
+from tfkit.src.symbolic import tensors
 from tfkit.src.symbolic.tensors import KerasTensor
 
 
 def match_form(given: Any, expected: Any, name: str) -> list[Any]:
-    """The values for the inputs of a graph, in its order.
+    """Returns the values for the inputs of a graph, in its order.
 
-    Lists and tuples stand for each other, and a dict by the names of the inputs for a list. Any other
+    Lists and tuples are interchangeable, and a dict by the names of the inputs may replace a list. Any other
     form is taken in its own order, with a warning where there are several inputs. Keys that no input has
     are left out, with a warning where the inputs are a dict, or one.
 
@@ -26,8 +27,8 @@ def match_form(given: Any, expected: Any, name: str) -> list[Any]:
 
     Raises:
         ValueError: for another number of values than there are inputs; for a list in the place of a dict
-            whose keys are not in alphabetical order: whether it is meant in the order in which they were
-            written or sorted, nothing says.
+            whose keys are not in alphabetical order: it is not known whether the order is that in which they
+            were written or the sorted one.
     """
     if isinstance(given, Mapping):
         return _by_key(given, expected, name)
@@ -46,7 +47,7 @@ def match_form(given: Any, expected: Any, name: str) -> list[Any]:
             f"Model '{name}' expects {len(wanted)} input(s): {wanted}. Received: {len(flat)} in a "
             f"{type(given).__name__}: {_described(given)}. Targets are an argument of their own: `fit(x, y)`."
         )
-    if len(flat) > 1 and not _is_alike(given, expected):
+    if len(flat) > 1 and not is_alike(given, expected):
         _warn(given, expected, name, "The values are taken in their order")
     return flat
 
@@ -65,21 +66,23 @@ def _by_key(given: Mapping[Any, Any], expected: Any, name: str) -> list[Any]:
     return tf.nest.flatten(wanted)
 
 
-def _is_alike(given: Any, expected: Any) -> bool:
-    """Whether two nests have one form; lists and tuples are the same."""
+def is_alike(given: Any, expected: Any) -> bool:
+    """Whether two nests have the same structure; lists and tuples are interchangeable."""
     if isinstance(expected, KerasTensor) or not nests.is_nested(expected):
         return not nests.is_nested(given)
     if not nests.is_nested(given) or isinstance(given, Mapping) != isinstance(expected, Mapping):
         return False
     if isinstance(expected, Mapping):
         return given.keys() == expected.keys() and all(
-            _is_alike(given[key], item) for key, item in expected.items()
+            is_alike(given[key], item) for key, item in expected.items()
         )
     ours, theirs = list(nests.children(expected)), list(nests.children(given))
-    return len(ours) == len(theirs) and all(map(_is_alike, theirs, ours))
+    return len(ours) == len(theirs) and all(map(is_alike, theirs, ours))
 
 
 def _warn(given: Any, expected: Any, name: str, consequence: str) -> None:
+    if tensors.is_described() or tensors.symbolic_leaves(given):
+        return  # The model that is being made warns when it is called, as in Keras.
     frames.warn(
         f"The structure of `inputs` doesn't match the expected structure. Model '{name}' expects "
         f"{_described(expected)}. {consequence}. Received: {_described(given)}"
@@ -87,7 +90,7 @@ def _warn(given: Any, expected: Any, name: str, consequence: str) -> None:
 
 
 def _described(structure: Any) -> Any:
-    """A nest with names or shapes in the place of tensors."""
+    """Returns a nest with names or shapes in place of tensors."""
     if isinstance(structure, KerasTensor):
         return structure.name
     if nests.is_nested(structure):
@@ -97,7 +100,7 @@ def _described(structure: Any) -> Any:
 
 
 def path_of(tensor: KerasTensor, inputs: Any) -> str:
-    """Where an input is in a nest: `0.image`; empty for one alone."""
+    """Returns the path of an input in a nest, such as `0.image`; empty for a single input."""
     if inputs is tensor or not nests.is_nested(inputs):
         return ""
     for key, item in nests.items(inputs):

@@ -1,4 +1,4 @@
-"""`Model`: a layer that can be trained, saved and exported."""
+"""The class `Model`: a layer that can be trained, saved and exported."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from tfkit.src.export.saved_model import default_signature
 from tfkit.src.interop import keras_legacy_config
 from tfkit.src.interop.formats import load_weights, save_model
 from tfkit.src.models import state_tree as state_trees
-from tfkit.src.models.graph import Graph, graph_between
-from tfkit.src.models.graph_config import graph_from_config, graph_to_config, operation_names
+from tfkit.src.models.graph import Graph, graph_between, operation_names, operations_of
+from tfkit.src.models.graph_config import graph_from_config, graph_to_config
 from tfkit.src.models.input_forms import match_form, path_of
 from tfkit.src.models.naming import local_names
 from tfkit.src.models.summary import html_summary, print_summary
@@ -41,7 +41,7 @@ from tfkit.src.training.cache import Programs
 from tfkit.src.training.compile_settings import CompileSettings
 from tfkit.src.training.trainer import Trainer
 
-# A trace of a graph of fewer calls takes no time.
+# A trace of a graph with fewer calls takes little time.
 _LARGE = 200
 
 
@@ -60,9 +60,9 @@ class Model(Trainer):
         **kwargs: `name`, `trainable`, `dtype`, `autocast` and `activity_regularizer`, as described
             in `Layer`.
 
-    Input shape: That of `inputs`, or what `call` takes.
+    Input shape: That of `inputs`, or of the argument of `call`.
 
-    Output shape: That of `outputs`, or what `call` returns.
+    Output shape: That of `outputs`, or of the result of `call`.
 
     Example:
         >>> x = tfkit.Input(shape=(4,))
@@ -80,7 +80,7 @@ class Model(Trainer):
     _is_stack = False
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """`Model(inputs, outputs)` is a `Functional` model."""
+        """Creates a model; `Model(inputs, outputs)` creates a `Functional` model."""
         if cls is Model and (args or "inputs" in kwargs or "outputs" in kwargs):
             cls = Functional  # type: ignore[assignment]
         model = super().__new__(cls, *args, **kwargs)
@@ -104,10 +104,10 @@ class Model(Trainer):
         if inputs is not None:
             self._set_graph(graph_between(inputs, outputs))
 
-    # --- As a graph of layers -----------------------------------------------------------------------
+    # --- The graph of layers ------------------------------------------------------------------------
 
     def _set_graph(self, graph: Graph) -> None:
-        """Makes the model compute `graph`."""
+        """Sets the graph that the model computes."""
         self._graph = graph
         last: list[Any] = [tensor.node for tensor in graph.flat_outputs]
         if all(isinstance(node.operation, Layer) for node in last):
@@ -121,12 +121,10 @@ class Model(Trainer):
 
     @open_signature
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Runs the layers between inputs and outputs; subclasses that are no graph override it."""
+        """Runs the layers between inputs and outputs; subclasses without a graph override it."""
         frame = current_frame()
         if training is not None and (frame is None or frame.layer is not self):
-            with CallFrame(
-                self, training
-            ):  # `call` by itself: layers learn the mode from the context.
+            with CallFrame(self, training):  # `call` alone: layers get the mode from the context.
                 return self.call(inputs, mask=mask)
         if self._graph is None:
             raise NotImplementedError(
@@ -139,17 +137,17 @@ class Model(Trainer):
             ):
                 masking.set_mask(tensor, tensor_mask)
         outputs = self._graph.run(self._match_inputs(inputs))
-        # A list of one output gives the output, as in Keras.
+        # A list of one output is unpacked, as in Keras.
         is_single = isinstance(outputs, (list, tuple)) and len(outputs) == 1
         return outputs[0] if is_single else outputs
 
     def _cast_dtype(self) -> str | None:
-        """No dtype for all arguments where inputs ask for float dtypes of their own."""
+        """Returns the common dtype of float arguments; `None` if inputs require different float dtypes."""
         has_own = self._graph is not None and self._graph.other_floats
         return None if has_own else super()._cast_dtype()
 
     def _known_outputs(self, args: Any, kwargs: Any) -> Any:
-        """The outputs of a large graph that is called on what its own inputs are.
+        """Returns the outputs of a large graph that is called on tensors like its own inputs.
 
         A trace of models that call models twice would double its time at each level.
         """
@@ -166,7 +164,7 @@ class Model(Trainer):
         return graph.outputs_like(inputs)
 
     def _match_inputs(self, inputs: Any) -> Any:
-        """Inputs in the form, dtype and number of axes that the graph's inputs have."""
+        """Returns the inputs with the structure, dtype and number of axes of the graph's inputs."""
         assert self._graph is not None
         given = match_form(inputs, self._graph.inputs, self.name)
         expected, keep = self._graph.flat_inputs, not self._graph.other_floats
@@ -174,7 +172,7 @@ class Model(Trainer):
         return [_fit(value, tensor, self._graph.inputs, keep) for value, tensor in pairs]
 
     def _entries(self) -> list[KerasTensor]:
-        """The symbolic inputs; none where the model is no graph."""
+        """Returns the symbolic inputs; none if the model has no graph."""
         return [] if self._graph is None else self._graph.flat_inputs
 
     @property
@@ -211,14 +209,14 @@ class Model(Trainer):
 
     @property
     def operations(self) -> list[Any]:
-        """The layers and functions that a functional model calls, in order, its inputs among them."""
-        return self.layers if self._graph is None else self._graph.operations
+        """The layers and functions that a functional model calls, in order, including its inputs."""
+        return self.layers if self._graph is None else operations_of(self._graph)
 
     def _graph_layers(self) -> list[Layer]:
         return [] if self._graph is None else self._graph.layers
 
     def _members(self) -> list[tuple[str, Any]]:
-        """The layers of the graph by names of their own, then what the attributes hold."""
+        """Returns the layers of the graph by their own names, followed by the members in attributes."""
         graph = local_names(self._graph_layers())
         known = {id(layer) for _, layer in graph}
         return graph + [entry for entry in tracking.members_of(self) if id(entry[1]) not in known]
@@ -306,7 +304,7 @@ class Model(Trainer):
         )
 
     def _repr_html_(self) -> str:
-        """The table of `summary()`, for notebooks."""
+        """Returns the table of `summary()`, for notebooks."""
         return html_summary(self)
 
     # --- Files --------------------------------------------------------------------------------------
@@ -355,21 +353,21 @@ class Model(Trainer):
         objects_to_skip: Iterable[Any] | None = None,
         **kwargs: Any,
     ) -> LoadReport:
-        """Reads weights by attribute path: all of them, or an error that lists what does not fit.
+        """Reads weights by attribute path: all of them, or an error that lists the mismatches.
 
         Args:
             filepath: path of a file of `save_weights` or `save`, of tfkit or of Keras.
-            skip_mismatch: whether weights that do not fit are left as they are. Default: `False`.
+            skip_mismatch: whether weights that do not fit are not changed. Default: `False`.
             by_name: whether weights are found by the names that were given to layers, and not by
                 path. Default: `False`.
             rename: dict from beginnings of paths in the file to those in the model, or a function
-                of a path, for what has another path in the file; `None` for equal paths.
+                of a path, for values with another path in the file; `None` for equal paths.
             objects_to_skip: layers, with all that is inside them, and weights that are left as they
                 are; `None` for none.
             **kwargs: none; others are refused.
 
         Returns:
-            A `LoadReport`: what was done with each weight.
+            A `LoadReport`: the result for each weight.
         """
         if kwargs:
             raise ValueError(f"Invalid keyword arguments: {kwargs}")
@@ -391,32 +389,32 @@ class Model(Trainer):
         Args:
             filepath: folder of the SavedModel, or file of the other formats.
             format: `"tf_saved_model"`, `"stablehlo"`, `"litert"` or `"onnx"`.
-            verbose: whether to print what was written; `None` is True.
-            input_signature: specs to use instead of what the model was called with.
+            verbose: whether to print a summary of the export; `None` is True.
+            input_signature: specs to use instead of those of earlier calls.
             **kwargs: options of the format: `jit_compile` and `freeze` of a SavedModel, attributes of
                 `tf.lite.TFLiteConverter` of LiteRT, `opset_version` of ONNX.
         """
         export(self, filepath, format, verbose, input_signature, **kwargs)
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
-        """The members; for `tf.saved_model.save` the signature that `export` writes, too."""
+        """Returns the members, and for `tf.saved_model.save` the signature that `export` writes."""
         children = super()._trackable_children(save_type, **kwargs)
         return children if save_type == "checkpoint" else children | default_signature(self)
 
     def get_compile_config(self) -> dict[str, Any] | None:
-        """Returns what `compile` was given, as data; `None` before `compile`."""
+        """Returns the arguments of `compile`, as data; `None` before `compile`."""
         return serialize_keras_object(self._tfkit_settings.arguments()) if self.compiled else None
 
     @shortened
     def compile_from_config(self, config: dict[str, Any]) -> None:
-        """Compiles the model as it was when `get_compile_config` gave `config`.
+        """Compiles the model with the result of `get_compile_config`.
 
         A `compile` of your own that takes other arguments is not called, with a warning.
         """
         self._compile_as(deserialize_keras_object(config))
 
     def _compile_as(self, arguments: dict[str, Any]) -> None:
-        """Calls `compile` with arguments that another model was compiled with, where it takes them."""
+        """Calls `compile` with the arguments of another model, as far as it accepts them."""
         try:
             inspect.signature(self.compile).bind(**arguments)
         except TypeError as error:
@@ -428,10 +426,10 @@ class Model(Trainer):
             return
         self.compile(**arguments)
 
-    # --- State as a nest ----------------------------------------------------------------------------
+    # --- Variables as a nest ------------------------------------------------------------------------
 
     def get_state_tree(self, value_format: str = "backend_tensor") -> dict[str, Any]:
-        """The variables of the model, its optimizer and its metrics in nested dicts, by path.
+        """Returns the variables of the model, its optimizer and its metrics in nested dicts, by path.
 
         Args:
             value_format: `"backend_tensor"` for the variables themselves, `"numpy_array"` for copies of their
@@ -447,7 +445,7 @@ class Model(Trainer):
         return state_trees.get(self, value_format)
 
     def set_state_tree(self, state_tree: dict[str, Any]) -> None:
-        """Sets the variables that a nest as `get_state_tree` gives it has values for; others stay.
+        """Sets the variables for which a nest like that of `get_state_tree` has values; others keep theirs.
 
         Raises:
             ValueError: for a path that the model does not have, and for a value of another shape. No variable
@@ -469,11 +467,11 @@ class Model(Trainer):
 
     @classmethod
     @shortened
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """A new model with the layers and arguments of a configuration.
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Self:
+        """Returns a new model with the layers and arguments of a configuration.
 
         Args:
-            config: what `get_config` gave.
+            config: the result of `get_config`.
             custom_objects: classes and functions of yours that it may name, by name.
         """
         if custom_objects:
@@ -484,18 +482,18 @@ class Model(Trainer):
         if keras_legacy_config.is_of_keras2(config):
             config = keras_legacy_config.graph_from_keras2(config)
         inputs, outputs = graph_from_config(config)
-        model = (Functional if cls is Model else cls)(inputs, outputs, name=config.get("name"))
+        model = cls(inputs, outputs, name=config.get("name"))
         if config.get("trainable") is False:
-            model._trainable = False  # The layers have flags of their own.
+            model._trainable = False  # The layers have their own `trainable` flags.
         return model
 
     def to_json(self, **kwargs: Any) -> str:
-        """Returns the configuration as JSON; keyword arguments go to `json.dumps`."""
+        """Returns the configuration as JSON; keyword arguments are passed to `json.dumps`."""
         return json.dumps(serialize_keras_object(self), **kwargs)
 
 
 class _IsDescribed(abc.ABCMeta):
-    """Of what `isinstance(model, Functional)` is true: any subclass of `Model` that is made from a graph."""
+    """The metaclass by which `isinstance(model, Functional)` is true for any `Model` made from a graph."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if super().__instancecheck__(instance):
@@ -505,7 +503,7 @@ class _IsDescribed(abc.ABCMeta):
 
 
 class Functional(Model, metaclass=_IsDescribed):
-    """A model that is described by its symbolic inputs and outputs; `Model(inputs, outputs)` makes one.
+    """A model defined by its symbolic inputs and outputs, as `Model(inputs, outputs)` makes it.
 
     A call computes the layers between inputs and outputs again. Layers are found in `layers` and by
     `get_layer()`.
@@ -540,7 +538,7 @@ class Functional(Model, metaclass=_IsDescribed):
 
 
 def _input_specs(inputs: Any) -> Any:
-    """What is expected of each input; data in a dict come by the keys of `inputs`, else by the names."""
+    """Returns the spec of each input; data in a dict has the keys of `inputs`, else the inputs' names."""
     if isinstance(inputs, Mapping):
         return {
             key: _input_spec(value, key)
@@ -562,7 +560,7 @@ def _input_spec(tensor: Any, name: str | None = None) -> InputSpec:
 
 
 def _fit(value: Any, expected: Any, inputs: Any, keep_floats: bool) -> Any:
-    """`value` in the dtype of an input, with a last axis of size 1 added or taken away as needed.
+    """Returns `value` in the dtype of an input, with a last axis of size 1 added or removed as needed.
 
     Args:
         value: the value.

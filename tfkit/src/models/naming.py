@@ -1,4 +1,4 @@
-"""Names of the layers inside a graph or a stack, which have no attribute to be named by."""
+"""Names the layers in a graph or a stack, which no attribute holds."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _base_name = functools.cache(to_snake_case)
 
 
 def local_names(layers: list[Any]) -> list[tuple[str, Any]]:
-    """Layers with the names that stand in paths and files.
+    """Returns the layers with their names in paths and files.
 
     A layer that its user has named keeps that name. Others are numbered by class within this model, so
-    that what else the process has made before does not matter: `dense`, `dense_1`.
+    that other objects of the process do not matter: `dense`, `dense_1`.
     """
     taken = {layer._name for layer in layers if not layer._auto_named}
-    counts: dict[str, int] = {}  # Of each base; all numbers below are taken.
+    counts: dict[str, int] = {}  # For each base name; all lower numbers are taken.
     named = []
     for layer in layers:
         name = layer._name

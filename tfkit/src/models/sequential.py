@@ -1,9 +1,9 @@
-"""`Sequential`: a stack of layers, each of which gets the output of the one before."""
+"""`Sequential`: a stack of layers, each of which is called on the output of the one before."""
 
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, Self
 
 import tensorflow as tf
 
@@ -27,7 +27,7 @@ _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_
 
 
 class Sequential(Model):
-    """A stack of layers, each of which gets the output of the one before.
+    """A stack of layers, each of which is called on the output of the one before.
 
     Args:
         layers: list of layers; `None` for an empty stack, to which `add()` adds. With an `Input` as
@@ -67,8 +67,8 @@ class Sequential(Model):
         )
 
     @shortened
-    def add(self, layer: Any, rebuild: bool = True) -> None:
-        """Puts a layer on top.
+    def add(self, layer: Layer | KerasTensor, rebuild: bool = True) -> None:
+        """Adds a layer on top.
 
         Raises:
             ValueError: for something that is no layer, and for a name that is taken.
@@ -77,7 +77,7 @@ class Sequential(Model):
         self._add_all([layer])
 
     def _begin_with(self, layers: Any) -> None:
-        """Adds the first layers, by a subclass's `add` where it has one."""
+        """Adds the first layers, with a subclass's `add` if it has one."""
         if type(self).add is Sequential.add:
             self._add_all(layers)
         else:
@@ -85,7 +85,7 @@ class Sequential(Model):
                 self.add(layer)
 
     def _add_all(self, layers: Any) -> None:
-        """Puts layers on top, all or none: each alone would take the time of all below it."""
+        """Adds layers on top, all or none: one at a time, each would take the time of all below it."""
         stack = list(self._stack)
         names = {layer._name for layer in stack}
         for layer in layers:
@@ -95,8 +95,10 @@ class Sequential(Model):
         if len(stack) > len(self._stack):
             self._set_stack(stack)
 
-    def _accepted(self, layer: Any, names: set[str], below: list[Layer]) -> list[Layer]:
-        """A layer to put on top of those below, which have these names; the first with its input."""
+    def _accepted(
+        self, layer: Layer | KerasTensor, names: set[str], below: list[Layer]
+    ) -> list[Layer]:
+        """Returns a layer to add on top of the others, whose names are given; the first with its input."""
         if isinstance(layer, KerasTensor):
             made_by = None if layer.node is None else layer.node.operation
             if not isinstance(made_by, InputLayer):
@@ -140,13 +142,13 @@ class Sequential(Model):
         return [layer]
 
     def build(self, input_shape: Any = None) -> None:
-        """Connects the layers, as an `Input` of this shape below them would.
+        """Connects the layers, as an `Input` of this shape would.
 
         Args:
             input_shape: shape of the input, with the batch.
 
         Raises:
-            ValueError: where there are no layers, and for a shape that does not fit the `Input` below them.
+            ValueError: if there are no layers, and for a shape that does not fit the `Input` below them.
         """
         if not self._stack:
             raise ValueError(
@@ -163,13 +165,13 @@ class Sequential(Model):
         if self._graph is None and input_shape and is_shape(input_shape):
             spec = (self._tfkit.specs or {}).get("inputs")
             dtype = self._stack[0].compute_dtype if spec is None else spec.dtype
-            # A name that does not depend on other models: exported signatures have it.
+            # The name does not depend on other models, because exported signatures contain it.
             name = "inputs" if all(layer.name != "inputs" for layer in self._stack) else None
             entry = InputLayer(batch_shape=tuple(input_shape), dtype=dtype, name=name)
             self._set_stack([entry, *self._stack])
 
     def _build_once(self, arguments: CallArguments) -> None:
-        """Connects the layers by the first input; layers that cannot be traced run one by one instead."""
+        """Connects the layers with the first input; layers that cannot be traced run one by one instead."""
         try:
             super()._build_once(arguments)
         except Exception as error:
@@ -188,7 +190,7 @@ class Sequential(Model):
         return layer
 
     def _set_stack(self, stack: list[Layer]) -> None:
-        """Makes another stack of layers: what is new in it is called, and what was there is left alone.
+        """Sets another stack of layers: new layers are called, existing ones are not changed.
 
         For a layer below the new ones nothing is called: to add one takes as long on 1,000 layers as on one.
         """
@@ -202,7 +204,7 @@ class Sequential(Model):
         touched = [below for layer in new for below in tracking.all_layers(layer)]
         try:
             with building.undone_on_error([self, *touched]), CallFrame(self) as frame:
-                # Each weight that is made asks for its path.
+                # Each new weight needs its path.
                 frame.steps = {id(layer): (layer, name) for name, layer in local_names(stack)}
                 self._connect(stack[0].output, graph, new)
         except BaseException:
@@ -210,14 +212,14 @@ class Sequential(Model):
             raise
 
     def _connect(self, first: KerasTensor, graph: Graph | None, new: list[Layer]) -> None:
-        """Calls the new layers on the input, or on what the graph of those below gives, if there is one."""
+        """Calls the new layers on the input, or on the output of the graph of the layers below."""
         _check_arguments(new)
         output = first if graph is None else graph.outputs
         for layer in new:
             output = layer(output)
         on_top = graph.with_call(output) if graph is not None and len(new) == 1 else None
         self._set_graph(on_top or Graph(first, output))
-        self.input_spec = None  # The layers check: some take inputs of other sizes.
+        self.input_spec = None  # The layers check the inputs: some accept other sizes.
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Runs the layers from bottom to top."""
@@ -225,7 +227,7 @@ class Sequential(Model):
             return super().call(inputs, training, mask)
         for layer in self._stack:
             inputs = layer(inputs)
-        self._warn_if_untraced()  # Now that the layers have run: an error of theirs says it all.
+        self._warn_if_untraced()  # Only after the layers have run, because an error of theirs says more.
         return inputs
 
     def _warn_if_untraced(self) -> None:
@@ -296,11 +298,11 @@ class Sequential(Model):
 
     @property
     def input_shape_or_none(self) -> Any:
-        """The shape of the input, where it is known."""
+        """The shape of the input; `None` if it is not known."""
         return None if self._graph is None else self._graph.flat_inputs[0].shape
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Self:
         """Returns a new model with the layers of a configuration."""
         if custom_objects:
             with registry.custom_object_scope(custom_objects):
@@ -327,12 +329,12 @@ class Sequential(Model):
             layers.append(layer)
         model._begin_with(layers)
         if config.get("trainable") is False:
-            model._trainable = False  # The layers have flags of their own.
+            model._trainable = False  # The layers have their own `trainable` flags.
         return model
 
 
 def _check_arguments(layers: list[Layer]) -> None:
-    """Refuses layers that cannot be called with one tensor alone."""
+    """Raises an error for layers that cannot be called with a single tensor."""
     for layer in layers:
         parameters = layer._tfkit.signature.signature.parameters.values()
         needed = [

@@ -1,8 +1,8 @@
-"""All variables of a model in nested dicts by path, and back."""
+"""Converts all variables of a model to nested dicts by path, and back."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -10,12 +10,16 @@ import tensorflow as tf
 from tfkit.src.base.names import escaped, free
 from tfkit.src.core import tracking
 from tfkit.src.metrics.named_variables import named_variables
+from tfkit.src.optimizers.base import Optimizer
+
+if TYPE_CHECKING:
+    from tfkit.src.models.model import Model
 
 _FORMATS = ("backend_tensor", "numpy_array")
 
 
-def get(model: Any, value_format: str) -> dict[str, Any]:
-    """The tree of a model; as `Model.get_state_tree`."""
+def get(model: Model, value_format: str) -> dict[str, Any]:
+    """Returns the tree of a model, as `Model.get_state_tree`."""
     if value_format not in _FORMATS:
         raise ValueError(
             f"`value_format` must be one of {list(_FORMATS)}. Received: value_format={value_format!r}"
@@ -27,8 +31,8 @@ def get(model: Any, value_format: str) -> dict[str, Any]:
     return {kind: _nested(paths, value) for kind, paths in _variables(model).items()}
 
 
-def assign(model: Any, tree: dict[str, Any]) -> None:
-    """Sets what a tree has values for; as `Model.set_state_tree`. All is checked before the first."""
+def assign(model: Model, tree: dict[str, Any]) -> None:
+    """Assigns the values of a tree, as `Model.set_state_tree`; all are checked before the first."""
     known = _variables(model)
     values: list[tuple[tf.Variable, Any]] = []
     for kind, branch in tree.items():
@@ -54,8 +58,8 @@ def assign(model: Any, tree: dict[str, Any]) -> None:
         variable.assign(value)
 
 
-def _variables(model: Any) -> dict[str, dict[str, tf.Variable]]:
-    """Each kind of variables by path."""
+def _variables(model: Model) -> dict[str, dict[str, tf.Variable]]:
+    """Returns the variables of each kind by path."""
     state = tracking.named_state(model)
     trained = {id(weight) for weight in model.trainable_weights}
     optimizer = getattr(model, "optimizer", None)
@@ -73,8 +77,8 @@ def _variables(model: Any) -> dict[str, dict[str, tf.Variable]]:
     }
 
 
-def _optimizer_variables(optimizer: Any, model: Any) -> dict[str, tf.Variable]:
-    """An optimizer's variables: a slot as `adam/dense_kernel_momentum` for the weight `dense/kernel`."""
+def _optimizer_variables(optimizer: Optimizer, model: Model) -> dict[str, tf.Variable]:
+    """Returns an optimizer's variables: a slot of `dense/kernel` as `adam/dense_kernel_momentum`."""
     paths = {id(weight): path for path, weight in tracking.named_weights(model).items()}
     found: dict[str, tf.Variable] = {}
     for variable in optimizer.variables:
@@ -87,8 +91,8 @@ def _optimizer_variables(optimizer: Any, model: Any) -> dict[str, tf.Variable]:
     return found
 
 
-def _metrics(model: Any) -> list[Any]:
-    """The metrics of a model, those of `compile` one by one."""
+def _metrics(model: Model) -> list[Any]:
+    """Returns the metrics of a model, those of `compile` one by one."""
     return [each for metric in model.metrics for each in getattr(metric, "metrics", [metric])]
 
 

@@ -1,4 +1,4 @@
-"""The table that `Model.summary()` prints."""
+"""Prints the table of `Model.summary()`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 from rich.console import Console, JustifyMethod
@@ -15,15 +15,19 @@ from rich.markup import escape
 from rich.table import Table
 
 from tfkit.src.base import notebooks
+from tfkit.src.base.quoting import printable
 from tfkit.src.core.layer import Layer
 from tfkit.src.models.graph_config import operation_names
 from tfkit.src.symbolic.tensors import Node
+
+if TYPE_CHECKING:
+    from tfkit.src.models.model import Model
 
 _JUSTIFY: dict[str, JustifyMethod] = {"Param #": "right", "Trainable": "center"}
 
 
 def print_summary(
-    model: Any,
+    model: Model,
     *,
     line_length: int | None,
     positions: Any,
@@ -46,7 +50,7 @@ def print_summary(
         table.add_row(*map(escape, row))
 
     totals = [f"[bold] {title}:[/bold] {size}" for title, size in _totals(model).items()]
-    lines = [f'[bold]Model: "{escape(model.name)}"[/bold]', table, *totals]
+    lines = [f'[bold]Model: "{escape(printable(model.name))}"[/bold]', table, *totals]
     if print_fn is None and not notebooks.is_here():
         console.print(*lines, sep="\n")
         return
@@ -65,12 +69,12 @@ def print_summary(
         notebooks.show(_table(model, columns, rows), capture.get())
 
 
-def html_summary(model: Any) -> str:
-    """The table as HTML, for notebooks."""
+def html_summary(model: Model) -> str:
+    """Returns the table as HTML, for notebooks."""
     return _table(model, *_cells(model, False, False, None))
 
 
-def _table(model: Any, columns: list[str], rows: list[list[str]]) -> str:
+def _table(model: Model, columns: list[str], rows: list[list[str]]) -> str:
     head = "".join(f"<th>{html.escape(title)}</th>" for title in columns)
     body = "".join(
         f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows
@@ -79,15 +83,15 @@ def _table(model: Any, columns: list[str], rows: list[list[str]]) -> str:
         f"<b>{html.escape(title)}:</b> {size}" for title, size in _totals(model).items()
     )
     return (
-        f"<b>Model: &quot;{html.escape(model.name)}&quot;</b>"
+        f"<b>Model: &quot;{html.escape(printable(model.name))}&quot;</b>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{totals}"
     )
 
 
 def _cells(
-    model: Any, expand_nested: bool, show_trainable: bool, layer_range: Any
+    model: Model, expand_nested: bool, show_trainable: bool, layer_range: Any
 ) -> tuple[list[str], list[list[str]]]:
-    """The titles of the columns, and the rows."""
+    """Returns the titles of the columns, and the rows."""
     calls = _calls(model)
     names = {} if model._graph is None else operation_names(model._graph)
     columns = ["Layer (type)", "Output Shape", "Param #"]
@@ -97,34 +101,34 @@ def _cells(
         for operation in _in_range(list(calls), layer_range, names)
         for depth, inner in _nested(operation, 0, expand_nested)
     ]
-    return columns, [[row[title] for title in columns] for row in rows]
+    return columns, [[printable(row[title]) for title in columns] for row in rows]
 
 
-# --- What stands in the rows ------------------------------------------------------------------------
+# --- The rows ---------------------------------------------------------------------------------------
 
 
-def _calls(model: Any) -> dict[Any, list[Node]]:
-    """What the model runs, layers and functions, with their calls in its graph, if it has one."""
+def _calls(model: Model) -> dict[Any, list[Node]]:
+    """Returns the layers and functions that the model runs, with their calls in its graph, if it has one."""
     calls: dict[Any, list[Node]] = {}
     for node in _nodes(model):
         calls.setdefault(_operation(node), []).append(node)
-    layers = model.layers  # That of a Sequential model has no input layer.
+    layers = model.layers  # The layers of a Sequential model do not include the input layer.
     rows = [row for row in calls if row in layers or not isinstance(row, Layer)]
     rows += [layer for layer in layers if layer not in calls]
     return {row: calls.get(row, []) for row in rows}
 
 
 def _operation(node: Node) -> Any:
-    """What a row stands for: a layer for all its calls, of a function each call."""
+    """Returns the operation of a row: a layer for all its calls, a function for each call."""
     return node.operation if isinstance(node.operation, Layer) else node
 
 
-def _nodes(model: Any) -> list[Node]:
+def _nodes(model: Model) -> list[Node]:
     return [] if model._graph is None else model._graph.nodes
 
 
-def _branches(model: Any) -> bool:
-    """Whether the graph is more than a chain of calls, each of another layer."""
+def _branches(model: Model) -> bool:
+    """Whether the graph is more than a chain of calls to different layers."""
     nodes = _nodes(model)
     chain = all(
         [tensor.node for tensor in node.input_tensors] == [before]
@@ -142,7 +146,7 @@ def _nested(operation: Any, depth: int, expand: bool) -> list[tuple[int, Any]]:
 def _row(
     operation: Any, prefix: str, calls: dict[Any, list[Node]], names: dict[int, str]
 ) -> dict[str, str]:
-    """The cells of a layer or function, by the titles of their columns."""
+    """Returns the cells of a layer or function, by the titles of their columns."""
     here = calls.get(operation, [])
     sources = [_source(tensor, calls, names) for node in here for tensor in node.input_tensors]
     row = {"Connected to": ", ".join(sources) or "-", "Param #": "0", "Trainable": "-"}
@@ -159,7 +163,7 @@ def _row(
 
 
 def _source(tensor: Any, calls: dict[Any, list[Node]], names: dict[int, str]) -> str:
-    """Where a tensor comes from: `layer[which of its calls][which of the outputs]`."""
+    """Returns the origin of a tensor: `layer[number of its call][number of the output]`."""
     operation = _operation(tensor.node)
     call = calls.get(operation, [tensor.node]).index(tensor.node)
     output = [id(one) for one in tensor.node.output_tensors].index(id(tensor))
@@ -177,7 +181,7 @@ def _layer_shapes(layer: Layer, calls: list[Node]) -> str:
     if shapes is None and layer._tfkit.build_arguments:
         try:
             shapes = layer.compute_output_shape(*layer._tfkit.build_arguments.values())
-        except Exception:  # It may run a `call` of the user's; a table is no place to fail in.
+        except Exception:  # It may run the user's `call`, whose error must not break the table.
             shapes = None
     return "?" if shapes is None else str(shapes)
 
@@ -186,11 +190,11 @@ def _shapes(outputs: Any) -> str:
     return str(tf.nest.map_structure(lambda tensor: tensor.shape, outputs))
 
 
-# --- What was asked for ------------------------------------------------------------------------------
+# --- Options of the table ----------------------------------------------------------------------------
 
 
 def _in_range(operations: list[Any], layer_range: Any, nodes: dict[int, str]) -> list[Any]:
-    """The rows from the first that matches one pattern to the last that matches the other."""
+    """Returns the rows from the first that matches one pattern to the last that matches the other."""
     if layer_range is None:
         return operations
     names = [nodes.get(id(row)) or row.name for row in operations]
@@ -215,7 +219,7 @@ def _in_range(operations: list[Any], layer_range: Any, nodes: dict[int, str]) ->
 
 
 def _widths(positions: Any, columns: list[str], line_length: int) -> list[int | None]:
-    """Widths of the columns whose right ends are at `positions`, in parts of the line or absolute."""
+    """Returns widths of the columns whose right ends are at `positions`, relative to the line or absolute."""
     ends = [float(position) for position in positions]
     number = len(columns) - ("Trainable" in columns)
     if len(ends) == number and number < len(columns):
@@ -233,13 +237,13 @@ def _widths(positions: Any, columns: list[str], line_length: int) -> list[int | 
             f"A line of {line_length} characters is too short for the columns {columns} at "
             f"positions={positions!r}: each needs 4 at least. Pass a larger `line_length`."
         )
-    return [width - 3 for width in widths]  # A border and two spaces stand at each.
+    return [width - 3 for width in widths]  # Each column has a border and two spaces.
 
 
-# --- Sums under the table ---------------------------------------------------------------------------
+# --- Sums below the table ---------------------------------------------------------------------------
 
 
-def _totals(model: Any) -> dict[str, str]:
+def _totals(model: Model) -> dict[str, str]:
     kinds = {
         "Trainable params": model.trainable_weights,
         "Non-trainable params": model.non_trainable_weights,

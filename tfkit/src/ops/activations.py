@@ -1,4 +1,4 @@
-"""Activation functions, as Keras's `ops` name and parametrise them."""
+"""Activation functions, with the names and parameters of Keras's `ops`."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _warn_of_size_one(x: Any, axis: int) -> None:
 
 
 def _over_axes(function: Callable[..., Any], x: Any, axis: Any) -> tf.Tensor:
-    """`function` of `x` along one axis, over several as if they were one, or all for `None`."""
+    """Returns `function` of `x` along one axis, over several as if they were one, or all for `None`."""
     if axis is None:
         return tf.reshape(function(tf.reshape(x, [-1])), static_or_dynamic_shape(x))
     ndim = x.shape.rank

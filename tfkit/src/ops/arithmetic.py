@@ -353,7 +353,7 @@ def fmin(x1: Any, x2: Any) -> tf.Tensor:
 def arctan2(x1: Any, x2: Any) -> tf.Tensor:
     """Returns the angle of the point `(x2, x1)` from the positive `x2` axis, in radians.
 
-    Unlike `arctan(x1 / x2)` it tells the quadrants apart and allows `x2 = 0`.
+    Unlike `arctan(x1 / x2)` it distinguishes the quadrants and allows `x2 = 0`.
 
     Args:
         x1: ordinates, a real tensor of any shape, or a number.
@@ -361,7 +361,7 @@ def arctan2(x1: Any, x2: Any) -> tf.Tensor:
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype, the default one for
-        integers and bools. Angles lie in [-pi, pi].
+        integers and bools. Angles are in [-pi, pi].
 
     Example:
         >>> ops.arctan2([1.0, 1.0, -1.0], [1.0, -1.0, 0.0]).numpy().round(4)
@@ -371,7 +371,7 @@ def arctan2(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def _to_wide_float(x: Any) -> Any:
-    """Where Keras's precedent asks for it, int64 becomes float64 and not the default float."""
+    """Returns `x` as floats; int64 becomes float64 and not the default float, as in Keras."""
     return tf.cast(x, tf.float64) if x.dtype == tf.int64 else to_float(x)
 
 
@@ -931,7 +931,7 @@ def bitwise_left_shift(x: Any, y: Any) -> tf.Tensor:
     Args:
         x: a tensor of integers of any shape.
         y: number of places, an integer tensor that broadcasts with `x`; a Python number takes the
-            dtype of `x`. It should lie in [0, bits of the dtype).
+            dtype of `x`. It should be in [0, bits of the dtype).
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both.
@@ -956,7 +956,7 @@ def bitwise_right_shift(x: Any, y: Any) -> tf.Tensor:
     Args:
         x: a tensor of integers of any shape.
         y: number of places, an integer tensor that broadcasts with `x`; a Python number takes the
-            dtype of `x`. It should lie in [0, bits of the dtype).
+            dtype of `x`. It should be in [0, bits of the dtype).
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both.

@@ -29,7 +29,7 @@ def dot_product_attention(
         key: a tensor of shape `(batch, sources, key heads, size)`. Where there are fewer key
             heads, groups of heads share one.
         value: a tensor of shape `(batch, sources, key heads, size)`.
-        bias: what to add to the logits, a tensor that broadcasts to
+        bias: tensor to add to the logits, which broadcasts to
             `(batch, heads, targets, sources)`; `None` for nothing.
         mask: true where attention is allowed, a bool tensor that broadcasts to that shape; `None`
             for everywhere.

@@ -1,4 +1,4 @@
-"""Bounding boxes: their formats, and boxes that are clipped, cropped, padded and warped."""
+"""Bounding boxes: formats, clipping, cropping, padding and warping."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _check_format(function: str, received: str, expected: tuple[str, ...]) -> No
 def clip_to_image_size(
     bounding_boxes: Any, height: Any = None, width: Any = None, bounding_box_format: str = "xyxy"
 ) -> dict[str, Any]:
-    """Returns boxes without what lies outside of the image; where nothing is left, the label becomes -1.
+    """Returns boxes clipped to the image; if nothing is left, the label becomes -1.
 
     Args:
         bounding_boxes: a dictionary of `"boxes"`, of shape `(..., boxes, 4)`, and `"labels"`, of shape
@@ -247,12 +247,12 @@ def affine_transform(
         shear_y: angles in degrees by which horizontal lines lean, of shape `(batch,)`.
         height: height of the image in pixels.
         width: width of the image in pixels.
-        center_x: x of the point that stays, as a part of `width - 1`; `None` for 0.5.
-        center_y: y of the point that stays, as a part of `height - 1`; `None` for 0.5.
+        center_x: x of the fixed point, as a part of `width - 1`; `None` for 0.5.
+        center_y: y of the fixed point, as a part of `height - 1`; `None` for 0.5.
         bounding_box_format: only `"xyxy"`, which is the default.
 
     Returns:
-        A tensor of the shape of `boxes`; boxes may lie outside of the image.
+        A tensor of the shape of `boxes`; boxes may be outside of the image.
 
     Raises:
         NotImplementedError: for another format.
@@ -299,7 +299,7 @@ def affine_transform(
 
 
 def map_corners(boxes: tf.Tensor, maps: tf.Tensor) -> tf.Tensor:
-    """The smallest boxes around `boxes`, whose corners are moved by a projective map for each image.
+    """Returns the smallest boxes around `boxes`, whose corners are moved by a projective map for each image.
 
     Args:
         boxes: a tensor of shape `(batch, boxes, 4)`, in the format `"xyxy"`.
@@ -325,7 +325,7 @@ def map_corners(boxes: tf.Tensor, maps: tf.Tensor) -> tf.Tensor:
 
 
 def inverse_maps(maps: tf.Tensor) -> tf.Tensor:
-    """The inverses of projective maps, of shape `(batch, 8)`."""
+    """Returns the inverses of projective maps, of shape `(batch, 8)`."""
     a, b, c, d, e, f, g, h = tf.unstack(maps, axis=-1)
     last = a * e - b * d
     adjugate = [
@@ -337,7 +337,7 @@ def inverse_maps(maps: tf.Tensor) -> tf.Tensor:
 
 
 def densify(bounding_boxes: Mapping[str, Any]) -> dict[str, Any]:
-    """Boxes and labels as tensors: where images have different numbers of boxes, filled up with label -1."""
+    """Returns boxes and labels as tensors: if numbers of boxes differ, padded with label -1."""
 
     def dense(value: Any, fill: int) -> tf.Tensor:
         if isinstance(value, tf.RaggedTensor):

@@ -1,4 +1,4 @@
-"""Bounding boxes compared with each other: how much they overlap, and how far one is from another."""
+"""Comparisons of bounding boxes: overlaps, and distances."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def compute_iou(
         boxes1: a tensor of shape `(boxes1, 4)`, or `(batch, boxes1, 4)`.
         boxes2: a tensor of shape `(boxes2, 4)`, or `(batch, boxes2, 4)`.
         bounding_box_format: format of both, one that `convert_format` knows.
-        use_masking: whether some boxes stand for none, and have `mask_val` in all places. Default: `False`.
-        mask_val: what those boxes have, and what the result has for them. Default: `-1`.
+        use_masking: whether some boxes are placeholders, and have `mask_val` in all places. Default: `False`.
+        mask_val: the value in those boxes, and in the result for them. Default: `-1`.
         image_shape: shape of the images, `(height, width, channels)`; needed for formats with `rel_`.
 
     Returns:
@@ -135,7 +135,7 @@ def compute_ciou(
 
 
 def _centers(boxes: Any, source: str, image_shape: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """Centres and sides, x before y."""
+    """Returns centres and sides, x before y."""
     height, width = (None, None) if image_shape is None else image_shape[:2]
     boxes = convert_format(boxes, source, "center_xywh", height, width)
     return boxes[..., :2], boxes[..., 2:]
@@ -150,7 +150,7 @@ def _variance(variance: Any, axes: list[int], dtype: tf.DType) -> tf.Tensor:
     return tf.gather(variance, axes, axis=-1)
 
 
-# Where x, y, width and height stand.
+# The indices of x, y, width and height.
 _ORDERS = {"center_xywh": [0, 1, 2, 3], "center_yxhw": [1, 0, 3, 2]}
 
 
@@ -220,7 +220,7 @@ def decode_deltas_to_boxes(
     variance: Any = None,
     image_shape: Any = None,
 ) -> Any:
-    """Returns the boxes that lie at given distances from anchors: the inverse of `encode_box_to_deltas`.
+    """Returns the boxes at given distances from anchors: the inverse of `encode_box_to_deltas`.
 
     Args:
         anchors: a tensor of shape `(anchors, 4)`, or a dictionary of such tensors, one for each level.

@@ -1,4 +1,4 @@
-"""Checks of what ops are given, so that a mistake is named before TensorFlow's kernels meet it."""
+"""Checks of the arguments of ops, so that mistakes are named before TensorFlow's kernels run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tfkit.src.ops.promotion import as_tensor
 
 
 def require_rank(name: str, x: Any, least: int) -> None:
-    """Refuses a tensor with fewer than `least` axes.
+    """Raises an error for a tensor with fewer than `least` axes.
 
     Raises:
         ValueError: when the number of axes is known and too small.
@@ -23,7 +23,7 @@ def require_rank(name: str, x: Any, least: int) -> None:
 
 
 def require_square(name: str, x: Any) -> None:
-    """Refuses a tensor that does not hold square matrices in its last two axes.
+    """Raises an error for a tensor that does not hold square matrices in its last two axes.
 
     Raises:
         ValueError: when the last two sizes are known and differ, or there are fewer than two axes.
@@ -36,7 +36,7 @@ def require_square(name: str, x: Any) -> None:
 
 
 def require_integers(**sizes: Any) -> None:
-    """Refuses sizes that are floats, or tensors of them, even of a whole value.
+    """Raises an error for sizes that are floats, or tensors of them, even with whole values.
 
     Raises:
         TypeError: with the name of the first such size.
@@ -48,21 +48,21 @@ def require_integers(**sizes: Any) -> None:
 
 
 def as_indices(x: Any) -> Any:
-    """`x` as a tensor of integers; floats lose what is after the point."""
+    """Returns `x` as a tensor of integers; floats are truncated."""
     x = as_tensor(x)
     return tf.cast(x, tf.int32) if x.dtype.is_floating else x
 
 
 def as_axes(axis: Any) -> list[Any]:
-    """One axis, an integer of whatever type, or a sequence of them, as a list."""
+    """Returns one axis, an integer of any type, or a sequence of them, as a list."""
     return list(axis) if isinstance(axis, (tuple, list)) else np.atleast_1d(axis).tolist()
 
 
 def positive_axes(axes: Iterable[int], ndim: int, name: str = "axis") -> list[int]:
-    """The axes counted from the start.
+    """Returns the axes counted from the start.
 
     Raises:
-        ValueError: for an axis outside `[-ndim, ndim)`, and for one that is no integer.
+        ValueError: for an axis outside `[-ndim, ndim)`, and for one that is not an integer.
     """
     places = []
     for axis in axes:
@@ -78,7 +78,7 @@ def positive_axes(axes: Iterable[int], ndim: int, name: str = "axis") -> list[in
 
 
 def one_axis(axis: Any, ndim: int) -> int:
-    """The only axis in `axis`, an integer or a sequence of one, counted from the start.
+    """Returns the only axis in `axis`, an integer or a sequence of one, counted from the start.
 
     Raises:
         ValueError: for none or several axes, and for one outside `[-ndim, ndim)`.

@@ -1,4 +1,4 @@
-"""How programs flow: branches, loops, scans."""
+"""Control flow: branches, loops, scans."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> 
             return the same structure and dtypes.
 
     Returns:
-        What the chosen function returns.
+        The result of the chosen function.
 
     Raises:
         ValueError: when `pred` is symbolic and the branches differ in structure, shape or dtype.
@@ -53,14 +53,14 @@ def _kind(x: Any) -> Any:
 
 
 def _cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
-    if isinstance(pred, bool):  # Nothing is left to decide while the program runs.
+    if isinstance(pred, bool):  # Nothing has to be decided at run time.
         return true_fn() if pred else false_fn()
     return tf.cond(tf.cast(pred, tf.bool), true_fn, false_fn)
 
 
 @symbolic_op
 def switch(index: Any, branches: Any, *operands: Any) -> Any:
-    """Returns what one of several functions gives for the operands.
+    """Returns the result of one of several functions for the operands.
 
     Args:
         index: number of the function, an integer scalar; one outside of the range is moved to its
@@ -70,7 +70,7 @@ def switch(index: Any, branches: Any, *operands: Any) -> Any:
         *operands: arguments of the function.
 
     Returns:
-        What the chosen function returns.
+        The result of the chosen function.
 
     Example:
         >>> branches = [lambda x: x + 1, lambda x: x * 10]
@@ -214,11 +214,11 @@ def scan(
     Args:
         f: one step, a function of the carry and a slice that returns the next carry and an output
             (`None` for none).
-        init: first carry, a tensor or a nest of tensors. Its shapes and dtypes stay.
-        xs: a tensor, or a nest of tensors, to walk along by the first axis; `None` to call `f`
+        init: first carry, a tensor or a nest of tensors. Its shapes and dtypes do not change.
+        xs: a tensor, or a nest of tensors, to iterate over along the first axis; `None` to call `f`
             with `None`.
         length: number of steps; `None` for the length of `xs`.
-        reverse: whether to walk from the end. Outputs stay at the places of their slices.
+        reverse: whether to iterate from the end. Outputs are at the places of their slices.
             Default: `False`.
         unroll: number of steps that may be in flight at once; `True` for 10, `False` for 1.
             Default: `1`.
@@ -250,7 +250,7 @@ def scan(
     def slices(i: Any) -> Any:
         return None if xs is None else tf.nest.map_structure(lambda x: x[i], xs)
 
-    # The step traced once without running it: only it knows what its outputs are.
+    # Traces the step once without running it, because only the step defines its outputs.
     with tf.__internal__.FuncGraph("scan_outputs").as_default():
         template = f(init, slices(0))[1]
     outputs = [] if template is None else tf.nest.flatten(template)
@@ -341,7 +341,7 @@ def associative_scan(
 
 
 def _core_ranks(signature: str) -> list[int]:
-    """How many axes each argument has in a signature: `"(m,n),(n)->(m)"` gives `[2, 1]`."""
+    """Returns the number of axes of each argument in a signature: `"(m,n),(n)->(m)"` gives `[2, 1]`."""
     plain = signature.replace(" ", "")
     axes = r"\((?:\w+(?:,\w+)*)?\)"
     if not re.fullmatch(f"{axes}(?:,{axes})*->{axes}(?:,{axes})*", plain):
@@ -359,7 +359,7 @@ def vectorize(
     Args:
         pyfunc: a function that takes and returns scalars, or tensors of the axes that `signature`
             names, made of TensorFlow operations.
-        excluded: positions or names of arguments that are passed on as they are; `None` for none.
+        excluded: positions or names of arguments that are passed on unchanged; `None` for none.
         signature: last axes that one call takes and returns, such as `"(m,n),(n)->(m)"`; `None`
             for scalars.
 

@@ -1,6 +1,6 @@
 """Convolutions in one, two and three dimensions.
 
-TensorFlow's CPU kernels know images with channels last only, so channels-first images are turned
+TensorFlow's CPU kernels support images with channels last only, so channels-first images are turned
 around the operation; under a compiler the two turns fuse away.
 """
 
@@ -20,7 +20,7 @@ from tfkit.src.symbolic.tensors import symbolic_op
 
 
 def channels_last(inputs: Any, data_format: str | None, function: Callable[[Any], Any]) -> Any:
-    """`function` of images with channels last, whatever their layout is."""
+    """Returns `function` of images with channels last, whatever their layout is."""
     if standardize_data_format(data_format) == "channels_last":
         return function(inputs)
     ndim = inputs.shape.rank
@@ -29,12 +29,12 @@ def channels_last(inputs: Any, data_format: str | None, function: Callable[[Any]
 
 
 def layout(images: Any) -> str:
-    """TensorFlow's name for channels last; without it the gradients of 3D kernels fail."""
+    """Returns TensorFlow's name for channels last; without it the gradients of 3D kernels fail."""
     return {3: "NWC", 4: "NHWC", 5: "NDHWC"}[images.shape.rank]
 
 
 def per_axis(value: Any, num_axes: int) -> list[int]:
-    """One number for each of the spatial axes."""
+    """Returns one number for each of the spatial axes."""
     return [value] * num_axes if isinstance(value, int) else list(value)
 
 
@@ -54,7 +54,7 @@ def over_windows(
     shown: str = "",
     always: bool = False,
 ) -> tf.Tensor:
-    """`function(images)`, where `function` slides windows over images with channels last.
+    """Returns `function(images)`, where `function` slides windows over images with channels last.
 
     Args:
         what: the name of the operation, for an error.
@@ -62,11 +62,11 @@ def over_windows(
         images: `(batch, *sizes, channels)`.
         windows: sizes from end to end.
         padding: `"VALID"` or `"SAME"`.
-        shown: what the error shows beside the shape of the inputs.
+        shown: text that the error shows after the shape of the inputs.
         always: as `without_empty_outputs` takes it.
 
     Raises:
-        ValueError: when nothing would come out.
+        ValueError: if the output would be empty.
     """
     if padding == "SAME":
         return without_empty_outputs(function, images, always=always)
@@ -81,14 +81,14 @@ def over_windows(
 
 
 def _by(sizes: Any) -> str:
-    """`5 by 5`; sizes that are not known as a question mark."""
+    """Returns sizes as `5 by 5`; unknown ones as a question mark."""
     return " by ".join("?" if size is None else str(size) for size in sizes)
 
 
 def _over_kernel(
     what: str, function: Any, images: Any, kernel: Any, padding: str, dilations: Any
 ) -> tf.Tensor:
-    """`over_windows` for a kernel `(*sizes, channels, filters)`."""
+    """Returns `over_windows` for a kernel `(*sizes, channels, filters)`."""
     sizes = kernel.shape[:-2]
     rates = per_axis(dilations, len(sizes))
     windows = [(size - 1) * rate + 1 for size, rate in zip(sizes, rates, strict=True)]
@@ -150,7 +150,7 @@ def conv(
 def convolve(
     images: Any, kernel: Any, strides: Any, padding: str, dilations: Any, bias: Any = None
 ) -> tf.Tensor:
-    """`conv` of images with channels last, plus `bias`: TensorFlow adds it while it convolves."""
+    """Returns `conv` of images with channels last, plus `bias`: TensorFlow adds it during the convolution."""
     channels, kernel_channels = images.shape[-1], kernel.shape[-2]
     if channels is not None and (
         channels % kernel_channels or kernel.shape[-1] % (channels // kernel_channels)
@@ -178,7 +178,7 @@ def convolve(
 
 
 def _convolve(x: Any, kernel: Any, strides: Any, padding: str, dilations: Any) -> tf.Tensor:
-    """A convolution of images with channels last."""
+    """Returns a convolution of images with channels last."""
     if convolution_gradients.applies(x, kernel, strides, dilations):
         return convolution_gradients.convolve(x, kernel, padding)
     num_axes = x.shape.rank - 2
@@ -192,9 +192,9 @@ def _convolve(x: Any, kernel: Any, strides: Any, padding: str, dilations: Any) -
 def _depthwise(
     x: Any, kernel: Any, strides: list[int], padding: str, dilations: list[int]
 ) -> tf.Tensor:
-    """A depthwise convolution of images with channels last, in one or two dimensions."""
+    """Returns a depthwise convolution of images with channels last, in one or two dimensions."""
     if x.shape.rank == 3:
-        # The kernel wants equal strides; along the axis of size 1 they make no difference.
+        # The kernel requires equal strides; along the axis of size 1 they make no difference.
         outputs = _depthwise(x[:, None], kernel[None], strides * 2, padding, [1, *dilations])
         return tf.squeeze(outputs, [1])
     if max(dilations) > 1 and max(strides) > 1:
@@ -213,7 +213,7 @@ def _depthwise(
 
 
 def _padded(x: Any, kernel: Any, strides: list[int], dilations: list[int]) -> tf.Tensor:
-    """`x` with the border that padding "same" would give it."""
+    """Returns `x` with the border of padding "same"."""
     borders: list[Any] = [[0, 0]]
     sizes = static_or_dynamic_shape(x)[1:-1]
     for size, k, s, d in zip(sizes, kernel.shape[:-2], strides, dilations, strict=True):
@@ -223,7 +223,7 @@ def _padded(x: Any, kernel: Any, strides: list[int], dilations: list[int]) -> tf
 
 
 def _picked(outputs: Any, strides: list[int]) -> tf.Tensor:
-    """What the strides pick of outputs at every point: TensorFlow refuses some strides."""
+    """Returns every output that the strides select: TensorFlow does not support some strides."""
     return outputs[(slice(None), *(slice(None, None, step) for step in strides))]
 
 
@@ -376,7 +376,7 @@ def conv_transpose(
         strides: step of the convolution, one number or one for each spatial axis. Default: `1`.
         padding: `"valid"` (new size `size * stride + max(kernel size - stride, 0)`) or `"same"`
             (`size * stride`). Default: `"valid"`.
-        output_padding: what to add to the least size that such a convolution would map to the
+        output_padding: the number to add to the least size that such a convolution would map to the
             size of the inputs, one number or one for each spatial axis; `None` for the sizes
             above.
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of

@@ -3,7 +3,7 @@
 On CPUs where oneDNN does not take over, TensorFlow's kernels for the gradients of a convolution take two
 to three times as long as its kernel for the convolution itself. With strides of one, both gradients are
 convolutions: that of the inputs, of the outputs' gradient with the kernel turned by half a circle; that of
-the kernel, of the inputs with the outputs' gradient as a large kernel, where the batch is what is summed.
+the kernel, of the inputs with the outputs' gradient as a large kernel, summed over the batch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tfkit.src.runtime import tensorflow_faults, xla
 
-# With fewer numbers in what it sums first, a convolution is slower than TensorFlow's gradient.
+# If the sum of its first step has fewer terms, a convolution is slower than TensorFlow's gradient.
 _MIN_CHANNELS, _MIN_BATCH = 8, 8
 
 
@@ -25,7 +25,7 @@ def applies(
     strides: int | Sequence[int],
     dilations: int | Sequence[int],
 ) -> bool:
-    """Whether `convolve` can do it, and on this machine does it faster than TensorFlow."""
+    """Whether `convolve` supports it, and is faster than TensorFlow on this machine."""
     return (
         images.shape.rank < 5
         and kernel.shape.is_fully_defined()
@@ -36,7 +36,7 @@ def applies(
 
 
 def convolve(images: tf.Tensor, kernel: tf.Tensor, padding: str) -> tf.Tensor:
-    """A convolution of images with channels last, with strides of one.
+    """Returns a convolution of images with channels last, with strides of one.
 
     Args:
         images: `(batch, *sizes, channels)`, with one or two sizes.
@@ -80,7 +80,7 @@ def _image_gradient(
             strides=[1, 1, 1, 1],
             padding=padding,
         )
-    # Turned by `gather`: the general kernel for strides of -1 takes longer than the convolution.
+    # Reversed by `gather`: the general kernel for strides of -1 takes longer than the convolution.
     points = tf.reshape(kernel, [height * width, channels, filters])
     turned = tf.transpose(tf.gather(points, range(height * width)[::-1]), [0, 2, 1])
     borders = [
@@ -125,7 +125,7 @@ def _kernel_gradient(
 
 
 def _borders(kernel: tf.Tensor, padding: str) -> list[list[int]]:
-    """How many zeros stand before and after the images, in each of the two directions."""
+    """Returns the numbers of zeros before and after the images, in each of the two directions."""
     if padding == "VALID":
         return [[0, 0], [0, 0]]
     return [[(size - 1) // 2, size // 2] for size in kernel.shape[:2]]

@@ -1,4 +1,4 @@
-"""What tensors are made of: shapes, dtypes, conversion, writing parts."""
+"""Basic operations on tensors: shapes, dtypes, conversion, writing parts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def ndim(x: Any) -> int:
         x: a tensor, symbolic or not, an array or a nest of numbers.
 
     Returns:
-        A Python integer: 0 for a number, 1 for a vector, 2 for a matrix; `None` where it is not
+        A Python integer: 0 for a number, 1 for a vector, 2 for a matrix; `None` if it is not
         known.
 
     Example:
@@ -103,7 +103,7 @@ def dtype(x: Any) -> str:
 def cast(x: Any, dtype: Any) -> Any:
     """Returns a tensor in another dtype.
 
-    Floats lose what is after the point when they become integers; any number but 0 becomes true.
+    Floats are truncated when they become integers; any number but 0 becomes true.
 
     Args:
         x: a tensor of any shape, sparse ones included.
@@ -139,7 +139,7 @@ def saturate_cast(x: Any, dtype: Any) -> tf.Tensor:
         [0, 100, 255]
     """
     x, dtype = as_tensor(x), standardize_dtype(dtype)
-    if dtype == "bool":  # The range is that of 0 and 1.
+    if dtype == "bool":  # The range of 0 and 1.
         return tf.cast(x if x.dtype.is_unsigned or x.dtype == tf.bool else tf.maximum(x, 0), dtype)
     return tf.cast(x, dtype) if x.dtype == tf.bool else tf.saturate_cast(x, dtype)
 
@@ -171,11 +171,11 @@ def convert_to_tensor(
     """Returns an array, a nest of numbers, a variable or a tensor as a tensor.
 
     Args:
-        x: what to convert.
+        x: value to convert.
         dtype: dtype of the result; `None` for that of `x`: int32 for Python integers, float32 for
             Python floats.
-        sparse: `False` makes a sparse tensor dense; `None` and `True` leave it as it is.
-        ragged: `False` makes a ragged tensor dense; `None` and `True` leave it as it is.
+        sparse: `False` makes a sparse tensor dense; `None` and `True` do not change it.
+        ragged: `False` makes a ragged tensor dense; `None` and `True` do not change it.
 
     Returns:
         A tensor of the shape of `x`.
@@ -201,7 +201,7 @@ def array(x: Any, dtype: Any = None) -> tf.Tensor:
     """Returns an array, a nest of numbers, a variable or a tensor as a tensor.
 
     Args:
-        x: what to convert.
+        x: value to convert.
         dtype: dtype of the result; `None` for that of `x`: int32 for Python integers, float32 for
             Python floats.
 
@@ -313,7 +313,7 @@ def scatter(indices: Any, values: Any, shape: Any) -> tf.Tensor:
 
     Args:
         indices: integers of shape `(n, d)`: one place a row, as indices of the first `d` axes.
-            Floats lose what is after the point.
+            Floats are truncated towards zero.
         values: numbers or slices, of shape `(n, *shape[d:])`.
         shape: sizes of the result.
 
@@ -337,7 +337,7 @@ def scatter_update(
     Args:
         inputs: a tensor of any shape.
         indices: integers of shape `(n, d)`: one place a row, as indices of the first `d` axes of
-            `inputs`. Floats lose what is after the point.
+            `inputs`. Floats are truncated towards zero.
         updates: numbers or slices, of shape `(n, *inputs.shape[d:])`; cast to the dtype of
             `inputs`.
         reduction: `None` to replace, or `"add"`, `"max"`, `"min"`, `"mul"` to combine with what
@@ -358,7 +358,7 @@ def scatter_update(
     inputs, indices = as_tensor(inputs), as_indices(indices)
     updates = tf.cast(updates, inputs.dtype)
     if reduction == "mul":
-        # TensorFlow has no scatter that multiplies: what falls on one place is multiplied first.
+        # TensorFlow has no scatter that multiplies: values for the same place are multiplied first.
         places = tf.shape(inputs)[: static_or_dynamic_shape(indices)[-1]]
         count = tf.reduce_prod(places)
         numbers = tf.gather_nd(tf.reshape(tf.range(count), places), indices)

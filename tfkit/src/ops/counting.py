@@ -1,4 +1,4 @@
-"""Operations that count elements, or look for the different ones."""
+"""Operations that count elements, or find distinct ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
 
     Args:
         x: integers from 0 on, of shape `(n,)` or `(batch, n)`.
-        weights: what each occurrence counts, a tensor of the shape of `x`; `None` for 1.
+        weights: weights of the occurrences, a tensor of the shape of `x`; `None` for 1.
         minlength: least number of counts. Default: `0`.
         sparse: whether to return a `tf.SparseTensor`. Default: `False`.
 
@@ -85,7 +85,7 @@ def histogram(x: Any, bins: int = 10, range: Any = None) -> tuple[tf.Tensor, tf.
     computed = x.dtype if x.dtype.is_floating else tf.float64
     edges = tf.linspace(tf.cast(low, computed), tf.cast(high, computed), bins + 1)
     edges = tf.cast(edges, x.dtype)
-    # Every element has a bin, and counts if it lies inside: all sizes are known to a compiler.
+    # Every element has a bin, and counts if it is inside: all sizes are known to a compiler.
     x = tf.reshape(x, [-1])
     inside = tf.cast((x >= tf.cast(low, x.dtype)) & (x <= tf.cast(high, x.dtype)), tf.int32)
     places = tf.searchsorted(edges[1:-1], x, "right")
@@ -162,7 +162,7 @@ def unique(
 
     Args:
         x: a tensor of any shape.
-        sorted: whether they come in ascending order (slices by their first element, then their
+        sorted: whether they are in ascending order (slices by their first element, then their
             second, ...), and not in order of appearance. Default: `True`.
         return_index: whether to return the index of the first appearance of each, too.
             Default: `False`.
@@ -210,7 +210,7 @@ def unique(
 
 
 def _lexicographic_order(rows: Any) -> tf.Tensor:
-    """The order of rows by their first element, then their second, and so on."""
+    """Returns the order of rows by their first element, then their second, and so on."""
     rows = tf.reshape(rows, [tf.shape(rows)[0], -1])
     last_column = tf.shape(rows)[1] - 1
 
@@ -223,7 +223,7 @@ def _lexicographic_order(rows: Any) -> tf.Tensor:
 
 
 def _resize(x: Any, size: int, fill_value: Any) -> tf.Tensor:
-    """`x` cut or filled up to `size` along its first axis."""
+    """Returns `x` cut or padded to `size` along its first axis."""
     x = x[:size]
     border = [[0, size - tf.shape(x)[0]]] + [[0, 0]] * (x.shape.rank - 1)
     padded = tf.pad(x, border, constant_values=tf.cast(fill_value, x.dtype))

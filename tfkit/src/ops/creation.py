@@ -266,7 +266,7 @@ def linspace(
 
 
 def _weak(x: Any) -> Any:
-    """Python numbers as they are, so that they count as weak; anything else as a tensor."""
+    """Returns Python numbers unchanged, so that they count as weak; anything else as a tensor."""
     return x if type(x) in (int, float) else as_tensor(x)
 
 
@@ -452,7 +452,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> tf.Tensor:
     Args:
         x: a vector of shape `(n,)`.
         N: number of columns; `None` for `n`.
-        increasing: whether powers go from 0 to `N - 1` from left to right, and not the other way.
+        increasing: whether powers increase from 0 to `N - 1` from left to right, instead of decreasing.
             Default: `False`.
 
     Returns:

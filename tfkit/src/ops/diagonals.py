@@ -107,7 +107,7 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> tf.Tensor:
 
 
 def _offsets(x: Any) -> tf.Tensor:
-    """How far each element of the matrices in `x` lies above the main diagonal."""
+    """Returns the distances of the matrices' elements from the main diagonal, upwards."""
     shape = tf.shape(x)
     return tf.range(shape[-1])[None, :] - tf.range(shape[-2])[:, None]
 

@@ -263,7 +263,7 @@ def sin(x: Any) -> tf.Tensor:
 
     Returns:
         A tensor of the shape of `x` and of its float dtype; a `tf.SparseTensor` stays sparse. Its
-        values lie in [-1, 1]; those of infinity and NaN are NaN.
+        values are in [-1, 1]; those of infinity and NaN are NaN.
 
     Example:
         >>> ops.sin([0.0, np.pi / 6, np.pi / 2]).numpy().round(4)
@@ -281,7 +281,7 @@ def cos(x: Any) -> tf.Tensor:
         x: a tensor of any shape; integers and bools are cast to the default float dtype.
 
     Returns:
-        A dense tensor of the shape of `x` and of its float dtype. Its values lie in [-1, 1];
+        A dense tensor of the shape of `x` and of its float dtype. Its values are in [-1, 1];
         those of infinity and NaN are NaN.
 
     Example:
@@ -575,7 +575,7 @@ def erf(x: Any) -> tf.Tensor:
 
     Returns:
         A tensor of the shape of `x` and of its float dtype; a `tf.SparseTensor` stays sparse. Its
-        values lie in [-1, 1].
+        values are in [-1, 1].
 
     Raises:
         InvalidArgumentError: for integers, bools and complex numbers.
@@ -648,7 +648,7 @@ def abs(x: Any) -> tf.Tensor:
 
     Returns:
         A tensor of the shape and dtype of `x`, of the real dtype where `x` is complex. The least
-        number of a signed integer dtype has no absolute value there and stays what it is.
+        number of a signed integer dtype has no absolute value there and is not changed.
 
     Example:
         >>> ops.abs([-2, 3]).numpy().tolist()
@@ -791,7 +791,7 @@ def floor(x: Any) -> tf.Tensor:
 @symbolic_op
 @zeros_stay
 def trunc(x: Any) -> tf.Tensor:
-    """Returns `x` without what is after the point: rounded towards zero.
+    """Returns `x` rounded towards zero.
 
     Args:
         x: a real tensor of any shape; integers and bools are returned unchanged.
@@ -870,9 +870,9 @@ def nan_to_num(
 
     Args:
         x: a tensor of any shape; where it is not of a real float dtype, it is returned unchanged.
-        nan: what replaces NaN. Default: `0.0`.
-        posinf: what replaces infinity; `None` for the greatest finite number of the dtype.
-        neginf: what replaces minus infinity; `None` for the least finite number of the dtype.
+        nan: replacement of NaN. Default: `0.0`.
+        posinf: replacement of infinity; `None` for the greatest finite number of the dtype.
+        neginf: replacement of minus infinity; `None` for the least finite number of the dtype.
 
     Returns:
         A tensor of the shape and dtype of `x`.

@@ -125,7 +125,7 @@ def _gaussian(size: int, sigma: Any, dtype: Any) -> tf.Tensor:
 
 
 def _filter_channels(x: Any, rows: Any, columns: Any, padding: str) -> tf.Tensor:
-    """Each channel of `x` convolved with the outer product of two vectors."""
+    """Returns each channel of `x` convolved with the outer product of two vectors."""
     kernel = tf.tensordot(rows, columns, 0)[:, :, None, None]
     kernel = tf.tile(kernel, [1, 1, x.shape[-1] or tf.shape(x)[-1], 1])
 
@@ -254,7 +254,7 @@ def ssim(
 def _patches(
     images: Any, size: list[int], strides: Any, dilation_rate: Any, padding: str, data_format: Any
 ) -> tf.Tensor:
-    """A convolution whose filters pick one point of the patch each."""
+    """Returns a convolution whose filters each select one point of the patch."""
     images = as_tensor(images)
     single = images.shape.rank == len(size) + 1
     images = images[None] if single else images
@@ -297,7 +297,7 @@ def extract_patches(
         `images`.
 
     Raises:
-        TypeError: for a `size` that is no number and no tuple.
+        TypeError: for a `size` that is not a number and no tuple.
         ValueError: for a `size` of another length.
 
     Example:

@@ -1,4 +1,4 @@
-"""Images resized, cropped and padded."""
+"""Resizing, cropping and padding of images."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RESIZE_METHODS = ("bilinear", "nearest", "lanczos3", "lanczos5", "bicubic", "ar
 
 
 def check_images(images: Any) -> Any:
-    """`images` as a tensor, one image or a batch of them."""
+    """Returns `images` as a tensor, which must be one image or a batch of them."""
     images = as_tensor(images)
     if images.shape.rank not in (3, 4):
         raise ValueError(
@@ -28,9 +28,9 @@ def check_images(images: Any) -> Any:
 
 
 def as_batch(images: Any, data_format: str | None, function: Callable[[Any], Any]) -> Any:
-    """`function` of a batch of images with channels last, whatever the layout of `images` is.
+    """Returns `function` of a batch of images with channels last, whatever the layout of `images` is.
 
-    Axes that `function` adds behind the channels stay there.
+    Axes that `function` adds after the channels stay there.
     """
     images = check_images(images)
     single = images.shape.rank == 3
@@ -43,7 +43,7 @@ def as_batch(images: Any, data_format: str | None, function: Callable[[Any], Any
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Refuses the value of an option that is none of its choices."""
+    """Raises an error for the value of an option that is not one of its choices."""
     if value not in choices:
         raise ValueError(
             f"Invalid value for argument `{name}`. Expected one of {choices}. Received: {value!r}"
@@ -71,11 +71,11 @@ def resize(
         interpolation: `"bilinear"`, `"nearest"`, `"bicubic"`, `"lanczos3"`, `"lanczos5"` or
             `"area"`. Default: `"bilinear"`.
         antialias: whether to smooth images before they become smaller. Default: `False`.
-        crop_to_aspect_ratio: whether to cut off what does not fit at the sides, and not distort.
+        crop_to_aspect_ratio: whether to crop the sides instead of distorting the image.
             Default: `False`.
-        pad_to_aspect_ratio: whether to fill up what is missing at the sides, and not distort.
+        pad_to_aspect_ratio: whether to pad the sides instead of distorting the image.
             Default: `False`.
-        fill_mode: what to fill up with; only `"constant"` is possible. Default: `"constant"`.
+        fill_mode: the kind of padding; only `"constant"` is possible. Default: `"constant"`.
         fill_value: the constant. Default: `0.0`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of
             `config.image_data_format()`.
@@ -139,7 +139,7 @@ def _height_and_width(images: Any, data_format: str | None) -> tuple[Any, Any]:
 
 
 def _complete(size: Any, before: Any, after: Any, target: Any, sign: int, names: str) -> Any:
-    """Two of the three numbers of an axis are given: `target = size + sign * (before + after)`."""
+    """Returns three numbers of an axis from two: `target = size + sign * (before + after)`."""
     if [before, after, target].count(None) != 1:
         raise ValueError(
             f"Must specify exactly two of {names}. Received: {before}, {after}, {target}"
@@ -215,7 +215,7 @@ def pad_images(
 
 
 def _with_known_size(images: Any, height: Any, width: Any, last: bool) -> Any:
-    """`images` with the sizes that were asked for, of which TensorFlow may know nothing."""
+    """Returns `images` with the requested sizes as static shape, which TensorFlow may not know."""
     known = images.shape.as_list()
     first = -3 if last else -2
     for axis, size in ((first, height), (first + 1, width)):

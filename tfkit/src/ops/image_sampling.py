@@ -1,7 +1,7 @@
-"""Images read at places between their pixels, for each pixel of a result.
+"""Samples images between their pixels, for each pixel of a result.
 
-TensorFlow's kernel for projective maps, which knows no XLA, has here its equal of gathers: programs that XLA
-compiles take that one, and so does the gradient.
+TensorFlow's kernel for projective maps, which XLA does not support, has an equivalent here, made of gathers:
+programs that XLA compiles use it, and so does the gradient.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tfkit.src.runtime.shared_programs import differing_in_xla
 def project(
     images: tf.Tensor, maps: tf.Tensor, interpolation: str, fill_mode: str, fill_value: Any
 ) -> tf.Tensor:
-    """Images warped by projective maps, as in `ops.image.affine_transform`, of the same shape and dtype.
+    """Returns images warped by projective maps, as in `ops.image.affine_transform`, of the same form.
 
     Args:
         images: a tensor of shape `(batch, height, width, channels)`.
@@ -28,7 +28,8 @@ def project(
         fill_value: the constant.
     """
     given, shape = images.dtype, images.shape
-    if given not in (tf.float32, tf.float64, tf.uint8, tf.int32, tf.int64):  # Those of the kernel.
+    # The dtypes of the kernel.
+    if given not in (tf.float32, tf.float64, tf.uint8, tf.int32, tf.int64):
         images = tf.cast(images, tf.float32)
     function = _projection(images.dtype, interpolation, fill_mode)
     fill_value = tf.cast(fill_value, tf.float32)
@@ -36,7 +37,7 @@ def project(
     @tf.custom_gradient
     def projected(images: tf.Tensor) -> tuple[tf.Tensor, Any]:
         def gradient(upstream: tf.Tensor) -> tf.Tensor:
-            # TensorFlow's own is that of the inverse map, which is another one.
+            # TensorFlow's own gradient is that of the inverse map, which differs.
             with tf.GradientTape() as tape:
                 tape.watch(images)
                 again = _gathered(images, maps, fill_value, interpolation, fill_mode)
@@ -74,7 +75,7 @@ def _projection(dtype: tf.DType, interpolation: str, fill_mode: str) -> Any:
 def _gathered(
     images: tf.Tensor, maps: tf.Tensor, fill_value: Any, interpolation: str, fill_mode: str
 ) -> tf.Tensor:
-    """What the kernel computes."""
+    """Returns the result of the kernel, computed by gathers."""
     _, height, width, _ = static_or_dynamic_shape(images)
     y = tf.cast(tf.range(height), tf.float32)[:, tf.newaxis]
     x = tf.cast(tf.range(width), tf.float32)[tf.newaxis, :]
@@ -94,7 +95,7 @@ def _gathered(
 
 
 def _inside(place: tf.Tensor, size: Any, fill_mode: str) -> tf.Tensor:
-    """Places outside of an image as those inside that the kernel reads instead."""
+    """Returns places outside of an image as those inside that the kernel reads instead."""
     if fill_mode == "constant":
         return place
     length = tf.cast(size, tf.float32)
@@ -116,14 +117,14 @@ def sample(
     fill_mode: str,
     fill_value: Any,
 ) -> tf.Tensor:
-    """The values of images at places between their pixels.
+    """Returns the values of images at places between their pixels.
 
     Args:
         images: floats of shape `(batch, height, width, channels)`.
         y: rows, whole or not, of shape `(batch, ...)`.
         x: columns, likewise.
         interpolation: `"bilinear"` or `"nearest"`.
-        fill_mode: what lies outside, as in `ops.image.map_coordinates`.
+        fill_mode: the values outside, as in `ops.image.map_coordinates`.
         fill_value: the constant of `"constant"`.
     """
     _, height, width, channels = static_or_dynamic_shape(images)
@@ -139,7 +140,7 @@ def sample(
         return tf.where(valid[..., tf.newaxis], values, tf.cast(fill_value, values.dtype))
 
     if interpolation == "nearest":
-        # Halves away from zero, as the kernel rounds.
+        # Halves are rounded away from zero, like in the kernel.
         return read(*(tf.sign(place) * tf.floor(tf.abs(place) + 0.5) for place in (y, x)))
     top, left = tf.floor(y), tf.floor(x)
     down = tf.cast(y - top, images.dtype)[..., tf.newaxis]
@@ -150,7 +151,7 @@ def sample(
 
 
 def index_inside(index: Any, size: Any, fill_mode: str) -> Any:
-    """Indices outside of an axis as those inside that they stand for."""
+    """Returns indices outside of an axis as the corresponding ones inside."""
     if fill_mode == "wrap":
         return tf.math.floormod(index, size)
     if fill_mode == "mirror":

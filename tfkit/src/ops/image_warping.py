@@ -1,4 +1,4 @@
-"""Images warped and resampled."""
+"""Warping and resampling of images."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def affine_transform(
         transform: the numbers `[a, b, c, d, e, f, g, h]`, of shape `(8,)`, or `(batch, 8)` for a
             map for each image. Affine maps have `g = h = 0`.
         interpolation: `"bilinear"` or `"nearest"`. Default: `"bilinear"`.
-        fill_mode: what lies outside of `abcd`: `"constant"`, `"nearest"` (`aaabcddd`), `"wrap"`
+        fill_mode: the values outside of `abcd`: `"constant"`, `"nearest"` (`aaabcddd`), `"wrap"`
             (`bcdabcdabc`) or `"reflect"` (`dcbaabcddcba`). Default: `"constant"`.
         fill_value: the constant. Default: `0`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of
@@ -85,7 +85,7 @@ def affine_transform(
 
 
 def map_of_points(start: tf.Tensor, end: tf.Tensor) -> tf.Tensor:
-    """The projective map, of eight numbers, that takes four points `end` to `start`; both `(..., 4, 2)`."""
+    """Returns the eight numbers of the projective map from four points `end` to `start`, `(..., 4, 2)`."""
     # Each pair of points gives two linear equations in the eight numbers of the transform.
     x, y = end[..., 0:1], end[..., 1:2]
     one, zero = tf.ones_like(x), tf.zeros_like(x)
@@ -109,16 +109,16 @@ def perspective_transform(
     fill_value: float = 0,
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """Returns images warped so that four points come to lie on four others.
+    """Returns images warped so that four points move to four others.
 
     Args:
         images: one image of shape `(height, width, channels)` or a batch of shape
             `(batch, height, width, channels)`; channels before height for `"channels_first"`.
         start_points: four points `(x, y)` of the images, of shape `(4, 2)`, or `(batch, 4, 2)`
             for points of each image.
-        end_points: the places at which they lie in the result, of the same shape.
+        end_points: their positions in the result, of the same shape.
         interpolation: `"bilinear"` or `"nearest"`. Default: `"bilinear"`.
-        fill_value: value of what lies outside of the images. Default: `0`.
+        fill_value: value outside of the images. Default: `0`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of
             `config.image_data_format()`.
 
@@ -162,7 +162,7 @@ def map_coordinates(
         coordinates: a tensor of shape `(n, ...)`: for each axis of `inputs` the indices, whole or
             not. It has at least two axes.
         order: 0 for the nearest element, 1 for linear interpolation.
-        fill_mode: what lies outside of `abcd`: `"constant"`, `"nearest"` (`aaabcddd`), `"wrap"`
+        fill_mode: the values outside of `abcd`: `"constant"`, `"nearest"` (`aaabcddd`), `"wrap"`
             (`bcdabcdabc`), `"mirror"` (`dcbabcdcba`) or `"reflect"` (`dcbaabcddcba`).
             Default: `"constant"`.
         fill_value: the constant. Default: `0`.
@@ -262,7 +262,7 @@ def scale_and_translate(
     method: str,
     antialias: bool = True,
 ) -> tf.Tensor:
-    """Returns images resampled along axes: what was at `x` lies at `x * scale + translation`.
+    """Returns images resampled along axes: the pixel at `x` moves to `x * scale + translation`.
 
     Places are counted from the edge of the first pixel, whose centre is at 0.5.
 
@@ -291,7 +291,7 @@ def scale_and_translate(
     """
     check_choice("method", method, tuple(_KERNELS))
     images = as_tensor(images)
-    # Places are counted in float32 at least: half precision cannot tell far pixels apart.
+    # Positions are computed in float32 at least: half precision cannot distinguish far pixels.
     scale, translation = map(to_float32, promote_tensors(scale, translation))
     outputs = images if images.dtype.is_floating else tf.cast(images, tf.float32)
     for i, axis in enumerate(positive_axes(spatial_dims, images.shape.rank, "spatial_dims")):

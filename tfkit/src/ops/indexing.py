@@ -1,4 +1,4 @@
-"""Operations that pick, order and count elements."""
+"""Operations that select, order and count elements."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def get_item(x: Any, key: Any) -> tf.Tensor:
 
 
 def _from_start(indices: Any, size: Any) -> tf.Tensor:
-    """Negative indices, which count from the end, as indices that count from the start."""
+    """Returns negative indices, which count from the end, as indices that count from the start."""
     return tf.where(indices < 0, indices + tf.cast(size, indices.dtype), indices)
 
 
@@ -258,7 +258,7 @@ def argsort(x: Any, axis: int | None = -1) -> tf.Tensor:
 def argpartition(x: Any, kth: int, axis: int | None = -1) -> tf.Tensor:
     """Returns the indices that put the element of rank `kth` in its place of the sorted order.
 
-    Smaller elements come before it and larger ones after it. Here all of them come in ascending
+    Smaller elements come before it and larger ones after it. Here all of them are in ascending
     order, which is allowed but not promised.
 
     Args:
@@ -296,7 +296,7 @@ def top_k(x: Any, k: int, sorted: bool = True) -> Any:
     Args:
         x: a real tensor of shape `(..., n)`.
         k: number of elements, at most `n`.
-        sorted: whether the elements come in descending order. Default: `True`.
+        sorted: whether the elements are in descending order. Default: `True`.
 
     Returns:
         A named tuple of `values`, of shape `(..., k)` and of the dtype of `x`, and `indices`, of
@@ -365,7 +365,7 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> tf.Te
 
 
 def _bins_of(x: Any, bins: Any) -> tf.Tensor:
-    """`digitize` for edges that only a program knows."""
+    """Returns `digitize` for edges that are known only at run time."""
     x, bins = promote_tensors(to_dense(x), bins)
     return tf.cast(
         tf.reshape(tf.searchsorted(bins, tf.reshape(x, [-1]), "right"), tf.shape(x)), tf.int32
@@ -376,7 +376,7 @@ def _bins_of(x: Any, bins: Any) -> tf.Tensor:
 def digitize(x: Any, bins: Any) -> tf.Tensor:
     """Returns the number of the bin that each element falls into.
 
-    Bin `i` holds `bins[i - 1] <= x < bins[i]`; bin 0 is what lies below the first edge.
+    Bin `i` holds `bins[i - 1] <= x < bins[i]`; bin 0 is below the first edge.
 
     Args:
         x: a real tensor of any shape.
@@ -400,7 +400,7 @@ def digitize(x: Any, bins: Any) -> tf.Tensor:
         return _bins_of(x, bins)
     edges = [float(edge) for edge in np.asarray(bins)]
     if is_sparse(x):
-        if edges and edges[0] > 0:  # Zeros lie before the first edge, in bin 0.
+        if edges and edges[0] > 0:  # Zeros are before the first edge, in bin 0.
             return zeros_stay(digitize)(x, bins)
         x = to_dense(x)
     if x.dtype in (tf.bool, tf.int8, tf.int16, tf.uint8, tf.uint16):

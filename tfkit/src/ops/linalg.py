@@ -26,7 +26,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> t
             `None`), `"nuc"` (sum of the singular values), 2 or -2 (largest or smallest singular
             value), 1 or -1 (largest or smallest column sum), `inf` or `-inf` (the same of rows).
         axis: axis of the vectors, or the two axes of the matrices; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the float dtype of `x`, real for complex numbers.
@@ -211,7 +211,7 @@ def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
 
 
 def _singular_values(x: tf.Tensor) -> tf.Tensor:
-    """They are in float32 for matrices of 16-bit floats."""
+    """Returns the singular values, in float32 for matrices of 16-bit floats."""
     return tf.linalg.svd(widened(x), compute_uv=False)
 
 
@@ -272,7 +272,7 @@ def eigh(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
 def lu_factor(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the LU decomposition of matrices with exchanged rows, in one matrix.
 
-    `L` stands below the diagonal and has ones on it, which are left out; `U` stands on and above
+    `L` is below the diagonal and has ones on it, which are left out; `U` is on and above
     the diagonal.
 
     Args:
@@ -451,12 +451,12 @@ def pinv(x: Any, rcond: float | None = None) -> tf.Tensor:
 def _pseudo_inverse(x: tf.Tensor, rcond: Any) -> tf.Tensor:
     wide = widened(x)
     if rcond is None and wide is not x:
-        rcond = 10.0 * _rounding(x)  # As TensorFlow has it, for the dtype that came.
+        rcond = 10.0 * _rounding(x)  # The same as in TensorFlow, for the original dtype.
     return tf.cast(tf.linalg.pinv(wide, rcond), x.dtype)
 
 
 def _rounding(x: tf.Tensor) -> tf.Tensor:
-    """How large the error of a singular value may be, as a part of the largest one."""
+    """Returns the largest possible error of a singular value, relative to the largest one."""
     return tf.cast(tf.reduce_max(tf.shape(x)[-2:]), tf.float32) * _precision(x.dtype)
 
 
@@ -592,7 +592,7 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
         fun: a function of tensors.
         primals: its arguments, a tuple or list.
         tangents: the direction: a tuple or list with one tensor for each argument, of its shape.
-        has_aux: whether `fun` returns a pair, of which the second is returned as it is.
+        has_aux: whether `fun` returns a pair, of which the second is returned unchanged.
             Default: `False`.
 
     Returns:

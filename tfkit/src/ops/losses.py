@@ -1,4 +1,4 @@
-"""Crossentropies, and what stands beside them: encodings of labels and CTC."""
+"""Crossentropies, encodings of labels, and CTC."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tfkit.src.symbolic.tensors import symbolic_op
 
 
 def _find_logits(output: Any, from_logits: bool, activation: str, name: str) -> tuple[Any, bool]:
-    """The logits where they are known: crossentropy of logits is exact, of probabilities not.
+    """Returns the logits if they are known: crossentropy of logits is exact, of probabilities not.
 
     They are known when the caller says so, when `sigmoid` or `softmax` of this package left them on
     their result, and in a graph, where the operation that made `output` can be looked at.
@@ -182,12 +182,12 @@ def sparse_categorical_crossentropy(
 
 
 def sparse_softmax_crossentropy(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
-    """`-log(softmax(logits)[labels])`, of the shape of `labels`: that of `logits` without its last axis."""
+    """Returns `-log(softmax(logits)[labels])`, of the shape of `labels`."""
     sizes = labels.shape[1:]
     num_classes = logits.shape[-1]
     if not sizes.rank or not sizes.is_fully_defined() or num_classes is None:
         return tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-    # TensorFlow's own reshape forgets how many classes there are, and so does what guards the labels.
+    # TensorFlow's own reshape loses the static number of classes, and so would the guard of the labels.
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
         tf.reshape(labels, [-1]), tf.reshape(logits, [-1, num_classes])
     )
@@ -284,7 +284,7 @@ def ctc_loss(
             cast to float32.
         target_length: number of labels that count, integers of shape `(batch,)`.
         output_length: number of time steps that count, integers of shape `(batch,)`.
-        mask_index: number of the class that stands for "no label". Default: `0`.
+        mask_index: number of the class that means "no label". Default: `0`.
 
     Returns:
         A tensor of shape `(batch,)`, of float32 or float64; very large where there are too few
@@ -351,7 +351,7 @@ def ctc_decode(
         top_paths: number of sequences that the beam search returns, at most `beam_width`.
             Default: `1`.
         merge_repeated: whether the greedy strategy merges equal neighbours. Default: `True`.
-        mask_index: number of the class that stands for "no label"; `None` for the last one.
+        mask_index: number of the class that means "no label"; `None` for the last one.
             Default: `0`.
 
     Returns:
@@ -382,7 +382,7 @@ def ctc_decode(
         )
     elif strategy == "beam_search":
         if mask_index is not None:
-            # The beam search takes the last class for "no label".
+            # The beam search uses the last class for "no label".
             mask_index %= num_classes
             others = [by_time[..., :mask_index], by_time[..., mask_index + 1 :]]
             by_time = tf.concat([*others, by_time[..., mask_index : mask_index + 1]], -1)

@@ -1,4 +1,4 @@
-"""Reductions that leave NaN out."""
+"""Reductions that ignore NaN."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def nansum(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a tensor of any shape.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the dtype of `x`; integers of 8 and 16 bits and bools
@@ -57,7 +57,7 @@ def nanprod(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a tensor of any shape.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the dtype of `x`; integers of 8 and 16 bits and bools
@@ -77,7 +77,7 @@ def nanmax(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a real tensor of any shape.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the dtype of `x`; NaN where all elements are NaN.
@@ -99,7 +99,7 @@ def nanmin(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a real tensor of any shape.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the dtype of `x`; NaN where all elements are NaN.
@@ -121,7 +121,7 @@ def nanargmax(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Ten
     Args:
         x: a real tensor of any shape.
         axis: axis to search along; `None` for the flattened tensor.
-        keepdims: whether the searched axis stays, with size 1 (all axes for `None`).
+        keepdims: whether the searched axis is kept, with size 1 (all axes for `None`).
             Default: `False`.
 
     Returns:
@@ -142,7 +142,7 @@ def nanargmin(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Ten
     Args:
         x: a real tensor of any shape.
         axis: axis to search along; `None` for the flattened tensor.
-        keepdims: whether the searched axis stays, with size 1 (all axes for `None`).
+        keepdims: whether the searched axis is kept, with size 1 (all axes for `None`).
             Default: `False`.
 
     Returns:
@@ -163,7 +163,7 @@ def nanmean(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a tensor of any shape; integers and bools are cast to the default float dtype.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the float dtype of `x`; NaN where all elements are
@@ -187,7 +187,7 @@ def nanvar(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a real tensor of any shape; integers and bools are cast to the default float dtype.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the float dtype of `x`; NaN where all elements are
@@ -213,7 +213,7 @@ def nanstd(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a real tensor of any shape; integers and bools are cast to the default float dtype.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the float dtype of `x`; NaN where all elements are

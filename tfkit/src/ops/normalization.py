@@ -26,7 +26,7 @@ def moments(
     Args:
         x: a tensor of any shape, of a float dtype.
         axes: axis or axes to reduce.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
         synchronized: whether to count the elements of all replicas of `tf.distribute`, and not of
             this one alone. Default: `False`.
 

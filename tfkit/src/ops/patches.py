@@ -75,7 +75,7 @@ def fold(
         output_size: height and width of the images, or one number for both.
         kernel_size: height and width of a patch, or one number for both.
         dilation: distance between the points of a patch, one number or two. Default: `1`.
-        padding: width of the border of zeros that `unfold` put around the images, one number or
+        padding: width of the border of zeros that `unfold` added around the images, one number or
             two. Default: `0`.
         stride: distance between patches, one number or two. Default: `1`.
 
@@ -172,7 +172,7 @@ def depth_to_space(x: Any, block_size: int, data_format: str | None = "channels_
 
 
 def _groups(pattern: str) -> list[list[str]]:
-    """`"b (h w) c"` -> `[["b"], ["h", "w"], ["c"]]`."""
+    """Returns the groups of a pattern: `"b (h w) c"` -> `[["b"], ["h", "w"], ["c"]]`."""
     return [re.findall(r"\w+", group) for group in re.findall(r"\w+|\([^)]*\)", pattern)]
 
 

@@ -56,7 +56,7 @@ def max_pool(
         strides: step of the window, one number or one for each spatial axis; `None` for
             `pool_size`, so that windows do not overlap.
         padding: `"valid"` (only whole windows) or `"same"` (output size `ceil(size / stride)`;
-            what lies outside does not count). Default: `"valid"`.
+            values outside do not count). Default: `"valid"`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of
             `config.image_data_format()`.
 
@@ -94,7 +94,7 @@ def average_pool(
         strides: step of the window, one number or one for each spatial axis; `None` for
             `pool_size`, so that windows do not overlap.
         padding: `"valid"` (only whole windows) or `"same"` (output size `ceil(size / stride)`;
-            what lies outside does not count). Default: `"valid"`.
+            values outside do not count). Default: `"valid"`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of
             `config.image_data_format()`.
 
@@ -145,12 +145,12 @@ def _adaptive_pool(inputs: Any, output_size: Sizes, data_format: Any, is_mean: b
 
 
 def _over_unknown_windows(x: tf.Tensor, axis: int, size: int, is_mean: bool) -> tf.Tensor:
-    """Means or maxima of the windows along an axis of unknown size, all windows at once."""
+    """Returns means or maxima of the windows along an axis of unknown size, all windows at once."""
     length = tf.shape(x, tf.int64)[axis]
     edges = tf.range(size + 1, dtype=tf.int64) * length
     starts, stops = edges[:-1] // size, -(-edges[1:] // size)
     places = starts[:, None] + tf.range(tf.reduce_max(stops - starts))
-    # Where a window is shorter than the longest one, its last place comes again.
+    # A window that is shorter than the longest one repeats its last place.
     windows = tf.gather(x, tf.minimum(places, stops[:, None] - 1), axis=axis)
     if not is_mean:
         return tf.reduce_max(windows, axis + 1)

@@ -1,4 +1,4 @@
-"""Sums of products: matrix products and their relatives."""
+"""Sums of products: matrix products and related operations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tfkit.src.symbolic.tensors import symbolic_op
 
 
 def _promote_for_product(x1: Any, x2: Any) -> Any:
-    """Both operands in a dtype that TensorFlow multiplies, and the dtype of the result."""
+    """Returns both operands in a dtype that TensorFlow multiplies, and the dtype of the result."""
     x1, x2 = promote_tensors(x1, x2)
     return to_float(x1), to_float(x2), x1.dtype
 
@@ -56,7 +56,8 @@ def matmul(x1: Any, x2: Any) -> tf.Tensor:
     elif rank1 == 1:
         result = tf.tensordot(x1, x2, [[0], [-2]])
     elif rank2 == 2 and rank1 is not None and rank1 > 2:
-        result = tf.tensordot(x1, x2, [[-1], [0]])  # One large product beats many small ones.
+        # One large product is faster than many small ones.
+        result = tf.tensordot(x1, x2, [[-1], [0]])
     else:
         result = tf.matmul(x1, x2)
     return tf.cast(result, dtype)
@@ -196,7 +197,7 @@ def einsum(subscripts: str, *operands: Any, **kwargs: Any) -> tf.Tensor:
 
     Args:
         subscripts: one letter for each axis of each operand, then those of the result:
-            `"ij,jk->ik"`. Letters that the result lacks are summed over; `...` stands for axes
+            `"ij,jk->ik"`. Letters that the result lacks are summed over; `...` means axes
             that broadcast. Without an arrow the result has the letters that occur once, in
             alphabetical order.
         *operands: tensors, one for each group of letters.
@@ -218,7 +219,7 @@ def einsum(subscripts: str, *operands: Any, **kwargs: Any) -> tf.Tensor:
     operands = promote_tensors(*operands)
     dtype = dtype or operands[0].dtype
     if "..." in subscripts and "->" not in subscripts:
-        # As NumPy has it: what broadcasts, then the letters that occur once, in order.
+        # The same order as NumPy's: broadcast axes, then the letters that occur once, in order.
         letters = [c for c in subscripts if c.isalpha()]
         subscripts += "->..." + "".join(sorted(c for c in letters if letters.count(c) == 1))
     result = tensorflow_faults.einsum(subscripts, *map(to_float, operands), **kwargs)
@@ -342,7 +343,7 @@ def kron(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape.
-        x2: a tensor of any shape; axes of size 1 are put before the shape of the one with fewer
+        x2: a tensor of any shape; axes of size 1 are prepended to the shape of the one with fewer
             axes.
 
     Returns:

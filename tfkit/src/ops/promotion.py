@@ -1,7 +1,7 @@
-"""Which dtype an operation on mixed operands computes in, and operands cast to it.
+"""Promotes mixed operands to the dtype in which an operation computes.
 
 The rules are those of a lattice: each dtype points at the next wider ones, and operands meet at the
-least dtype above all of them. Python numbers are weak: `int` and `float` stand near the bottom, so
+least dtype above all of them. Python numbers are weak: `int` and `float` are near the bottom, so
 that `x + 1.0` keeps the dtype of a `float16` tensor. Unlike Keras, `uint64` and `complex128` are
 not narrowed to their 32-bit halves: that would lose values silently.
 """
@@ -38,7 +38,7 @@ _WIDER = {
 
 @functools.cache
 def _above(name: str) -> frozenset[str]:
-    """`name` and every type above it in the lattice."""
+    """Returns `name` and every type above it in the lattice."""
     return frozenset({name}).union(*map(_above, _WIDER[name]))
 
 
@@ -64,7 +64,7 @@ def _common(kinds: tuple[Any, ...], floatx: str) -> tf.DType:
 
 
 def common_dtype(*kinds: Any) -> tf.DType:
-    """The dtype in which operands of these dtypes meet; `int` and `float` are weak."""
+    """Returns the common dtype of operands of these dtypes; `int` and `float` are weak."""
     return _common(kinds, settings.floatx())
 
 
@@ -92,14 +92,14 @@ def result_type(*dtypes: Any) -> str:
 
 
 def as_tensor(x: Any) -> Any:
-    """`x` as a tensor; sparse and ragged tensors stay what they are."""
+    """Returns `x` as a tensor; sparse and ragged tensors are not converted."""
     if isinstance(x, (tf.Tensor, tf.SparseTensor, tf.RaggedTensor, tf.IndexedSlices)):
         return x
     return tf.convert_to_tensor(x)
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    """`x` in another dtype; a sparse tensor keeps its static shape, which `tf.cast` forgets."""
+    """Returns `x` in another dtype; a sparse tensor keeps its static shape, which `tf.cast` loses."""
     result = tf.cast(x, dtype)
     if isinstance(x, tf.SparseTensor):
         result.set_shape(x.shape)
@@ -107,14 +107,14 @@ def cast(x: Any, dtype: Any) -> Any:
 
 
 def to_dtype(x: Any, dtype: tf.DType) -> Any:
-    """`x` as a tensor of `dtype`; Python floats at once, without float32 in between."""
+    """Returns `x` as a tensor of `dtype`; Python floats directly, without float32 in between."""
     if dtype.is_floating and not tf.is_tensor(x):
         return tf.convert_to_tensor(x, dtype)
     return cast(as_tensor(x), dtype)
 
 
 def promote(*operands: Any) -> Any:
-    """The operands as tensors of their common dtype; Python numbers among them are weak."""
+    """Returns the operands as tensors of their common dtype; Python numbers among them are weak."""
     first = operands[0]
     if isinstance(first, tf.Tensor) and all(
         isinstance(x, tf.Tensor) and x.dtype is first.dtype for x in operands
@@ -126,12 +126,12 @@ def promote(*operands: Any) -> Any:
 
 
 def promote_tensors(*operands: Any) -> Any:
-    """The operands as tensors of their common dtype; Python numbers count as tensors."""
+    """Returns the operands as tensors of their common dtype; Python numbers count as tensors."""
     return promote(*map(as_tensor, operands))
 
 
 def to_float(x: Any) -> Any:
-    """`x` as a tensor of a float (or complex) dtype; others become the default float."""
+    """Returns `x` as a tensor of a float (or complex) dtype; others become the default float."""
     x = as_tensor(x)
     if x.dtype.is_floating or x.dtype.is_complex:
         return x
@@ -139,13 +139,13 @@ def to_float(x: Any) -> Any:
 
 
 def to_float32(x: Any) -> Any:
-    """`x` as a tensor of at least float32 precision, in which half-precision sums are formed."""
+    """Returns `x` as a tensor of at least float32 precision, for sums of half precision."""
     x = as_tensor(x)
     return cast(x, common_dtype(x.dtype, tf.float32))
 
 
 def without_bool(x: Any) -> Any:
-    """`x` as a tensor of numbers: bools become int32."""
+    """Returns `x` as a tensor of numbers: bools become int32."""
     x = as_tensor(x)
     return cast(x, tf.int32) if x.dtype == tf.bool else x
 
@@ -160,6 +160,6 @@ _SUM_DTYPES = {
 
 
 def widen_for_sum(x: Any) -> Any:
-    """`x` as a tensor in which many elements can be added up: small integers take 32 bits."""
+    """Returns `x` as a tensor in which many elements can be summed: small integers become 32 bits."""
     x = as_tensor(x)
     return cast(x, _SUM_DTYPES.get(x.dtype, x.dtype))

@@ -1,4 +1,4 @@
-"""Operations that fold axes: sums, means, extremes, running sums."""
+"""Operations that reduce axes: sums, means, extremes, running sums."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def sum(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a tensor of any shape.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the dtype of `x`; integers of 8 and 16 bits and bools
@@ -58,7 +58,7 @@ def prod(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None) -
     Args:
         x: a tensor of any shape.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
         dtype: dtype to multiply in; `None` for that of `x`, where integers of 8 and 16 bits and
             bools are multiplied in 32 bits.
 
@@ -82,7 +82,7 @@ def mean(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a tensor of any shape; integers and bools are cast to the default float dtype.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the float dtype of `x`; NaN for no elements. The mean
@@ -115,7 +115,7 @@ def var(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a tensor of any shape; integers and bools are cast to the default float dtype.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the float dtype of `x`, real for complex numbers.
@@ -136,7 +136,7 @@ def std(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a tensor of any shape; integers and bools are cast to the default float dtype.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the float dtype of `x`, real for complex numbers.
@@ -190,7 +190,7 @@ def max(x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None) 
     Args:
         x: a real tensor of any shape. The largest bool is whether one of them is true.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
         initial: least value that the result can have; needed where there may be no elements.
 
     Returns:
@@ -222,7 +222,7 @@ def min(x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None) 
     Args:
         x: a real tensor of any shape. The smallest bool is whether all of them are true.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
         initial: greatest value that the result can have; needed where there may be no elements.
 
     Returns:
@@ -254,7 +254,7 @@ def amax(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a real tensor of any shape. The largest bool is whether one of them is true.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the dtype of `x`; NaN where there is a NaN.
@@ -276,7 +276,7 @@ def amin(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a real tensor of any shape. The smallest bool is whether all of them are true.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the dtype of `x`; NaN where there is a NaN.
@@ -298,7 +298,7 @@ def ptp(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a tensor of real numbers (no bools) of any shape.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the dtype of `x`; NaN where there is a NaN.
@@ -318,7 +318,7 @@ def any(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a tensor of any shape and dtype; a number is true where it is not 0, NaN included.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of bools; false for no elements.
@@ -337,7 +337,7 @@ def all(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a tensor of any shape and dtype; a number is true where it is not 0, NaN included.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of bools; true for no elements.
@@ -374,7 +374,7 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a tensor of any shape, of a real float dtype.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the dtype of `x`; minus infinity for no elements.
@@ -392,7 +392,7 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
 def _arg_extreme(x: Any, axis: int | None, keepdims: bool, find: Any) -> tf.Tensor:
     x = as_tensor(x)
     if x.dtype.is_floating:
-        # -0.0 counts as less than 0.0, as NumPy's and XLA's total order has it.
+        # -0.0 counts as less than 0.0, as in the total order of NumPy and XLA.
         tiny = tf.constant(_tiny(x.dtype), x.dtype)
         negative_zero = tf.logical_and(x == 0, tf.math.is_inf(tf.math.reciprocal(x)))
         negative_zero &= tf.math.reciprocal(x) < 0
@@ -420,7 +420,7 @@ def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Tensor
     Args:
         x: a real tensor of any shape.
         axis: axis to search along; `None` for the flattened tensor.
-        keepdims: whether the searched axis stays, with size 1 (all axes for `None`).
+        keepdims: whether the searched axis is kept, with size 1 (all axes for `None`).
             Default: `False`.
 
     Returns:
@@ -444,7 +444,7 @@ def argmin(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Tensor
     Args:
         x: a real tensor of any shape.
         axis: axis to search along; `None` for the flattened tensor.
-        keepdims: whether the searched axis stays, with size 1 (all axes for `None`).
+        keepdims: whether the searched axis is kept, with size 1 (all axes for `None`).
             Default: `False`.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Operations that move elements about: reshaping, joining, splitting, repeating, padding."""
+"""Operations that move elements: reshaping, joining, splitting, repeating, padding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tfkit.src.symbolic.tensors import symbolic_op
 
 
 def static_or_dynamic_shape(x: Any) -> tuple[Any, ...]:
-    """Sizes of the axes: Python numbers where they are known, scalar tensors where not."""
+    """Returns sizes of the axes: Python numbers if they are known, otherwise scalar tensors."""
     static = x.shape.as_list()
     if None not in static:
         return tuple(static)
@@ -38,7 +38,7 @@ def reshape(x: Any, newshape: Any) -> tf.Tensor:
         A tensor of shape `newshape` and of the dtype of `x`.
 
     Raises:
-        ValueError: for two sizes that are to be worked out, or another negative one.
+        ValueError: for two sizes to be inferred, or another negative one.
 
     Example:
         >>> ops.reshape([1, 2, 3, 4, 5, 6], (2, -1)).numpy().tolist()
@@ -452,7 +452,7 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[tf.Tensor]:
     starts, stops = [None, *indices], [*indices, None]
     parts = [x[(*leading, slice(*cut))] for cut in zip(starts, stops, strict=True)]
     if x.shape[axis] is None and indices == sorted(indices) and isinstance(indices[0], int):
-        # All parts but the last lie between two numbers, however long the axis is.
+        # All parts but the last are between two numbers, however long the axis is.
         for i, (start, stop) in enumerate(zip([0, *indices[:-1]], indices, strict=True)):
             known = [*x.shape[:axis], stop - start, *x.shape[axis + 1 :]]
             parts[i] = tf.ensure_shape(parts[i], known if start >= 0 else x.shape)
@@ -563,7 +563,7 @@ def unstack(x: Any, num: int | None = None, axis: int = 0) -> list[tf.Tensor]:
     Args:
         x: a tensor with at least one axis.
         num: size of the axis, needed where it is not known.
-        axis: axis to walk along. Default: `0`.
+        axis: axis to iterate over. Default: `0`.
 
     Returns:
         A list of tensors of the dtype of `x`, without the axis `axis`.
@@ -589,7 +589,7 @@ def tile(x: Any, repeats: Any) -> tf.Tensor:
     Args:
         x: a tensor of any shape.
         repeats: number of copies along each axis. Where they are fewer or more than the axes of
-            `x`, ones are put before the shorter of the two.
+            `x`, ones are prepended to the shorter of the two.
 
     Returns:
         A tensor of the dtype of `x`; its sizes are those of `x` times `repeats`.
@@ -628,7 +628,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> tf.Tensor:
     x = as_tensor(x)
     if x.dtype == tf.uint16:  # TensorFlow has no kernel for it.
         return tf.cast(tf.repeat(tf.cast(x, tf.uint32), repeats, axis), tf.uint16)
-    if axis is not None and 0 in x.shape:  # TensorFlow would give no slices.
+    if axis is not None and 0 in x.shape:  # TensorFlow would return no slices.
         return tf.gather(x, tf.repeat(tf.range(x.shape[axis]), repeats), axis=axis)
     result = tf.repeat(x, repeats, axis)
     counts = None if tf.is_tensor(repeats) else np.atleast_1d(repeats)
@@ -649,7 +649,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
             one number, serves all axes.
         mode: `"constant"`, `"reflect"` (mirrored about the outermost element) or `"symmetric"`
             (mirrored with it). Default: `"constant"`.
-        constant_values: what a constant border is made of; `None` for 0.
+        constant_values: value of a constant border; `None` for 0.
 
     Returns:
         A tensor of the dtype of `x`; each size grows by the two numbers of its axis.
@@ -682,7 +682,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
 
 @symbolic_op
 def roll(x: Any, shift: Any, axis: Any = None) -> tf.Tensor:
-    """Returns a tensor shifted along axes; what leaves at one end comes in at the other.
+    """Returns a tensor shifted along axes; elements that leave at one end enter at the other.
 
     Args:
         x: a tensor of any shape.

@@ -1,4 +1,4 @@
-"""Fourier transforms. Complex numbers go in and out as pairs of real tensors."""
+"""Fourier transforms. Complex numbers are passed and returned as pairs of real tensors."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def irfft(x: Any, fft_length: int | None = None) -> tf.Tensor:
 
 
 def _window(window: Any, length: int, fft_length: int, dtype: Any) -> Callable[..., Any] | None:
-    """A function for `tf.signal` that gives the window in the middle of a frame of `fft_length`."""
+    """Returns a function for `tf.signal` that returns the window in the middle of a frame of `fft_length`."""
     if window is None:
         return None
     if isinstance(window, str):
@@ -231,9 +231,9 @@ def stft(
         x: signals of shape `(..., time)`, of float32 or float64.
         sequence_length: length of a stretch of the signal.
         sequence_stride: distance from the start of one stretch to that of the next.
-        fft_length: size of the transform, not below `sequence_length`. Shorter stretches are put
-            into the middle of it, with zeros around.
-        window: what each stretch is multiplied with: `"hann"`, `"hamming"`, a vector of
+        fft_length: size of the transform, not below `sequence_length`. Shorter stretches are padded
+            with zeros on both sides.
+        window: factor of each stretch: `"hann"`, `"hamming"`, a vector of
             `sequence_length` elements, or `None` for ones. Default: `"hann"`.
         center: whether stretch `i` is centred on the point `i * sequence_stride`. The signal is
             mirrored at its ends for that. Default: `True`.
@@ -284,10 +284,10 @@ def istft(
             `(..., stretches, fft_length // 2 + 1)`, of float32 or float64.
         sequence_length: length of a stretch of the signal.
         sequence_stride: distance from the start of one stretch to that of the next.
-        fft_length: size of the transform, not below `sequence_length`. Shorter stretches are put
-            into the middle of it, with zeros around.
+        fft_length: size of the transform, not below `sequence_length`. Shorter stretches are padded
+            with zeros on both sides.
         length: length of the signal; `None` for as far as the stretches reach.
-        window: what each stretch is multiplied with: `"hann"`, `"hamming"`, a vector of
+        window: factor of each stretch: `"hann"`, `"hamming"`, a vector of
             `sequence_length` elements, or `None` for ones. Default: `"hann"`.
         center: whether `stft` centred the stretches. Default: `True`.
 
@@ -310,7 +310,7 @@ def istft(
     signal = tf.signal.inverse_stft(x, fft_length, sequence_stride, fft_length, values)
     frames = x.shape[-2]
     reach = None if frames is None else (frames - 1) * sequence_stride + fft_length
-    signal.set_shape([*x.shape[:-2], reach])  # TensorFlow forgets it where frequencies are unknown.
+    signal.set_shape([*x.shape[:-2], reach])  # TensorFlow loses it if frequencies are unknown.
     start = fft_length // 2 if center else 0
     if length is None:
         return signal[..., start : -start or None]

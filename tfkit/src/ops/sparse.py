@@ -1,4 +1,4 @@
-"""Sparse operands: `tf.SparseTensor`, and `tf.IndexedSlices`, which sparse gradients come as.
+"""Sparse operands: `tf.SparseTensor`, and `tf.IndexedSlices`, the form of sparse gradients.
 
 A result stays sparse where its missing elements are zeros again. Everything else is computed on dense
 tensors. Rows that `tf.IndexedSlices` name twice count as their sum.
@@ -27,7 +27,7 @@ def is_sparse(x: Any) -> bool:
 
 
 def to_dense(x: Any) -> Any:
-    """`x` with its zeros written out; what is not sparse is handed back."""
+    """Returns `x` with its zeros written out; other tensors are returned unchanged."""
     if isinstance(x, tf.SparseTensor):
         dense = tf.sparse.to_dense(tf.sparse.reorder(x))
         dense.set_shape(x.shape)
@@ -36,18 +36,18 @@ def to_dense(x: Any) -> Any:
 
 
 def with_shape(x: Any, shape: Any) -> Any:
-    """A sparse tensor whose static shape is known to be `shape`."""
+    """Returns a sparse tensor with the static shape `shape`."""
     x.set_shape(shape)
     return x
 
 
 def with_values(x: tf.SparseTensor, values: Any) -> tf.SparseTensor:
-    """A sparse tensor with other elements in the same places, and the same static shape."""
+    """Returns a sparse tensor with other elements in the same places, and the same static shape."""
     return with_shape(x.with_values(values), x.shape)
 
 
 def shape_of(x: Any) -> tf.TensorShape:
-    """The static shape; that of `tf.IndexedSlices` may be a tuple, or not be given at all."""
+    """Returns the static shape; that of `tf.IndexedSlices` may be a tuple, or `None`."""
     if not isinstance(x, tf.IndexedSlices) or isinstance(x.dense_shape, tf.Tensor):
         return x.shape
     rows = None if x.dense_shape is None else x.dense_shape[0]
@@ -58,7 +58,7 @@ def shape_of(x: Any) -> tf.TensorShape:
 
 
 def zeros_stay(function: Function) -> Function:
-    """For a function of elements with `f(0) = 0`: sparse in, sparse out."""
+    """Returns an elementwise function with `f(0) = 0` that maps sparse tensors to sparse ones."""
 
     @functools.wraps(function)
     def op(x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -73,7 +73,7 @@ def zeros_stay(function: Function) -> Function:
 
 
 def made_dense(function: Function) -> Function:
-    """For a function whose result has few zeros even where its operand has many."""
+    """Returns a function that makes its operand dense, because its result has few zeros."""
 
     @functools.wraps(function)
     def op(x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -83,7 +83,7 @@ def made_dense(function: Function) -> Function:
 
 
 def _rows_once(x: tf.IndexedSlices) -> tf.IndexedSlices:
-    """The same tensor with each row named once."""
+    """Returns the same tensor with each row named once."""
     indices, places = tf.unique(x.indices)
     values = tf.math.unsorted_segment_sum(x.values, places, tf.size(indices))
     return tf.IndexedSlices(values, indices, x.dense_shape)
@@ -93,7 +93,7 @@ def _rows_once(x: tf.IndexedSlices) -> tf.IndexedSlices:
 
 
 def zeros_meet(function: Function) -> Function:
-    """For `f(x1, x2)` with `f(0, 0) = 0`, such as a sum: sparse where both operands are."""
+    """Returns `f(x1, x2)` with `f(0, 0) = 0`, such as a sum: sparse if both operands are."""
 
     def combined(x1: Any, x2: Any) -> Any:
         return _on_common_places(function, x1, x2) if _are_alike(x1, x2) else None
@@ -102,7 +102,7 @@ def zeros_meet(function: Function) -> Function:
 
 
 def zeros_win(function: Function) -> Function:
-    """For `f(x1, x2)` with `f(0, x) = f(x, 0) = 0`, a product: sparse where one operand is."""
+    """Returns `f(x1, x2)` with `f(0, x) = f(x, 0) = 0`, a product: sparse if one operand is."""
 
     def combined(x1: Any, x2: Any) -> Any:
         if _are_alike(x1, x2):
@@ -117,7 +117,7 @@ def zeros_win(function: Function) -> Function:
 
 
 def zeros_divided(function: Function) -> Function:
-    """For a quotient: sparse where only the dividend is.
+    """Returns a quotient that is sparse if only the dividend is.
 
     Where a dense divisor is 0 or NaN the result is NaN, and is written out.
     """
@@ -133,7 +133,7 @@ def zeros_divided(function: Function) -> Function:
 
 
 def _with_sparse_operands(function: Function, combined: Callable[[Any, Any], Any]) -> Function:
-    """`function`, but `combined` where an operand is sparse and it gives a result: dense otherwise."""
+    """Returns `function`, but the result of `combined` if an operand is sparse and there is one."""
 
     @functools.wraps(function)
     def op(x1: Any, x2: Any) -> Any:
@@ -152,7 +152,7 @@ def _are_alike(x1: Any, x2: Any) -> bool:
 
 
 def _broadcasts_to(dense: Any, sparse: Any) -> bool:
-    """Whether a dense operand is known to take the shape of a sparse one."""
+    """Whether a dense operand can be broadcast to the shape of a sparse one."""
     if is_sparse(dense):
         return False
     shape = shape_of(sparse)
@@ -166,7 +166,7 @@ def _broadcasts_to(dense: Any, sparse: Any) -> bool:
 
 
 def _at_places_of(sparse: Any, dense: Any, function: Callable[..., Any]) -> Any:
-    """`function` of the elements of a sparse tensor and of those that a dense one has there."""
+    """Returns `function` of the elements of a sparse tensor and of a dense one's at the same places."""
     if isinstance(sparse, tf.SparseTensor):
         shape = tf.broadcast_static_shape(sparse.shape, dense.shape)
         if dense.shape.rank:
@@ -178,7 +178,7 @@ def _at_places_of(sparse: Any, dense: Any, function: Callable[..., Any]) -> Any:
 
 
 def _with_places(sparse: Any, where: Any) -> Any:
-    """A sparse tensor with zeros written out in the places that are true in `where`."""
+    """Returns a sparse tensor with zeros written out in the places that are true in `where`."""
     if isinstance(sparse, tf.SparseTensor):
         places = tf.where(tf.broadcast_to(where, sparse.dense_shape))
         zeros = tf.zeros(tf.shape(places)[:1], sparse.dtype)
@@ -199,7 +199,7 @@ def _with_places(sparse: Any, where: Any) -> Any:
 
 
 def _on_common_places(function: Callable[..., Any], x1: Any, x2: Any) -> Any:
-    """`function` of two sparse tensors of one kind, wherever one of them has an element."""
+    """Returns `function` of two sparse tensors of one kind, at places where one of them has an element."""
     if isinstance(x1, tf.SparseTensor):
         shape = tf.broadcast_static_shape(x1.shape, x2.shape)
         x1, x2 = tf.sparse.reorder(x1), tf.sparse.reorder(x2)
@@ -220,7 +220,7 @@ def _on_common_places(function: Callable[..., Any], x1: Any, x2: Any) -> Any:
 
 
 def reshaped(x: tf.SparseTensor, shape: Any, static_shape: Any = None) -> tf.SparseTensor:
-    """The elements in order in another shape, of which `static_shape` is known."""
+    """Returns the elements in order in another shape, of which `static_shape` is known."""
     if static_shape is None and isinstance(shape, (tuple, list)):
         known = [size if isinstance(size, int) and size >= 0 else None for size in shape]
         others = [size for size in known if size is not None]
@@ -232,31 +232,31 @@ def reshaped(x: tf.SparseTensor, shape: Any, static_shape: Any = None) -> tf.Spa
 
 
 def expanded(x: tf.SparseTensor, axis: int) -> tf.SparseTensor:
-    """`x` with a new axis of size 1 at the place `axis`, counted from the start."""
+    """Returns `x` with a new axis of size 1 at the place `axis`, counted from the start."""
     static = x.shape.as_list()
     return with_shape(tf.sparse.expand_dims(x, axis), [*static[:axis], 1, *static[axis:]])
 
 
 def transposed(x: tf.SparseTensor, axes: Sequence[int] | None) -> tf.SparseTensor:
-    """`x` with its axes in another order, reversed unless given."""
+    """Returns `x` with its axes in another order, reversed unless given."""
     order = range(x.shape.rank)[::-1] if axes is None else axes
     return with_shape(tf.sparse.transpose(x, order), [x.shape[a] for a in order])
 
 
 def folded_axes(axis: Any, ndim: int) -> list[int]:
-    """The axes to fold, counted from the start; all of them for `None`."""
+    """Returns the axes to reduce, counted from the start; all of them for `None`."""
     axes = range(ndim) if axis is None else as_axes(axis)
     return [a % ndim for a in axes]
 
 
 def reduced_sum(x: tf.SparseTensor, axis: Any, keepdims: bool) -> tf.SparseTensor:
-    """The sum over `axis`, all axes for `None`, as a sparse tensor."""
+    """Returns the sum over `axis`, all axes for `None`, as a sparse tensor."""
     ndim = x.shape.rank
     folded = folded_axes(axis, ndim)
     if not folded:
         return x
     kept = np.array([a for a in range(ndim) if a not in folded], dtype="int32")
-    # A last axis of size 1 makes a place of what is folded into one number.
+    # A last axis of size 1 gives a place to values that are reduced to one number.
     column = tf.zeros_like(x.indices[:, :1])
     places = tf.concat([tf.gather(x.indices, kept, axis=1), column], 1)
     shape = tf.concat([tf.gather(x.dense_shape, kept), [1]], 0)
@@ -274,14 +274,14 @@ def reduced_sum(x: tf.SparseTensor, axis: Any, keepdims: bool) -> tf.SparseTenso
 
 
 def reduced_mean(x: tf.SparseTensor, axis: Any, keepdims: bool) -> tf.SparseTensor:
-    """The mean of floats over `axis`, all axes for `None`, as a sparse tensor."""
+    """Returns the mean of floats over `axis`, all axes for `None`, as a sparse tensor."""
     folded = np.array(folded_axes(axis, x.shape.rank), dtype="int32")
     count = tf.reduce_prod(tf.gather(x.dense_shape, folded))
     return reduced_sum(with_values(x, x.values / tf.cast(count, x.dtype)), axis, keepdims)
 
 
 def concatenated(xs: Sequence[Any], axis: int) -> Any:
-    """The tensors joined along `axis`: sparse where all are."""
+    """Returns the tensors joined along `axis`: sparse if all are."""
     if all(isinstance(x, tf.SparseTensor) for x in xs):
         shapes = [x.shape for x in xs]
         sizes = [shape[axis] for shape in shapes]
@@ -294,7 +294,7 @@ def concatenated(xs: Sequence[Any], axis: int) -> Any:
 
 
 def matmul(x1: Any, x2: Any) -> Any:
-    """The matrix product of two tensors of one dtype, one or both of them sparse.
+    """Returns the matrix product of two tensors of one dtype, one or both of them sparse.
 
     The product of two sparse tensors is sparse, every other one dense.
     """
@@ -314,7 +314,7 @@ def matmul(x1: Any, x2: Any) -> Any:
 
 
 def _blocks(x: tf.SparseTensor) -> tf.SparseTensor:
-    """A batch of sparse matrices as one matrix, with them as blocks on its diagonal."""
+    """Returns a batch of sparse matrices as one matrix, with them as blocks on its diagonal."""
     if x.shape.rank == 2:
         return x
     height, width = x.dense_shape[-2], x.dense_shape[-1]
@@ -328,7 +328,7 @@ def _blocks(x: tf.SparseTensor) -> tf.SparseTensor:
 
 
 def _dense_product(x1: tf.SparseTensor, x2: Any) -> tf.Tensor:
-    """Sparse matrices times dense ones."""
+    """Returns sparse matrices times dense ones."""
     columns = tf.cast(tf.shape(x2)[-1:], tf.int64)
     flat = tf.reshape(x2, tf.concat([[-1], columns], 0))
     product = tf.sparse.sparse_dense_matmul(_blocks(x1), flat)
@@ -337,13 +337,13 @@ def _dense_product(x1: tf.SparseTensor, x2: Any) -> tf.Tensor:
 
 
 def _sparse_product(x1: tf.SparseTensor, x2: tf.SparseTensor) -> tf.SparseTensor:
-    """Sparse matrices times sparse ones: each element meets the row that its column names."""
+    """Returns sparse matrices times sparse ones: each element meets the row of its column's number."""
     height, width = x1.dense_shape[-2], x2.dense_shape[-1]
     blocks1, blocks2 = _blocks(x1), tf.sparse.reorder(_blocks(x2))
     rows, columns = blocks2.indices[:, 0], blocks1.indices[:, 1]
     first = tf.searchsorted(rows, columns, "left", tf.int64)
     count = tf.searchsorted(rows, columns, "right", tf.int64) - first
-    # For each pair that meets: the number of the element on the left, and of that on the right.
+    # For each pair: the number of the element on the left, and of that on the right.
     left = tf.repeat(tf.range(tf.size(count, tf.int64)), count)
     begin = tf.cumsum(count, exclusive=True)
     right = tf.range(tf.size(left, tf.int64)) - tf.gather(begin - first, left)

@@ -1,4 +1,4 @@
-"""Quantiles: the values below which given shares of the elements lie."""
+"""Quantiles: the values below which given fractions of the elements are."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
 def _folded_axes_last(x: Any, axis: Axis) -> tuple[tf.Tensor, list[int]]:
-    """`x` with the axes to fold as one last axis, and their numbers."""
+    """Returns `x` with the axes to reduce as one last axis, and their numbers."""
     rank = x.shape.rank
     axes = list(range(rank)) if axis is None else as_axes(axis)
     axes = sorted(positive_axes(axes, rank))
@@ -25,7 +25,7 @@ def _folded_axes_last(x: Any, axis: Axis) -> tuple[tf.Tensor, list[int]]:
 
 
 def _at(ordered: Any, place: Any) -> tf.Tensor:
-    """The elements of the last axis at the places of `place`, which has one more, first, axis."""
+    """Returns the elements of the last axis at the positions `place`, which has an additional first axis."""
     last = tf.cast(tf.shape(ordered)[-1] - 1, place.dtype)
     index = tf.cast(tf.clip_by_value(place, tf.zeros_like(last), last), tf.int32)
     index = tf.broadcast_to(index, tf.concat([tf.shape(index)[:1], tf.shape(ordered)[:-1]], 0))
@@ -42,7 +42,7 @@ def _quantile(x: Any, q: Any, axis: Axis, method: str, keepdims: bool, skip_nan:
     x, axes = _folded_axes_last(to_float(x), axis)
     q = to_dtype(q, tf.float64)
     missing = tf.math.is_nan(x)
-    # NaN goes to the end, behind the elements that count.
+    # NaN is sorted to the end, after the elements that count.
     ordered = tf.sort(tf.where(missing, tf.constant(float("inf"), x.dtype), x))
     count = tf.reduce_sum(tf.cast(~missing, tf.float64), -1)
     shares = tf.reshape(q, [-1] + [1] * count.shape.rank)
@@ -68,7 +68,7 @@ def _quantile(x: Any, q: Any, axis: Axis, method: str, keepdims: bool, skip_nan:
 def quantile(
     x: Any, q: Any, axis: Axis = None, method: str = "linear", keepdims: bool = False
 ) -> tf.Tensor:
-    """Returns quantiles over axes: the values below which the shares `q` of the elements lie.
+    """Returns quantiles over axes: the values below which the fractions `q` of the elements are.
 
     For `n` elements in ascending order, that is the element number `q * (n - 1)`, counted from 0.
 
@@ -78,7 +78,7 @@ def quantile(
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
         method: how to choose between the two neighbouring elements: `"linear"` (interpolate),
             `"lower"`, `"higher"`, `"nearest"` or `"midpoint"`. Default: `"linear"`.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor of the float dtype of `x`, without the axes `axis`; for a vector `q` with a new
@@ -108,7 +108,7 @@ def nanquantile(
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
         method: how to choose between the two neighbouring elements: `"linear"` (interpolate),
             `"lower"`, `"higher"`, `"nearest"` or `"midpoint"`. Default: `"linear"`.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor of the float dtype of `x`, without the axes `axis`; for a vector `q` with a new
@@ -140,7 +140,7 @@ def percentile(
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
         method: how to choose between the two neighbouring elements: `"linear"` (interpolate),
             `"lower"`, `"higher"`, `"nearest"` or `"midpoint"`. Default: `"linear"`.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor of the float dtype of `x`, without the axes `axis`; for a vector `q` with a new
@@ -168,7 +168,7 @@ def nanpercentile(
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
         method: how to choose between the two neighbouring elements: `"linear"` (interpolate),
             `"lower"`, `"higher"`, `"nearest"` or `"midpoint"`. Default: `"linear"`.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor of the float dtype of `x`, without the axes `axis`; for a vector `q` with a new
@@ -191,7 +191,7 @@ def median(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a real tensor of any shape; integers and bools are cast to the default float dtype.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the float dtype of `x`; NaN where an element is NaN.
@@ -212,7 +212,7 @@ def nanmedian(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     Args:
         x: a real tensor of any shape; integers and bools are cast to the default float dtype.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
-        keepdims: whether reduced axes stay, with size 1. Default: `False`.
+        keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
         A tensor without the axes `axis`, of the float dtype of `x`; NaN where all elements are

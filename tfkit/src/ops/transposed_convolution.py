@@ -1,10 +1,10 @@
 """Transposed convolutions of images with channels last.
 
-TensorFlow's kernels for them are those for the gradients of convolutions. On CPU they know no dilation
+TensorFlow's kernels for them are those for the gradients of convolutions. On CPU they support no dilation
 unless they are oneDNN's, and refuse some output paddings; with strides of one they are slower than a
-convolution where `convolution_gradients` says so. In these cases a convolution does the same: with stride
+convolution if `convolution_gradients` applies. In these cases a convolution does the same: with stride
 `s`, the outputs at every `s`-th place, from a first one on, are a convolution with every `s`-th point of
-the kernel. So one convolution with `s` times as many filters gives them all, side by side.
+the kernel. So one convolution with `s` times as many filters gives them all, next to each other.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _LAYOUTS = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 
 
 class Span(NamedTuple):
-    """How outputs lie to inputs along one axis. `size` places become `size * stride + added`.
+    """The relation of outputs to inputs along one axis: `size` places become `size * stride + added`.
 
     Attributes:
         points: number of points of the kernel.
-        stride: distance in the outputs of what neighbouring inputs give.
+        stride: distance in the outputs between the contributions of neighbouring inputs.
         dilation: distance in the outputs of neighbouring points of the kernel.
-        added: what is added to `size * stride`.
-        dropped: how many outputs of the first window lie before the first that is kept.
+        added: the number added to `size * stride`.
+        dropped: how many outputs of the first window are before the first that is kept.
         same: whether the border is that of padding "same".
     """
 
@@ -43,12 +43,12 @@ class Span(NamedTuple):
 
     @property
     def reach(self) -> int:
-        """How many outputs the kernel covers, from its first point to its last."""
+        """The number of outputs that the kernel covers, from its first point to its last."""
         return (self.points - 1) * self.dilation + 1
 
     @property
     def refused(self) -> bool:
-        """Whether a convolution of the outputs would not give as many inputs: kernels refuse that."""
+        """Whether a convolution of the outputs would not give as many inputs, which kernels refuse."""
         if self.same:
             return not -self.stride < self.added <= 0
         return not 0 <= self.added + self.stride - self.reach < self.stride
@@ -61,7 +61,7 @@ def spans(
     extras: Sequence[int | None],
     padding: str,
 ) -> list[Span]:
-    """One `Span` for each axis.
+    """Returns one `Span` for each axis.
 
     Args:
         sizes: those of the kernel.
@@ -85,7 +85,7 @@ def spans(
 
 
 def convolve(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) -> tf.Tensor:
-    """The transpose of a convolution.
+    """Returns the transpose of a convolution.
 
     Args:
         images: `(batch, *sizes, channels)`.
@@ -102,12 +102,12 @@ def convolve(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) -> tf.T
     def transposed(x: tf.Tensor) -> tf.Tensor:
         return function(x, kernel, axes)
 
-    # Always: where there are no places, XLA gives one too many.
+    # In any case: if there are no places, XLA gives one too many.
     return without_empty_outputs(transposed, images, strides=strides, always=True)
 
 
 def _by_gradient(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) -> tf.Tensor:
-    """By TensorFlow's kernel."""
+    """Returns the result of TensorFlow's kernel."""
     batch, *sizes, _ = static_or_dynamic_shape(images)
     output_sizes = [size * axis.stride + axis.added for size, axis in zip(sizes, axes, strict=True)]
     return tf.nn.conv_transpose(
@@ -121,7 +121,7 @@ def _by_gradient(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) -> 
 
 
 def _by_convolution(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) -> tf.Tensor:
-    """By a convolution with strides of one, and a filter for each place between two inputs."""
+    """Returns the result of a convolution with strides of one, and a filter for each place between inputs."""
     ndim = len(axes)
     rates = [axis.dilation for axis in axes]
     if max(axis.stride for axis in axes) > 1:
@@ -132,7 +132,7 @@ def _by_convolution(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) 
     *_, filters, channels = kernel.shape
     borders, kept = [[0, 0]], [slice(None)]
     for axis, count, rate in zip(axes, counts, rates, strict=True):
-        # Which outputs, counted in strides, from the first that is kept to the last.
+        # The range of the outputs, counted in strides, from the first that is kept to the last.
         first, last = axis.dropped // axis.stride, -(-(axis.dropped + axis.added) // axis.stride)
         borders.append([(count - 1) * rate - first, last])
         before = axis.dropped - first * axis.stride
@@ -149,7 +149,7 @@ def _by_convolution(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) 
 
 
 def _with_zeros_between(kernel: tf.Tensor, rates: Sequence[int]) -> tf.Tensor:
-    """A kernel for dilations of one that does what `kernel` does for `rates`."""
+    """Returns a kernel for dilations of one that is equivalent to `kernel` for `rates`."""
     for axis, rate in enumerate(rates):
         shape = kernel.shape.as_list()
         spread = tf.expand_dims(kernel, axis + 1)
@@ -162,7 +162,7 @@ def _with_zeros_between(kernel: tf.Tensor, rates: Sequence[int]) -> tf.Tensor:
 
 
 def _by_place(kernel: tf.Tensor, counts: Sequence[int], strides: Sequence[int]) -> tf.Tensor:
-    """`kernel` as `(*counts, channels, *strides, filters)`: its points by the stride they lie in."""
+    """Returns `kernel` as `(*counts, channels, *strides, filters)`: its points by their strides."""
     ndim = len(counts)
     parts = list(zip(counts, strides, strict=True))
     missing = [[0, n * s - size] for (n, s), size in zip(parts, kernel.shape, strict=False)]
@@ -173,7 +173,7 @@ def _by_place(kernel: tf.Tensor, counts: Sequence[int], strides: Sequence[int]) 
 
 
 def _interleaved(outputs: tf.Tensor, strides: Sequence[int], filters: int) -> tf.Tensor:
-    """`(batch, *sizes, strides * filters)` as `(batch, *(size * stride), filters)`."""
+    """Returns `(batch, *sizes, strides * filters)` as `(batch, *(size * stride), filters)`."""
     if max(strides) == 1:
         return outputs
     ndim = len(strides)

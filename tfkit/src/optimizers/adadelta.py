@@ -1,4 +1,4 @@
-"""Adadelta: steps in proportion to the size of the steps before."""
+"""Adadelta: steps in proportion to the size of earlier steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def adadelta(
     rho: float,
     epsilon: float,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """New `w`, and new mean squares of gradients and of steps.
+    """Returns new `w`, and new mean squares of gradients and of steps.
 
     Reference:
         Zeiler, 2012: ADADELTA: an adaptive learning rate method. https://arxiv.org/abs/1212.5701

@@ -1,4 +1,4 @@
-"""Adafactor: second moments of matrices kept as one row and one column."""
+"""Adafactor: second moments of matrices stored as one row and one column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tfkit.src.optimizers.slots import Slot, variable_path
 
 
 def rms(x: Any) -> tf.Tensor:
-    """Root of the mean square."""
+    """Returns the root of the mean square."""
     return tf.sqrt(tf.reduce_mean(dense(square(x))))
 
 
@@ -27,7 +27,7 @@ def factored(r: tf.Tensor, c: tf.Tensor) -> tf.Tensor:
 def adafactor(
     w: tf.Tensor, g: Any, v: tf.Tensor, rho: tf.Tensor, epsilon_2: float, clip_threshold: float
 ) -> tf.Tensor:
-    """New `w`; `v` is the second moment, `rho` the relative step size.
+    """Returns new `w`; `v` is the second moment, `rho` the relative step size.
 
     Reference:
         Shazeer & Stern, 2018: Adafactor, algorithms 4 and 5. https://arxiv.org/abs/1804.04235
@@ -39,7 +39,7 @@ def adafactor(
 
 @shares_options
 class Adafactor(Optimizer):
-    """Adafactor: squared gradients of matrices are kept as means of rows and columns, to save memory.
+    """Adafactor: stores squared gradients of matrices as means of rows and columns, to save memory.
 
     Steps are in proportion to the size of a variable:
     `w -= rho * max(epsilon_2, rms(w)) * u / max(1, rms(u) / clip_threshold)`, with `u` the gradient
@@ -100,7 +100,8 @@ class Adafactor(Optimizer):
         self._v: list[tf.Variable] = []
         for variable in var_list:
             name, shape = variable_path(variable).split("/")[-1], tuple(variable.shape)
-            # Without two axes not factored: two numbers keep the places that they have in Keras's files.
+            # A variable with fewer than two axes is not factored: two numbers fill the places in Keras's
+            # files.
             r_shape, c_shape, dtype = (), (), "int32"
             if len(shape) >= 2:
                 r_shape, c_shape, dtype = shape[:-1], shape[:-2] + shape[-1:], variable.dtype

@@ -16,7 +16,7 @@ from tfkit.src.optimizers.slots import constant
 def adagrad(
     w: tf.Tensor, g: Any, v: tf.Tensor, alpha: tf.Tensor, epsilon: float
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """New `w`, and new `v`, the sum of squared gradients.
+    """Returns new `w`, and new `v`, the sum of squared gradients.
 
     Reference:
         Duchi et al., 2011: Adaptive subgradient methods.

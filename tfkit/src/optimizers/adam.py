@@ -24,7 +24,7 @@ def adam(
     epsilon: float,
     v_hat: tf.Tensor | None = None,
 ) -> tuple[tf.Tensor, ...]:
-    """New `w`, `m`, `v`, and `v_hat` if it is given, after a step of size `alpha_t`.
+    """Returns new `w`, `m`, `v`, and `v_hat` if it is given, after a step of size `alpha_t`.
 
     The order of computation is the one at the end of the paper's section 2, whose epsilon is
     "epsilon hat". `v_hat` is the largest `v` so far (AMSGrad).
@@ -43,7 +43,7 @@ def adam(
 
 
 def bias_corrections(t: tf.Tensor, beta_1: float, beta_2: float) -> tuple[tf.Tensor, tf.Tensor]:
-    """What `alpha` is multiplied and divided by in step number `t` (from 1), as both moments begin at 0."""
+    """Returns the factor and the divisor of `alpha` in step `t` (from 1), as both moments begin at 0."""
     root = tf.sqrt(1 - tf.pow(tf.cast(beta_2, t.dtype), t))
     return root, 1 - tf.pow(tf.cast(beta_1, t.dtype), t)
 

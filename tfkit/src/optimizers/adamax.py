@@ -24,7 +24,7 @@ def adamax(
     beta_2: float,
     epsilon: float,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """New `w`, `m` and `u` (the exponentially weighted infinity norm) after step number `t`.
+    """Returns new `w`, `m` and `u` (the exponentially weighted infinity norm) after step number `t`.
 
     Reference:
         Kingma & Ba, 2014, section 7.1: https://arxiv.org/abs/1412.6980

@@ -16,7 +16,7 @@ def move(
     momentum: float,
     iterations: tf.Tensor,
 ) -> None:
-    """Moves each average towards its variable; in the first update it becomes the variable."""
+    """Moves each average towards its variable; the first update sets it to the variable."""
 
     def move_one(average: tf.Variable, variable: tf.Tensor) -> None:
         kept = tf.cast(iterations != 0, average.dtype) * momentum
@@ -27,7 +27,7 @@ def move(
 
 
 def overwrite(averages: Sequence[tf.Variable], variables: Sequence[tf.Variable]) -> None:
-    """Sets each variable to its average, unless updates replace it by its gradient anyway."""
+    """Sets each variable to its average, except for variables that are overwritten by gradients."""
     for average, variable in zip(averages, variables, strict=True):
         if not is_overwritten(variable):
             distribution.update(variable, lambda copy, value: copy.assign(value), average)

@@ -1,4 +1,4 @@
-"""The base of all optimizers: learning rate, slots, and the steps of one update in their order."""
+"""The base class of all optimizers: learning rate, slots, and the phases of one update."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LearningRate: TypeAlias = float | LearningRateSchedule | Callable[[], Any]
 
 
 class _Untracked:
-    """What is remembered of the model: a plain object, which `tf.Module` does not look into."""
+    """References to the model in a plain object, which `tf.Module` does not search."""
 
     def __init__(self) -> None:
         self.variables: list[tf.Variable] = []
@@ -44,7 +44,7 @@ class Optimizer(SlotOwner):
     """The base of optimizers: updates variables by their gradients.
 
     A subclass makes its variables in `build(variables)`, and changes one variable in
-    `update_step(gradient, variable, learning_rate)`. What is called from there must be TensorFlow
+    `update_step(gradient, variable, learning_rate)`. Functions called from there must be TensorFlow
     operations, because the update runs inside compiled programs. `apply(gradients, variables)`
     makes an update.
 
@@ -136,14 +136,14 @@ class Optimizer(SlotOwner):
 
     @property
     def iterations(self) -> Any:
-        """How many updates have been made; calls of `apply()` that only accumulate do not count."""
+        """The number of updates so far; calls of `apply()` that only accumulate do not count."""
         if self.gradient_accumulation_steps:
             return self._iterations // self.gradient_accumulation_steps
         return self._iterations
 
     @property
     def learning_rate(self) -> Any:
-        """The learning rate now. Assigning a float changes it for compiled programs, too."""
+        """The present learning rate. Assigning a float changes it for compiled programs, too."""
         if isinstance(self._learning_rate, LearningRateSchedule):
             watching.note(self._learning_rate)
             return self._learning_rate(self._iterations)
@@ -168,7 +168,7 @@ class Optimizer(SlotOwner):
 
     @shortened
     def build(self, variables: Sequence[tf.Variable]) -> None:
-        """Makes the slots for `variables`, which are all that this optimizer will update.
+        """Makes the slots for `variables`, the only ones that this optimizer can update.
 
         Args:
             variables: trainable variables of a model.
@@ -187,19 +187,19 @@ class Optimizer(SlotOwner):
         self.built = True
 
     def belongs_to(self, settings: Any) -> None:
-        """Notes that a model is trained with this optimizer.
+        """Registers a model that is trained with this optimizer.
 
         Args:
-            settings: what the model's `compile` was given; it is read where the optimizer updates.
+            settings: the arguments of the model's `compile`; it is read where the optimizer updates.
         """
         self._untracked.owners.add(settings)
 
     def leaves(self, settings: Any) -> None:
-        """Notes that a model is trained with another optimizer from now on."""
+        """Unregisters a model that is trained with another optimizer from now on."""
         self._untracked.owners.discard(settings)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Sets an attribute; compiled steps that have the old one in them are made anew."""
+        """Sets an attribute; compiled steps that contain the old one are traced again."""
         super().__setattr__(name, value)
         is_property = isinstance(getattr(type(self), name, None), property)
         if "_untracked" in vars(self) and not is_property:
@@ -235,21 +235,22 @@ class Optimizer(SlotOwner):
             return
         try:
             gradients, variables = self._pairs(grads, trainable_variables)
-            # Summed over the replicas first: limits of norms are for the gradients of the whole batch.
+            # First summed over the replicas: limits of norms are for the gradients of the whole batch.
             gradients = distribution.all_reduce_sum(gradients)
             gradients = self._unscaled(gradients, variables)
             gradients = self._clipped_unless_accumulating(gradients, variables)
             if tf.distribute.has_strategy():
                 distribution.merge(self._run_phases, gradients, variables)
                 return
-            for phase in self._phases():  # `_run_phases`, without another frame around the formula.
+            # The body of `_run_phases`, without another frame around the formula.
+            for phase in self._phases():
                 phase(gradients, variables)
         except BaseException as error:
             shorten(error)
             raise
 
     def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
-        """Updates one variable and its slots. Each optimizer has its own.
+        """Updates one variable and its slots; each optimizer overrides it.
 
         Args:
             gradient: a tensor or a `tf.IndexedSlices`.
@@ -262,7 +263,7 @@ class Optimizer(SlotOwner):
         )
 
     def assign(self, variable: tf.Variable, value: Any) -> None:
-        """Sets a variable from inside `update_step`; by `IndexedSlices`, the rows in it."""
+        """Sets a variable from inside `update_step`; for `IndexedSlices`, only their rows."""
         value = tf.cast(value, variable.dtype)
         if isinstance(value, tf.IndexedSlices):
             variable.scatter_update(value)
@@ -288,7 +289,7 @@ class Optimizer(SlotOwner):
     def _pairs(
         self, grads: Sequence[Any], trainable_variables: Sequence[tf.Variable] | None
     ) -> tuple[list[Any], list[tf.Variable]]:
-        """Gradients and the variables that they belong to, checked; builds if that is to do."""
+        """Returns the checked gradients with their variables; builds the optimizer if necessary."""
         if execution.governing() is not None:
             self.belongs_to(execution.governing())
         if trainable_variables is None:
@@ -317,7 +318,7 @@ class Optimizer(SlotOwner):
         return drop_missing(grads, variables, [variable_path(v) for v in variables])
 
     def _unscaled(self, gradients: list[Any], variables: list[tf.Variable]) -> list[Any]:
-        """Gradients of the loss, from those of the loss that `scale_loss` has scaled."""
+        """Returns gradients of the unscaled loss, from those of the loss that `scale_loss` has scaled."""
         scale = self.loss_scale_factor
         if scale is None:
             return gradients
@@ -328,7 +329,7 @@ class Optimizer(SlotOwner):
     def _clipped_unless_accumulating(
         self, gradients: list[Any], variables: list[tf.Variable]
     ) -> list[Any]:
-        """Clips each call's gradients; where they are averaged, the mean is clipped instead."""
+        """Clips the gradients of each call; with accumulation, their mean is clipped instead."""
         if self.gradient_accumulation_steps:
             return gradients
         return unless_overwriting(self._clip_gradients, gradients, variables)
@@ -343,7 +344,7 @@ class Optimizer(SlotOwner):
         return gradients
 
     def _phases(self) -> tuple[Callable[[list[Any], list[tf.Variable]], None], ...]:
-        """What a call does once its gradients are ready, in this order, where all copies can be changed."""
+        """Returns the phases of a call after its gradients are ready, which can change all copies."""
         update = self._accumulate if self.gradient_accumulation_steps else self._update_variables
         return update, self._finish
 
@@ -352,7 +353,7 @@ class Optimizer(SlotOwner):
             phase(gradients, variables)
 
     def _update_variables(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
-        """Makes one update: a loop over the variables, around the formula in `update_step`."""
+        """Makes one update: runs the formula in `update_step` for each variable."""
         gradients, variables = overwrite(self.assign, gradients, variables)
         if not variables:
             return
@@ -370,7 +371,7 @@ class Optimizer(SlotOwner):
                     self.update_step(gradient, variable, learning_rate)
 
     def _update_copy(self, variable: tf.Variable, gradient: Any, learning_rate: tf.Tensor) -> None:
-        """The body of the loop, where a strategy or XLA runs it."""
+        """Runs the body of the loop under a strategy or in XLA."""
         self._decay(variable, learning_rate)
         self.update_step(gradient, variable, learning_rate)
 
@@ -392,7 +393,7 @@ class Optimizer(SlotOwner):
         self._iterations.assign_add(1)
 
     def _accumulate(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
-        """Adds to the accumulators; each so many times updates by their mean and empties them.
+        """Adds to the accumulators; when they are full, updates by their mean and empties them.
 
         Of what overwrites its variable the largest values are kept instead.
         """
@@ -416,18 +417,18 @@ class Optimizer(SlotOwner):
         tf.cond((self._iterations + 1) % num_steps == 0, update, lambda: None)
 
     def _may_use_xla(self) -> bool:
-        """Whether XLA may compile the update of many numbers where it does not compile the whole step."""
+        """Whether XLA may compile large updates in a step that it does not compile as a whole."""
         return is_builtin(type(self)) and execution.may_use_xla(self._untracked.owners)
 
     def _before_updates(self) -> None:
-        """Updates what is shared by all variables; `self._step_number` is that of this update."""
+        """Updates what all variables share; `self._step_number` is the number of this update."""
 
     def _step_number(self, dtype: Any) -> tf.Tensor:
-        """The number of this update, from 1, as a scalar of `dtype`."""
+        """Returns the number of this update, from 1, as a scalar of `dtype`."""
         return self._once("step", dtype, lambda dtype: tf.cast(self.iterations + 1, dtype))
 
     def _once(self, name: str, dtype: Any, compute: Callable[[Any], Any]) -> Any:
-        """`compute(dtype)`, which is done once in an update, for all variables of that dtype.
+        """Returns `compute(dtype)`, computed once in an update, for all variables of that dtype.
 
         A third of the operations of Adam's update would be the same for each variable.
         """
@@ -440,7 +441,7 @@ class Optimizer(SlotOwner):
         var_list: Sequence[tf.Variable] | None = None,
         var_names: Sequence[str] | None = None,
     ) -> None:
-        """Spares variables from weight decay. To be called before `build`.
+        """Excludes variables from weight decay; it must be called before `build`.
 
         Args:
             var_list: variables.
@@ -458,18 +459,18 @@ class Optimizer(SlotOwner):
         self._untracked.exclusions.set(var_list or (), var_names or ())
 
     def _weight_decay_of(self, variable: tf.Variable) -> float | None:
-        """The weight decay of one variable; `None` where it has none."""
+        """Returns the weight decay of one variable; `None` if it has none."""
         return None if self._untracked.exclusions.has(variable) else self.weight_decay
 
     def _averaged(self) -> list[tuple[tf.Variable, tf.Variable]]:
-        """The variables with their averages; none before `build`, or without `use_ema`."""
+        """Returns the variables with their averages; none before `build`, or without `use_ema`."""
         if not (self.built and self.use_ema):
             return []
         variables = self._untracked.variables
         return list(zip(variables, self._model_variables_moving_average, strict=True))
 
     def _update_averages(self) -> None:
-        """Moves the averages, the first step without memory, and overwrites variables if due."""
+        """Moves the averages, without memory in the first step, and overwrites variables if due."""
         iterations = tf.convert_to_tensor(self.iterations)
         variables, frequency = self._untracked.variables, self.ema_overwrite_frequency
         averages.move(
@@ -483,7 +484,7 @@ class Optimizer(SlotOwner):
             )
 
     def finalize_variable_values(self, var_list: Sequence[tf.Variable]) -> None:
-        """Sets variables to their moving averages, if `use_ema`: the last act of training.
+        """Sets variables to their moving averages, if `use_ema`, at the end of training.
 
         Args:
             var_list: the model's trainable variables.
@@ -495,7 +496,7 @@ class Optimizer(SlotOwner):
     # --- Loss scaling, pure updates, configuration ------------------------------------------------
 
     def scale_loss(self, loss: Any) -> Any:
-        """Returns the loss times `loss_scale_factor`; take gradients of this one."""
+        """Returns the loss times `loss_scale_factor`; gradients must be taken of this value."""
         return loss if self.loss_scale_factor is None else loss * self.loss_scale_factor
 
     def stateless_apply(
@@ -504,7 +505,7 @@ class Optimizer(SlotOwner):
         grads: Sequence[Any],
         trainable_variables: Sequence[Any],
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """Computes `apply` as a function of values: all variables keep theirs.
+        """Computes `apply` as a function of values, without changing any variable.
 
         Args:
             optimizer_variables: a value for each of `variables`.
@@ -538,7 +539,7 @@ class Optimizer(SlotOwner):
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy or a pickle is made of the configuration and of values.
+        """Returns what `pickle` and `copy` need: the configuration and values.
 
         The slots of the copy are made when it learns its weights, in `build` or with the first update, and
         take the values then.
@@ -556,12 +557,12 @@ class Optimizer(SlotOwner):
         return cls(**config)
 
     def _get_variable_index(self, variable: tf.Variable) -> int:
-        """The position of `variable` in the list given to `build`, by which slots are found."""
+        """Returns the position of `variable` in the list passed to `build`, which identifies its slots."""
         return self._untracked.index_of[distribution.key(variable)]
 
 
 def _is_function(learning_rate: Any) -> bool:
-    """Whether a learning rate is computed; the `value` of a variable is a number that can be called."""
+    """Whether a learning rate is computed; a variable's `value`, although callable, is a number."""
     return callable(learning_rate) and not isinstance(learning_rate, Value)
 
 

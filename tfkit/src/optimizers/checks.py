@@ -8,7 +8,7 @@ from tfkit.src.errors.frames import warn
 
 
 def check_unknown(owner: str, arguments: dict[str, Any]) -> None:
-    """Refuses arguments that no optimizer has; `decay`, which Keras ignores, gives its warning."""
+    """Raises an error for unknown arguments; warns of `decay`, which Keras ignores."""
     if "decay" in arguments:
         warn(
             f"Argument `decay` of {owner} has no effect any more. Received: decay={arguments['decay']!r}. "
@@ -23,7 +23,7 @@ def check_unknown(owner: str, arguments: dict[str, Any]) -> None:
 def check_clipping(
     clipnorm: float | None, clipvalue: float | None, global_clipnorm: float | None
 ) -> None:
-    """Refuses more than one way of clipping."""
+    """Raises an error for more than one way of clipping."""
     if sum(option is not None for option in (clipnorm, clipvalue, global_clipnorm)) > 1:
         raise ValueError(
             "Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set. Received: "
@@ -32,7 +32,7 @@ def check_clipping(
 
 
 def check_accumulation(gradient_accumulation_steps: int | None) -> None:
-    """Refuses to accumulate over less than two steps."""
+    """Raises an error for accumulation over fewer than two steps."""
     if gradient_accumulation_steps and gradient_accumulation_steps < 2:
         raise ValueError(
             "`gradient_accumulation_steps` must be an integer >= 2, or None. "
@@ -41,7 +41,7 @@ def check_accumulation(gradient_accumulation_steps: int | None) -> None:
 
 
 def check_ema(momentum: float, overwrite_frequency: int | None) -> None:
-    """Refuses a momentum outside [0, 1] and a frequency that is no whole number from 1."""
+    """Raises an error for a momentum outside [0, 1] and a frequency that is not a positive integer."""
     if not 0 <= momentum <= 1:
         raise ValueError(
             f"`ema_momentum` must be in the range [0, 1]. Received: ema_momentum={momentum}"

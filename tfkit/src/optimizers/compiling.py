@@ -1,4 +1,4 @@
-"""XLA for the update of all variables, inside a graph that it does not compile; and when."""
+"""Compiles the update of all variables with XLA, inside a graph that XLA does not compile."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def update(
     variables: Sequence[tf.Variable],
     learning_rate: tf.Tensor,
 ) -> None:
-    """Calls `update_one(variable, gradient, learning_rate)` for all variables, in one program of XLA's."""
+    """Calls `update_one(variable, gradient, learning_rate)` for all variables, in one XLA program."""
 
     def update_all(gradients: Sequence[Any]) -> None:
         for gradient, variable in zip(gradients, variables, strict=True):

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfkit.src.optimizers.slots import SlotOwner, Values
 from tfkit.src.registry import serialization
 
+if TYPE_CHECKING:
+    from tfkit.src.optimizers.base import Optimizer
 
-def state_of(optimizer: Any) -> dict[str, Any]:
-    """An optimizer as data: its configuration, what it refers to, and values."""
+
+def state_of(optimizer: Optimizer) -> dict[str, Any]:
+    """Returns an optimizer as data: its configuration, referenced objects, and values."""
     references = serialization.References()
     with references.written():
         config = serialization.serialize_keras_object(optimizer)
     return {"config": config, "references": references.objects, "values": _values(optimizer)}
 
 
-def from_state(state: dict[str, Any]) -> Any:
-    """The optimizer that `state_of` described; its slots are made when it learns its weights."""
+def from_state(state: dict[str, Any]) -> Optimizer:
+    """Returns the optimizer that `state_of` described; its slots are made when it gets its weights."""
     with serialization.References(state["references"]).read():
         optimizer = serialization.deserialize_keras_object(state["config"])
     _set_values(optimizer, state["values"])
     return optimizer
 
 
-def _inner(optimizer: Any) -> dict[str, Any]:
-    """The optimizers in the attributes of another one."""
+def _inner(optimizer: Optimizer) -> dict[str, Any]:
+    """Returns the optimizers in the attributes of another one."""
     return {name: each for name, each in vars(optimizer).items() if isinstance(each, SlotOwner)}
 
 
-def _values(optimizer: Any) -> dict[str, Any]:
+def _values(optimizer: Optimizer) -> dict[str, Any]:
     made = [variable.numpy() for variable in optimizer._own_variables]
     return {
         "own": made + optimizer._restored.rest(),
@@ -38,13 +41,13 @@ def _values(optimizer: Any) -> dict[str, Any]:
     }
 
 
-def _spared(optimizer: Any) -> tuple[Any, str | None]:
+def _spared(optimizer: Optimizer) -> tuple[Any, str | None]:
     known = optimizer._untracked
     variables = known.variables if optimizer.built else None
     return known.exclusions.state(variables, optimizer.name)
 
 
-def _set_values(optimizer: Any, values: dict[str, Any]) -> None:
+def _set_values(optimizer: Optimizer, values: dict[str, Any]) -> None:
     own = optimizer._own_variables
     for variable, value in zip(own, values["own"], strict=False):
         variable.assign(value)

@@ -1,4 +1,4 @@
-"""What an optimizer needs of `tf.distribute`; without a strategy each function is a plain call."""
+"""Functions for `tf.distribute`; without a strategy each is a plain call."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def update(variable: tf.Variable, function: Callable[..., None], *args: Any) -> 
 
 
 def local_value(value: Any) -> Any:
-    """Returns one replica's value of what is the same on all replicas."""
+    """Returns one replica's value of a tensor that is the same on all replicas."""
     if tf.distribute.has_strategy():
         return tf.distribute.get_strategy().experimental_local_results(value)[0]
     return value
 
 
 def whole_variable(variable: Any) -> Any:
-    """Returns the variable that `variable` is one replica's copy of; `variable` itself elsewhere."""
+    """Returns the variable of which `variable` is one replica's copy; otherwise `variable` itself."""
     if isinstance(variable, tf.distribute.DistributedValues) or not tf.distribute.has_strategy():
         return variable
     container = getattr(variable.handle, "_distributed_container", None)
@@ -56,5 +56,5 @@ def whole_variable(variable: Any) -> Any:
 
 
 def key(variable: Any) -> int:
-    """Returns what a variable is known by: the same for each of its copies."""
+    """Returns a key for a variable, which is the same for each of its copies."""
     return id(whole_variable(variable))

@@ -1,4 +1,4 @@
-"""Variables that weight decay spares."""
+"""Variables excluded from weight decay."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tfkit.src.optimizers.slots import variable_path
 
 
 class Exclusions:
-    """Which variables have no weight decay: by themselves, by patterns of names, or by their positions.
+    """Variables excluded from weight decay: by identity, by patterns of names, or by positions.
 
-    Positions are for copies of an optimizer, which know no variables until they are built.
+    Positions are for copies of an optimizer, which have no variables until they are built.
     """
 
     def __init__(self) -> None:
@@ -24,22 +24,22 @@ class Exclusions:
         self._names: re.Pattern[str] | None = None
 
     def set(self, variables: Sequence[tf.Variable], patterns: Sequence[str]) -> None:
-        """Spares these variables, and those whose path contains a pattern; no others any more."""
+        """Excludes these variables, and those whose path contains a pattern, and no others."""
         self._keys = {distribution.key(variable) for variable in variables}
         self._names = re.compile("|".join(patterns)) if patterns else None
 
     def learn(self, variables: Sequence[tf.Variable]) -> None:
-        """Turns positions into the variables that stand there."""
+        """Replaces positions by the variables at these positions."""
         self._keys |= {distribution.key(variables[position]) for position in self._positions}
 
     def has(self, variable: tf.Variable) -> bool:
-        """Whether the variable is spared."""
+        """Whether the variable is excluded."""
         if distribution.key(variable) in self._keys:
             return True
         if self._names is None:
             return False
         path = variable_path(distribution.whole_variable(variable))
-        # TensorFlow's names end in `:0`, which patterns written for Keras may ask for.
+        # TensorFlow's names end in `:0`, which patterns written for Keras may contain.
         return any(self._names.search(name) for name in (path, f"{path}:0"))
 
     def state(self, variables: Sequence[tf.Variable] | None, owner: str) -> tuple[Any, str | None]:
@@ -64,6 +64,6 @@ class Exclusions:
         return set(positions), None if self._names is None else self._names.pattern
 
     def restore(self, state: tuple[Any, str | None]) -> None:
-        """Spares what another optimizer does, of which this one's is a copy."""
+        """Excludes the same variables as the optimizer of which this one is a copy."""
         self._positions, pattern = state
         self._names = None if pattern is None else re.compile(pattern)

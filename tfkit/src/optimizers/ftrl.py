@@ -26,7 +26,7 @@ def ftrl(
     shrinkage: float,
     power: float,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """New `w`, `n` (sum of squared gradients) and `z` (what the leader minimizes).
+    """Returns new `w`, `n` (sum of squared gradients) and `z` (the leader's objective).
 
     `power` is 0.5 in the paper, `shrinkage` 0.
 

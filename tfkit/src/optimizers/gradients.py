@@ -1,7 +1,7 @@
 """Arithmetic on gradients: dense tensors, and `tf.IndexedSlices` (rows) from lookups in tables.
 
-The rows of an `IndexedSlices` may repeat an index, and what is linear in the gradient adds them up.
-What is not linear (`square`, clipping) works on each row alone, before they are added: so does
+The rows of an `IndexedSlices` may repeat an index, and functions that are linear in the gradient add them up.
+Others (`square`, clipping) work on each row alone, before they are added: so does
 Keras. Clipping by the global norm gives dense gradients, in which rows are added before they are squared:
 so it is in Keras, too.
 """
@@ -17,14 +17,14 @@ from tfkit.src.errors.frames import warn
 
 
 def dense(g: Any) -> tf.Tensor:
-    """Returns `g` as a tensor; rows with one index are added up."""
+    """Returns `g` as a dense tensor; rows with the same index are summed."""
     if isinstance(g, tf.IndexedSlices):
         return tf.math.unsorted_segment_sum(g.values, g.indices, g.dense_shape[0])
     return g
 
 
 def of_tensors(g: Any) -> Any:
-    """`g`; of an `IndexedSlices` that holds lists or arrays, one that holds tensors."""
+    """Returns `g`; lists or arrays in an `IndexedSlices` are converted to tensors."""
     if not isinstance(g, tf.IndexedSlices):
         return g
     shape = None if g.dense_shape is None else tf.convert_to_tensor(g.dense_shape)
@@ -44,14 +44,14 @@ def square(g: Any) -> Any:
 
 
 def add(x: tf.Tensor, g: Any) -> tf.Tensor:
-    """Returns `x + g`; only the rows that `g` has are touched."""
+    """Returns `x + g`; only the rows in `g` are changed."""
     if isinstance(g, tf.IndexedSlices):
         return tf.tensor_scatter_nd_add(x, g.indices[:, tf.newaxis], g.values)
     return x + g
 
 
 def multiply(g: Any, x: tf.Tensor) -> Any:
-    """Returns `g * x`; of `x` only the rows that `g` has count."""
+    """Returns `g * x`; only the rows of `x` that are in `g` are used."""
     if isinstance(g, tf.IndexedSlices):
         return tf.IndexedSlices(g.values * tf.gather(x, g.indices), g.indices, g.dense_shape)
     return g * x
@@ -61,7 +61,7 @@ def moving_average(average: tf.Tensor, value: Any, beta: Any) -> tf.Tensor:
     """Returns `beta * average + (1 - beta) * value`."""
     if isinstance(value, tf.IndexedSlices):
         return add(beta * average, map_values(lambda rows: (1 - beta) * rows, value))
-    average = tf.convert_to_tensor(average)  # A variable is read once.
+    average = tf.convert_to_tensor(average)  # The variable is read once.
     return average + (value - average) * (1 - beta)
 
 
@@ -76,11 +76,11 @@ def clip_by_value(gradients: Sequence[Any], limit: float) -> list[Any]:
 
 
 def clip_by_global_norm(gradients: Sequence[Any], clip_norm: float) -> list[Any]:
-    """Returns the gradients, dense, scaled so that the norm of all together is at most `clip_norm`."""
+    """Returns the gradients, dense, scaled so that their global norm is at most `clip_norm`."""
     values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients]
     norm = tf.sqrt(tf.add_n([tf.cast(tf.reduce_sum(tf.square(x)), tf.float32) for x in values]))
     scale = clip_norm / tf.maximum(norm, clip_norm)
-    # One number that is not finite spoils the norm. Better NaN everywhere than a wrong step.
+    # A single number that is not finite makes the norm so. NaN everywhere is better than a wrong step.
     scale += norm - norm
     return [dense(g) * tf.cast(scale, g.dtype) for g in gradients]
 
@@ -88,7 +88,7 @@ def clip_by_global_norm(gradients: Sequence[Any], clip_norm: float) -> list[Any]
 def drop_missing(
     gradients: Sequence[Any], variables: Sequence[tf.Variable], names: Sequence[str]
 ) -> tuple[list[Any], list[tf.Variable]]:
-    """Gradients and variables without the pairs whose gradient is `None`.
+    """Returns gradients and variables without the pairs whose gradient is `None`.
 
     Raises:
         ValueError: when no pair is left.
@@ -103,6 +103,6 @@ def drop_missing(
     if missing:
         warn(
             f"Gradients do not exist for variables {missing} when minimizing the loss. Their "
-            "values stay as they are. If the loss should depend on them, compute it in the tape."
+            "values do not change. If the loss should depend on them, compute it in the tape."
         )
     return [of_tensors(g) for g, _ in pairs], [v for _, v in pairs]

@@ -24,7 +24,7 @@ def lamb(
     beta_2: float,
     epsilon: float,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """New `w`, `m` and `v` after step number `t`.
+    """Returns new `w`, `m` and `v` after step number `t`.
 
     Reference:
         You et al., 2020: Large batch optimization for deep learning, algorithm 2.

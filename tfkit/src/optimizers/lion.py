@@ -15,7 +15,7 @@ from tfkit.src.optimizers.options import Options, shares_options
 def lion(
     w: tf.Tensor, g: Any, m: tf.Tensor, alpha: tf.Tensor, beta_1: float, beta_2: float
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """New `w` and `m`.
+    """Returns new `w` and `m`.
 
     Reference:
         Chen et al., 2023: Symbolic discovery of optimization algorithms.

@@ -1,4 +1,4 @@
-"""The optimizers that names and configurations stand for."""
+"""Finds optimizers by name or configuration."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def deserialize(config: dict[str, Any], custom_objects: dict[str, Any] | None = 
 
 @shortened
 def get(identifier: Any) -> Optimizer | None:
-    """Returns the optimizer that an identifier stands for.
+    """Returns the optimizer for an identifier.
 
     Args:
         identifier: a name such as `"adam"`, a configuration, an optimizer, or `None`.
@@ -87,5 +87,5 @@ def get(identifier: Any) -> Optimizer | None:
 
 
 def _is_own(name: str) -> bool:
-    """Whether a name is that of an optimizer of tfkit's, in upper or lower case."""
+    """Whether a name, in upper or lower case, is that of a built-in optimizer."""
     return name.lower() in builtins_of("optimizers")

@@ -1,4 +1,4 @@
-"""Dynamic loss scaling: float16 gradients kept out of underflow and overflow."""
+"""Dynamic loss scaling: prevents underflow and overflow of float16 gradients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tfkit.src.registry.serialization import deserialize_keras_object, serialize
 
 
 class LossScaleOptimizer(Optimizer):
-    """An optimizer around another one that scales losses up, so that gradients in 16 bits do not vanish.
+    """A wrapper that scales losses up, so that gradients in 16 bits do not vanish.
 
     Gradients are divided by the same factor before the inner optimizer gets them. An update whose
     gradients are not all finite is left out, and the factor is halved; after `dynamic_growth_steps`
@@ -67,7 +67,7 @@ class LossScaleOptimizer(Optimizer):
             raise ValueError(
                 f"LossScaleOptimizer does not support arguments: {', '.join(unknown)}."
             )
-        for option, value in kwargs.items():  # Configurations of old versions carry the defaults.
+        for option, value in kwargs.items():  # Configurations of old versions contain the defaults.
             if value != DEFAULTS[option]:
                 raise ValueError(
                     f"LossScaleOptimizer does not support `{option}`. Received: {option}={value!r}. "
@@ -84,12 +84,12 @@ class LossScaleOptimizer(Optimizer):
         )
 
     def belongs_to(self, settings: Any) -> None:
-        """Notes that a model is trained with this optimizer, and so with the inner one."""
+        """Registers a model that is trained with this optimizer, and so with the inner one."""
         super().belongs_to(settings)
         self.inner_optimizer.belongs_to(settings)
 
     def leaves(self, settings: Any) -> None:
-        """Notes that a model is trained with another optimizer from now on."""
+        """Unregisters a model that is trained with another optimizer from now on."""
         super().leaves(settings)
         self.inner_optimizer.leaves(settings)
 
@@ -100,7 +100,7 @@ class LossScaleOptimizer(Optimizer):
 
     @property
     def iterations(self) -> Any:
-        """How many updates the inner optimizer has made."""
+        """The number of updates that the inner optimizer has made."""
         return self.inner_optimizer.iterations
 
     @property
@@ -120,7 +120,7 @@ class LossScaleOptimizer(Optimizer):
         super().build(var_list)
 
     def scale_loss(self, loss: Any) -> tf.Tensor:
-        """Returns the loss times the present factor, in float32 at least, which does not overflow."""
+        """Returns the loss times the present factor, in float32 at least, to avoid overflow."""
         loss = tf.convert_to_tensor(loss)
         if loss.dtype != tf.float64:
             loss = tf.cast(loss, tf.float32)
@@ -166,7 +166,7 @@ class LossScaleOptimizer(Optimizer):
         tf.cond(distribution.local_value(finite), update, skip)
 
     def check_finite(self, grads: Sequence[Any]) -> tf.Tensor:
-        """Returns whether all numbers in all gradients are finite, a scalar; `None`s do not count."""
+        """Returns whether all numbers in all gradients are finite, a scalar; `None`s are ignored."""
         values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in grads]
         finite = [tf.reduce_all(tf.math.is_finite(x)) for x in values if x is not None]
         return tf.reduce_all(tf.stack(finite))

@@ -1,4 +1,4 @@
-"""Muon: momentum made orthogonal for matrices, Adam for all else."""
+"""Muon: orthogonalized momentum for matrices, Adam for other variables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tfkit.src.optimizers.slots import variable_path
 
 
 def orthogonalized(g: tf.Tensor, a: float, b: float, c: float, num_steps: int) -> tf.Tensor:
-    """Nearly `U V^T` of a matrix `U S V^T`, by Newton-Schulz iterations with a quintic polynomial.
+    """Returns approximately `U V^T` of a matrix `U S V^T`, by quintic Newton-Schulz iterations.
 
     Reference:
         Jordan et al., 2024: Muon. https://kellerjordan.github.io/posts/muon/
@@ -42,7 +42,7 @@ def muon(
     orthogonalize: Callable[[tf.Tensor], tf.Tensor],
     adjust: Callable[[tf.Tensor], tf.Tensor],
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """New `w` and `m`; `adjust` scales the orthogonal step.
+    """Returns new `w` and `m`; `adjust` scales the orthogonal step.
 
     Reference:
         Liu et al., 2025: Muon is scalable for LLM training. https://arxiv.org/abs/2502.16982
@@ -54,7 +54,7 @@ def muon(
 
 @shares_options
 class Muon(Optimizer):
-    """Muon for matrices: steps are the momentum, made orthogonal; AdamW for all other variables.
+    """Muon for matrices: the steps are the orthogonalized momentum; AdamW for all other variables.
 
     The momentum `m = momentum * m + g` of a matrix is brought near `U @ transpose(V)` of its
     singular value decomposition `U @ S @ transpose(V)` by Newton-Schulz iterations. Embeddings and
@@ -163,16 +163,16 @@ class Muon(Optimizer):
                 self._velocities[str(index)] = velocity
 
     def transpose_last_axis(self, X: Any) -> tf.Tensor:
-        """`X` with its last two axes exchanged."""
+        """Returns `X` with its last two axes exchanged."""
         return tf.linalg.matrix_transpose(X)
 
     def lr_adjust(self, x: Any) -> tf.Tensor:
-        """`x * rms_rate * sqrt(size of its longer axis)`, as large as Adam's steps; `x` without a rate."""
+        """Returns `x * rms_rate * sqrt(longer axis)`, to match Adam's steps; `x` without a rate."""
         x = tf.convert_to_tensor(x)
         return x if self.rms_rate is None else x * (max(x.shape[:2]) ** 0.5 * self.rms_rate)
 
     def zeropower_via_newtonschulz5(self, x: Any, steps: int) -> tf.Tensor:
-        """Nearly `U V^T` of a matrix `U S V^T`, or of each of a stack of them.
+        """Returns approximately `U V^T` of a matrix `U S V^T`, or of each matrix in a stack.
 
         Args:
             x: of shape `(..., rows, columns)`.

@@ -31,7 +31,7 @@ def nadam(
     beta_2: tf.Tensor,
     epsilon: float,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """New `w`, `m` and `v` after step number `t`; `mu_product` is that of all momenta up to `t`.
+    """Returns new `w`, `m`, `v` after step `t`; `mu_product` is the product of all momenta up to `t`.
 
     Reference:
         Dozat, 2015: Incorporating Nesterov momentum into Adam.
@@ -109,7 +109,7 @@ class Nadam(Optimizer):
         m, v = self._momentums[index], self._velocities[index]
         g = tf.cast(gradient, variable.dtype)
         t = self._step_number(variable.dtype)
-        # As tensors, since Keras takes `1 - beta` in the variable's precision here.
+        # As tensors, since Keras computes `1 - beta` in the variable's precision here.
         beta_1, beta_2 = tf.cast(self.beta_1, t.dtype), tf.cast(self.beta_2, t.dtype)
         mu_product = tf.cast(self._u_product, variable.dtype)
         alpha = tf.cast(learning_rate, variable.dtype)

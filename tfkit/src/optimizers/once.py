@@ -1,4 +1,4 @@
-"""What the variables of one update have in common, computed once."""
+"""Computes values that the variables of one update share only once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _values: ContextVar[dict[Hashable, Any] | None] = ContextVar("shared in an updat
 
 @contextlib.contextmanager
 def in_one_update() -> Iterator[None]:
-    """Within the `with` block, `computed` computes the value of each key once."""
+    """Context manager in which `computed` computes the value of each key once."""
     token = _values.set({})
     try:
         yield
@@ -21,7 +21,7 @@ def in_one_update() -> Iterator[None]:
 
 
 def computed(key: Hashable, compute: Callable[[], Any]) -> Any:
-    """Returns `compute()`, or what it gave before in the update under way in this thread."""
+    """Returns `compute()`, or its earlier result in this thread's update."""
     values = _values.get()
     if values is None:
         return compute()

@@ -1,4 +1,4 @@
-"""The options that all optimizers share: their types, and how a constructor takes them.
+"""The options that all optimizers share: their types, and their place in signatures.
 
 They are written once, in the constructor of `Optimizer`. An optimizer takes them as `**options`, and
 `@shares_options` lets them be passed by position, too, where Keras has them.
@@ -16,7 +16,7 @@ Class = TypeVar("Class", bound=type[Optimizer])
 
 
 class OptionsButDecay(TypedDict, total=False):
-    """What type checkers and editors know of the options; `Optimizer` describes them."""
+    """The options for type checkers and editors; `Optimizer` documents them."""
 
     clipnorm: float | None
     clipvalue: float | None
@@ -30,7 +30,7 @@ class OptionsButDecay(TypedDict, total=False):
 
 
 class Options(OptionsButDecay, total=False):
-    """All shared options, for optimizers that have no weight decay of their own."""
+    """All shared options, for optimizers that do not define `weight_decay` themselves."""
 
     weight_decay: float | None
 
@@ -44,7 +44,7 @@ DEFAULTS = {name: argument.parameter.default for name, argument in SHARED.items(
 
 
 def shares_options(cls: Class) -> Class:
-    """Shows the shared options in the signature and the help text of an optimizer."""
+    """Adds the shared options to the signature and the help text of an optimizer."""
     shows(SHARED)(cls)
     cls.__init__ = shortened(cls.__init__)  # type: ignore[method-assign]
     return cls

@@ -1,6 +1,6 @@
 """Variables that an update replaces by their gradients, such as the scales of 8-bit numbers.
 
-What tells how to change other variables (scaling, clipping, averaging, weight decay) is not for them.
+Scaling, clipping, averaging and weight decay do not apply to them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def unless_overwriting(
     gradients: Sequence[Any],
     variables: Sequence[tf.Variable],
 ) -> list[Any]:
-    """`function` of the list of those gradients that do not overwrite; the others stay as they are."""
+    """Returns `function` of the gradients that do not overwrite; the others are not changed."""
     kept = [g for g, v in zip(gradients, variables, strict=True) if not is_overwritten(v)]
     changed = iter(function(kept) if kept else ())
     return [

@@ -24,7 +24,7 @@ def schedule_free_adamw(
     beta_2: tf.Tensor,
     epsilon: float,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """New `y`, `z` and `v` after step number `t`.
+    """Returns new `y`, `z` and `v` after step number `t`.
 
     Steps are taken by `z`. The average of all `z` is `x`, and `y = (1 - beta_1) z + beta_1 x`, the
     weights that gradients are taken at. `x` is not kept: it follows from `y` and `z`.
@@ -42,7 +42,7 @@ def schedule_free_adamw(
 
 @shares_options
 class ScheduleFreeAdamW(Optimizer):
-    """Schedule-free AdamW: as good as a schedule that knows the number of steps, without one.
+    """Schedule-free AdamW: replaces a schedule that depends on the number of steps.
 
     Steps like Adam's are taken by weights `z`, whose mean is `x`. Gradients are taken at
     `y = (1 - beta_1) * z + beta_1 * x`, which is what the variables hold while training.
@@ -107,7 +107,7 @@ class ScheduleFreeAdamW(Optimizer):
         z, v = self._momentums[index], self._velocities[index]
         g = tf.cast(gradient, variable.dtype)
         t = self._step_number(variable.dtype)
-        # As tensors, since Keras takes `1 - beta` in the variable's precision here.
+        # As tensors, since Keras computes `1 - beta` in the variable's precision here.
         beta_1, beta_2 = tf.cast(self.beta_1, t.dtype), tf.cast(self.beta_2, t.dtype)
         gamma = tf.cast(learning_rate, variable.dtype)
         if self.warmup_steps > 0:

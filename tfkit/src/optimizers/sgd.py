@@ -15,7 +15,7 @@ from tfkit.src.optimizers.options import Options, shares_options
 def momentum_descent(
     w: tf.Tensor, g: Any, v: tf.Tensor, alpha: tf.Tensor, mu: float, nesterov: bool
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """New `w` and `v` after a step against the gradient with momentum `mu`.
+    """Returns new `w` and `v` after a step against the gradient with momentum `mu`.
 
     Reference:
         Sutskever et al., 2013: On the importance of initialization and momentum in deep learning.

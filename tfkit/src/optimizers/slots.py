@@ -1,4 +1,4 @@
-"""The variables that an optimizer owns: how they are made, named and listed."""
+"""The variables that an optimizer owns: making, naming and listing them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def constant(value: float) -> Any:
 
 
 class Slot(NamedTuple):
-    """Which weight a variable of an optimizer belongs to, and what it is to it: a file keeps it by these."""
+    """The weight that an optimizer's variable belongs to, and its role; files identify it by these."""
 
     weight: tf.Variable
     name: str
 
 
 class Values:
-    """Values that the variables of a copied optimizer take, in the order in which they are made.
+    """Values for the variables of a copied optimizer, in the order in which they are made.
 
     Slots are made when the optimizer learns which weights it trains, so their values wait here.
 
@@ -44,7 +44,7 @@ class Values:
         self._values = list(values)
 
     def take(self, shape: Any, dtype: str, what: str) -> np.ndarray | None:
-        """The next value; `None` where there are no more.
+        """Returns the next value; `None` if there are no more.
 
         Raises:
             ValueError: for a variable of another shape or dtype.
@@ -61,7 +61,7 @@ class Values:
         return self._values.pop(0)
 
     def rest(self) -> list[np.ndarray]:
-        """The values that were not taken yet."""
+        """Returns the values that were not taken yet."""
         return list(self._values)
 
 
@@ -80,7 +80,7 @@ class SlotOwner(tf.Module):
 
     @property
     def name(self) -> str:
-        """The name that was given, or one made from the class's name."""
+        """The given name, or one made from the class's name."""
         return self._label
 
     @name.setter
@@ -101,7 +101,7 @@ class SlotOwner(tf.Module):
         layout: Any = None,
         name: str | None = None,
     ) -> tf.Variable:
-        """Makes a variable of the optimizer's own, which belongs to no weight.
+        """Makes a variable of the optimizer itself, which belongs to no weight.
 
         A file keeps it by its name and, among those of one name, by its place; a slot that is made by
         `add_variable_from_reference` is kept by its weight.
@@ -197,8 +197,8 @@ class SlotOwner(tf.Module):
         label = f"{variable_path(reference_variable).replace('/', '_')}_{name}"
         strategy = tf.distribute.get_strategy()
         with strategy.extended.colocate_vars_with(reference_variable):
-            # TensorFlow keeps 30 KB for ever for each name that a variable has had: the slots of all
-            # models share a few.
+            # TensorFlow keeps 30 KB permanently for each name that a variable has had: the slots of all
+            # models share a few names.
             variable = self._make_variable(
                 reference_variable.shape, initializer, reference_variable.dtype, "none", name, label
             )

@@ -1,22 +1,25 @@
-"""One update as a function of values, made of the update that changes variables."""
+"""Computes one update as a function of values, with the update that changes variables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from tfkit.src.variables.variables import lent
 
+if TYPE_CHECKING:
+    from tfkit.src.optimizers.base import Optimizer
+
 
 def apply(
-    optimizer: Any,
+    optimizer: Optimizer,
     optimizer_variables: Sequence[Any],
     grads: Sequence[Any],
     trainable_variables: Sequence[Any],
 ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-    """Lends the values to the variables, updates, reads the results, and puts the old values back."""
+    """Sets the variables to the values, updates, reads the results, and restores the old values."""
     if not optimizer.built:
         raise ValueError(
             f"To call `stateless_apply`, {type(optimizer).__name__} must be built: call "

@@ -1,3 +1,1 @@
-"""Dtypes and dtype policies; which classes and functions a configuration may name; objects as data and
-back.
-"""
+"""Dtypes and dtype policies, the objects that a configuration may name, and conversions to data and back."""

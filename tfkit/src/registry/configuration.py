@@ -1,4 +1,4 @@
-"""The configuration of a layer, from its constructor's arguments: `get_config()` needs no boilerplate."""
+"""The configuration of a layer, from its constructor's arguments, for the default `get_config()`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _OF_EVERY_LAYER = ("name", "trainable", "dtype")
 
 
 class Recorded(HasPath, Protocol):
-    """A layer, as far as its configuration goes."""
+    """The part of a layer's interface that concerns its configuration."""
 
     activity_regularizer: Any
     _omitted_from_config: Mapping[str, Any]
 
     @property
     def name(self) -> str:
-        """The label."""
+        """The name of the layer."""
 
     @property
     def trainable(self) -> bool:
@@ -34,15 +34,15 @@ class Recorded(HasPath, Protocol):
 
 
 def layer_config(layer: Recorded, recorded: ConstructorArguments, base: type) -> dict[str, Any]:
-    """The configuration of a layer: its name, `trainable` and dtype, then its arguments.
+    """Returns the configuration of a layer: its name, `trainable` and dtype, then its arguments.
 
-    Where the method `get_config` of its class is a user's, this is what that method starts from, and the
+    If its class has a user's method `get_config`, that method starts from this result, and the
     arguments are those of the built-in class that the layer extends. All others are up to that method,
     as for Keras: `dict(units=self.units, **super().get_config())` must not find `units` there already.
 
     Args:
         layer: the layer.
-        recorded: what its constructor was given.
+        recorded: the recorded arguments of its constructor.
         base: the class `Layer`.
 
     Raises:
@@ -56,10 +56,10 @@ def layer_config(layer: Recorded, recorded: ConstructorArguments, base: type) ->
     owner = owner_of(type(layer), "get_config")
     if owner is not base and not is_ours(owner):
         return {**config, **_extended(layer, base)}
-    if owner is base:  # So that `cls(**config)` works.
+    if owner is base:  # This makes `cls(**config)` work.
         config = {name: value for name, value in config.items() if recorded.accepts(name)}
-    # tfkit's own layers keep each argument as an attribute of the same name, which is what is saved: it
-    # is the resolved object and follows later assignments. A user's attribute may be anything.
+    # tfkit's own layers keep each argument as an attribute of the same name, which is saved: it is the
+    # resolved object and follows later assignments. A user's attribute may be anything.
     builtin = registry.is_builtin(type(layer))
     for name, value in recorded.as_dict().items():
         if name not in _OF_EVERY_LAYER:
@@ -70,7 +70,7 @@ def layer_config(layer: Recorded, recorded: ConstructorArguments, base: type) ->
 
 
 def _extended(layer: Recorded, base: type) -> dict[str, Any]:
-    """The arguments of the built-in class that a user's layer extends, as it has them now."""
+    """Returns the current arguments of the built-in class that a user's layer extends."""
     config: dict[str, Any] = {}
     builtin = next((cls for cls in type(layer).__mro__ if registry.is_builtin(cls)), base)
     for name, parameter in inspect.signature(builtin).parameters.items():
@@ -85,24 +85,24 @@ def _extended(layer: Recorded, base: type) -> dict[str, Any]:
 
 
 def _keeps(layer: Recorded, name: str, base: type) -> bool:
-    """Whether a layer has an attribute of the name of an argument, which is no method of every layer's."""
+    """Whether a layer has an attribute named like an argument, other than a method of every layer."""
     return hasattr(layer, name) and not hasattr(base, name)
 
 
 def owner_of(cls: type, name: str) -> type:
-    """The class that gives a class one of its methods: itself, or one that it extends."""
+    """Returns the class that defines one of a class's methods: itself, or a base class."""
     return next(each for each in cls.__mro__ if name in vars(each))
 
 
 def is_ours(cls: type) -> bool:
-    """Whether a class is one of tfkit's, and not a user's."""
+    """Whether a class is built in, and not a user's."""
     return cls.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 def _add(
     config: dict[str, Any], name: str, value: Any, layer: Recorded, builtin: bool, required: bool
 ) -> None:
-    """Puts one argument into a configuration; one that cannot be saved must not be required."""
+    """Adds one argument to a configuration; one that cannot be saved must not be required."""
     omitted = layer._omitted_from_config
     if builtin and name in omitted and value == omitted[name]:
         return
@@ -118,7 +118,7 @@ def _add(
 
 
 def _short(config: Any) -> Any:
-    """The bare name where a configuration is that of one of tfkit's own functions (`"relu"`)."""
+    """Returns the bare name for the configuration of a built-in function (`"relu"`)."""
     if isinstance(config, dict) and config.get("class_name") == "function":
         own = config["module"] == "builtins" and ">" not in config["config"]
         return config["config"] if own else config

@@ -1,4 +1,4 @@
-"""What a constructor takes, and what it was given: kept when an object is made, for its configuration."""
+"""Records the arguments of constructors, for configurations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ConstructorArguments:
         self.kwargs = kwargs
 
     def as_dict(self) -> dict[str, Any]:
-        """Arguments by name, defaults included.
+        """Returns arguments by name, including defaults.
 
         Raises:
             TypeError: for a constructor with `*args`, whose arguments have no names.
@@ -63,7 +63,7 @@ class ConstructorArguments:
         return arguments
 
     def accepts(self, name: str) -> bool:
-        """Whether the constructor takes an argument of this name."""
+        """Whether the constructor accepts an argument of this name."""
         parameters = inspect.signature(self.cls).parameters
         return name in parameters or any(
             parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()
@@ -71,7 +71,7 @@ class ConstructorArguments:
 
 
 def unknown_arguments(cls: type, given: dict[str, Any]) -> ValueError:
-    """The error for arguments of a constructor that its class does not have."""
+    """Returns the error for unknown arguments of a constructor."""
     known = {
         name
         for each in cls.__mro__
@@ -86,7 +86,7 @@ def unknown_arguments(cls: type, given: dict[str, Any]) -> ValueError:
 
 
 def made_from(cls: type, arguments: dict[str, Any]) -> Any:
-    """An object of a class, with a note on errors of its constructor about where the arguments are from."""
+    """Returns a new object; errors of its constructor get a note about the origin of the arguments."""
     try:
         return cls(**arguments)
     except (TypeError, ValueError) as error:

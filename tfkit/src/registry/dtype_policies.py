@@ -1,4 +1,4 @@
-"""Dtype policies: in which type a layer computes, and in which it keeps its weights.
+"""Dtype policies: the dtypes of a layer's computations and of its weights.
 
 Mixed precision computes in 16 bits and keeps weights in 32 (Micikevicius et al., 2017,
 https://arxiv.org/abs/1710.03740).
@@ -23,12 +23,12 @@ from tfkit.src.registry.tables import register_builtins
 _MIXED = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
 
 
-# `None` follows the default float type.
+# `None` means the default float type.
 _global_policy: PerThread[DTypePolicy | None] = PerThread("dtype policy", None)
 
 
 class DTypePolicy:
-    """In which dtype a layer computes and in which it keeps its weights.
+    """The dtypes in which a layer computes and stores its weights.
 
     Args:
         name: a dtype such as `"float32"` or `"bfloat16"` (both are that dtype), or `"mixed_float16"`,
@@ -70,36 +70,36 @@ class DTypePolicy:
 
     @property
     def name(self) -> str:
-        """Name of the policy."""
+        """The name of the policy."""
         return self._name
 
     @property
     def compute_dtype(self) -> str:
-        """Dtype of inputs, outputs and computations."""
+        """The dtype of inputs, outputs and computations."""
         return self._compute_dtype
 
     @property
     def variable_dtype(self) -> str:
-        """Dtype of weights."""
+        """The dtype of weights."""
         return self._variable_dtype
 
     @property
     def quantization_mode(self) -> None:
-        """Always `None`: a `DTypePolicy` does not quantize."""
+        """Always `None`, because a `DTypePolicy` does not quantize."""
         return None
 
     @property
     def is_mixed(self) -> bool:
-        """Whether computations and weights differ in dtype."""
+        """Whether computations and weights have different dtypes."""
         return self._compute_dtype != self._variable_dtype
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {"name": self.name}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> DTypePolicy:
-        """The policy that a configuration describes."""
+        """Returns the policy that a configuration describes."""
         return cls(**config)
 
     def __repr__(self) -> str:
@@ -118,7 +118,7 @@ register_builtins("", [DTypePolicy], {"FloatDTypePolicy": DTypePolicy})
 
 
 def dtype_policy() -> DTypePolicy:
-    """Returns the dtype policy of layers that are given none.
+    """Returns the dtype policy of layers made without a `dtype` argument.
 
     Returns:
         A `DTypePolicy`: that of the default float dtype unless it has been set.
@@ -158,7 +158,7 @@ def set_dtype_policy(policy: str | DTypePolicy) -> None:
 
 
 def reset_dtype_policy() -> None:
-    """Lets layers without a `dtype` argument follow the default float dtype again.
+    """Makes layers without a `dtype` argument follow the default float dtype again.
 
     Example:
         >>> set_dtype_policy("float64")
@@ -171,7 +171,7 @@ def reset_dtype_policy() -> None:
 
 @shortened
 def get(identifier: Any) -> DTypePolicy:
-    """Returns the dtype policy that an identifier stands for.
+    """Returns the dtype policy for an identifier.
 
     Args:
         identifier: a name such as `"mixed_float16"`, a dtype, a configuration, a policy, or
@@ -218,7 +218,7 @@ def serialize(dtype_policy: DTypePolicy) -> dict[str, Any]:
     return serialize_keras_object(dtype_policy)
 
 
-def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> DTypePolicy:
     """Returns the dtype policy that a configuration describes: the inverse of `serialize`.
 
     Args:

@@ -1,4 +1,4 @@
-"""Names of dtypes: everything public speaks of dtypes as strings (`"float32"`)."""
+"""Names of dtypes, which the public interface uses (`"float32"`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def standardize_dtype(dtype: Any) -> str:
     """Returns the name of a dtype.
 
     Args:
-        dtype: a name, a Python type, a NumPy or a TensorFlow dtype. `None` and `float` stand for
+        dtype: a name, a Python type, a NumPy or a TensorFlow dtype. `None` and `float` mean
             the default float dtype, `int` for int64.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Values that are data as they are: numbers, texts and arrays."""
+"""Recognizes plain data: numbers, texts and arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SCALARS = (type(None), bool, int, float, complex, str, bytes, np.ndarray, np.ge
 
 
 def is_data(value: Any) -> bool:
-    """Whether a value is made of numbers, texts and arrays alone."""
+    """Whether a value consists of numbers, texts and arrays only."""
     if isinstance(value, (list, tuple, set, frozenset)):
         return all(map(is_data, value))
     if isinstance(value, dict):
@@ -21,12 +21,12 @@ def is_data(value: Any) -> bool:
 
 
 def same_data(one: Any, other: Any) -> bool:
-    """Whether two values are of one type and equal; values that cannot be compared are not."""
+    """Whether two values have one type and are equal; values that cannot be compared are not."""
     if type(one) is not type(other):
         return False
     if isinstance(other, (np.ndarray, tf.Tensor)):
         return np.array_equal(one, other)
     try:
         return bool(one == other)
-    except ValueError:  # Arrays in nests.
+    except ValueError:  # They are arrays in nests.
         return False

@@ -1,6 +1,6 @@
-"""Objects to configurations and back.
+"""Converts objects to configurations and back.
 
-A configuration is data: `registry` says which classes and functions it may name.
+A configuration is data: `registry` defines which classes and functions it may name.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.names import did_you_mean
+from tfkit.src.base.protocols import ModelLike
 from tfkit.src.base.quoting import quoted
 from tfkit.src.errors.frames import warn
 from tfkit.src.errors.tracebacks import shortened
@@ -34,7 +35,7 @@ _read: ContextVar[dict[int, Any] | None] = ContextVar("objects read", default=No
 
 @contextlib.contextmanager
 def writes_shared_objects() -> Iterator[None]:
-    """Within the `with` block configurations say by a `shared_object_id` which are of one object."""
+    """Context manager in which configurations of the same object share a `shared_object_id`."""
     token = _written.set({})
     try:
         yield
@@ -44,7 +45,7 @@ def writes_shared_objects() -> Iterator[None]:
 
 @contextlib.contextmanager
 def reads_shared_objects() -> Iterator[None]:
-    """Within the `with` block configurations with the same `shared_object_id` stand for one object."""
+    """Context manager in which configurations with the same `shared_object_id` give one object."""
     token = _read.set({})
     try:
         yield
@@ -54,7 +55,7 @@ def reads_shared_objects() -> Iterator[None]:
 
 @contextlib.contextmanager
 def without_compile() -> Iterator[None]:
-    """Within the `with` block configurations do not say how models were compiled, and none is compiled."""
+    """Context manager in which configurations omit settings of `compile`, and models are not compiled."""
     token = _compiles.set(False)
     try:
         yield
@@ -63,12 +64,12 @@ def without_compile() -> Iterator[None]:
 
 
 class References:
-    """What configurations refer to by a number, instead of describing it: classes, functions, other objects.
+    """Classes, functions and other objects that configurations refer to by a number.
 
     A file is read without them, so such a number in a file names nothing.
 
     Args:
-        objects: what the numbers stand for.
+        objects: the objects, by their numbers.
     """
 
     def __init__(self, objects: Iterable[Any] = ()) -> None:
@@ -76,7 +77,7 @@ class References:
         self._names = {id(item): f"{_REFERENCE}{i}" for i, item in enumerate(self.objects)}
 
     def name_of(self, item: Any) -> str:
-        """The name by which a configuration refers to `item`."""
+        """Returns the name by which a configuration refers to `item`."""
         if id(item) not in self._names:
             self._names[id(item)] = f"{_REFERENCE}{len(self.objects)}"
             self.objects.append(item)
@@ -84,7 +85,7 @@ class References:
 
     @contextlib.contextmanager
     def written(self) -> Iterator[None]:
-        """Within the `with` block configurations refer to what they cannot describe."""
+        """Context manager in which configurations refer to objects that they cannot describe."""
         token = _references.set(self)
         try:
             with writes_shared_objects():
@@ -94,7 +95,7 @@ class References:
 
     @contextlib.contextmanager
     def read(self) -> Iterator[None]:
-        """Within the `with` block configurations may refer to these objects."""
+        """Context manager in which configurations may refer to these objects."""
         named = {self.name_of(item): item for item in self.objects}
         with custom_object_scope(named), reads_shared_objects():
             yield
@@ -108,7 +109,7 @@ _references: ContextVar[References | None] = ContextVar("objects referred to", d
 
 
 def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = None) -> Any:
-    """The object that an identifier stands for, as every `get()` of the public modules answers.
+    """Returns the object for an identifier, for every public `get()`.
 
     Args:
         identifier: `None`, a name, a configuration, a class (which is called without arguments), or
@@ -136,9 +137,8 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
     if inspect.isclass(found):
         if kind == "activations" and isinstance(identifier, str):
             raise ValueError(
-                f"The name of an activation must stand for a function. {quoted(identifier)} stands "
-                "for the class "
-                f"{found.__name__}. Pass an instance of it."
+                f"The name of an activation must name a function. {quoted(identifier)} is the "
+                f"name of the class {found.__name__}. Pass an instance of it."
             )
         found = found()
     if not callable(found) and not hasattr(found, "get_config"):
@@ -150,7 +150,7 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
 
 
 class UnusableConfigError(TypeError, ValueError):
-    """A configuration has not the form of what it names. A `TypeError` in Keras."""
+    """A configuration does not have the form of its class. A `TypeError` in Keras."""
 
 
 # --- Objects and configurations -----------------------------------------------------------------------
@@ -158,7 +158,7 @@ class UnusableConfigError(TypeError, ValueError):
 
 @shortened
 def serialize_keras_object(obj: Any) -> Any:
-    """Returns a configuration of an object: numbers, strings, lists, tuples and dicts alone.
+    """Returns a configuration of an object: only numbers, strings, lists, tuples and dicts.
 
     An object becomes `{"module", "class_name", "config", "registered_name"}`, its `config` from
     `get_config()`; a compiled model has a `compile_config`, too. A function becomes its name.
@@ -168,7 +168,7 @@ def serialize_keras_object(obj: Any) -> Any:
             number, a string, or a nest of them with string keys.
 
     Returns:
-        What `deserialize_keras_object` makes the object of again.
+        The input from which `deserialize_keras_object` makes the object again.
 
     Raises:
         TypeError: for an object without `get_config()`, and for a lambda.
@@ -221,7 +221,7 @@ def serialize_keras_object(obj: Any) -> Any:
 
 
 def made_again(obj: Any) -> Any:
-    """A new object of the class and configuration of `obj`, of which nothing needs to be registered."""
+    """Returns a new object with the class and configuration of `obj`, neither of which must be registered."""
     references = References()
     with references.written():
         config = obj.get_config()
@@ -230,7 +230,7 @@ def made_again(obj: Any) -> Any:
 
 
 def _serialize_bytes(value: bytes) -> dict[str, Any]:
-    """Bytes as text: UTF-8, as Keras writes them, or Latin-1 where they are none."""
+    """Returns bytes as text: UTF-8, as Keras writes them, or Latin-1 if they are not UTF-8."""
     try:
         return {"class_name": "__bytes__", "config": {"value": value.decode("utf-8")}}
     except UnicodeDecodeError:
@@ -303,7 +303,7 @@ def _serialize_function(function: Any) -> dict[str, Any]:
         )
     module = "builtins"
     if not (registry.is_registered(function) or is_builtin(function)):
-        # Keeps the name from being taken for that of one of tfkit's own functions.
+        # This distinguishes the name from that of a built-in function.
         module = "python" if function.__module__ in (None, "builtins") else function.__module__
     return {
         "module": module,
@@ -313,8 +313,8 @@ def _serialize_function(function: Any) -> dict[str, Any]:
     }
 
 
-def serialize_uncompiled(model: Any) -> dict[str, Any]:
-    """The configuration of a model without what it was compiled with; models inside of it keep theirs."""
+def serialize_uncompiled(model: ModelLike) -> dict[str, Any]:
+    """Returns the configuration of a model without its settings of `compile`; inner models keep theirs."""
     return _serialize_instance(model, compiled=False)
 
 
@@ -338,7 +338,7 @@ def _serialize_instance(obj: Any, compiled: bool = True) -> dict[str, Any]:
     }
     written = _written.get()
     if written is not None:
-        written[id(obj)] = obj  # Kept alive, so that no other object gets the id.
+        written[id(obj)] = obj  # A reference keeps it alive, so that no other object gets the id.
         config["shared_object_id"] = id(obj)
     build_config = obj.get_build_config() if hasattr(obj, "get_build_config") else None
     if build_config is not None:
@@ -350,7 +350,7 @@ def _serialize_instance(obj: Any, compiled: bool = True) -> dict[str, Any]:
 
 
 def _compile_config(obj: Any) -> dict[str, Any] | None:
-    """What a model was compiled with; `None` where it was not, and with a warning where it is no data."""
+    """Returns the settings of `compile`; `None` without any, or, with a warning, if they are not data."""
     if not _compiles.get() or not hasattr(obj, "get_compile_config"):
         return None
     try:
@@ -416,7 +416,7 @@ def deserialize_keras_object(
 
 
 def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
-    """What one configuration, a dict with `class_name` and `config`, describes."""
+    """Returns the object that one configuration, a dict with `class_name` and `config`, describes."""
     class_name, inner = config["class_name"], config["config"]
     if class_name in ("__numpy__", "__tensor__"):
         value = _array(inner)
@@ -436,7 +436,7 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
     if class_name == "function":
         return registry.find(inner, None, kind, config)
     shared_id = config.get("shared_object_id")
-    # Where a kind is expected, sharing could smuggle in an object of another one.
+    # If a kind is expected, sharing could provide an object of another one.
     known = _read.get() if kind is None else None
     if known is not None and isinstance(shared_id, int) and shared_id in known:
         return known[shared_id]
@@ -484,7 +484,7 @@ LAMBDA_HELP = (
 
 
 def _array(config: Any) -> np.ndarray:
-    """The array that the `config` of `__numpy__` or `__tensor__` describes."""
+    """Returns the array that the `config` of `__numpy__` or `__tensor__` describes."""
     dtype = config.get("dtype") if isinstance(config, dict) else None
     # Numbers only: a dtype such as "U1000000000" would take any amount of memory.
     if not isinstance(dtype, str) or dtype not in NUMBER_DTYPES or "value" not in config:

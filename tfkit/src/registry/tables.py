@@ -1,7 +1,7 @@
-"""Which classes and functions a configuration may name.
+"""Tables of the classes and functions that a configuration may name.
 
-A configuration is data. It can name only what stands in one of three tables: tfkit's own public
-objects, what the program registered with `register_keras_serializable`, and what the caller passes as
+A configuration is data. It can name only the entries of three tables: tfkit's own public
+objects, those that the program registered with `register_keras_serializable`, and those passed as
 `custom_objects`. Nothing is ever imported by a name that comes from a file.
 """
 
@@ -54,24 +54,24 @@ def register_builtins(
 
 
 def is_builtin(item: Any) -> bool:
-    """Returns whether `item` is one of tfkit's own public classes or functions."""
+    """Returns whether `item` is a public class or function of tfkit."""
     return item in _builtin_kinds
 
 
 def kind_of(item: Any) -> str | None:
-    """Returns the public module of one of tfkit's own classes or functions; `None` for others."""
+    """Returns the public module of a class or function of tfkit; `None` for others."""
     return _builtin_kinds.get(item)
 
 
 def builtins_of(kind: str) -> dict[str, Any]:
-    """tfkit's own objects of a public module, by name."""
+    """Returns tfkit's own objects of a public module, by name."""
     return _builtins.get(kind, {})
 
 
 def register_keras_serializable(
     package: str = "Custom", name: str | None = None
 ) -> Callable[[Any], Any]:
-    """Returns a decorator that enters a class or function under a name that files can use.
+    """Returns a decorator that registers a class or function under a name that files can use.
 
     Args:
         package: name of the family of your objects; the entry is `package>name`.
@@ -162,7 +162,7 @@ def get_registered_object(
 
 
 _custom_objects: dict[str, Any] = {}
-# Of one thread or task: two that load files at once have scopes of their own.
+# Per thread or task, so that concurrent loads have separate scopes.
 _scope: ContextVar[Mapping[str, Any]] = ContextVar(
     "custom objects in scope", default=MappingProxyType({})
 )
@@ -171,10 +171,10 @@ _scope: ContextVar[Mapping[str, Any]] = ContextVar(
 def get_custom_objects() -> dict[str, Any]:
     """Returns the dict of custom objects of the process, which configurations may name.
 
-    What a `custom_object_scope` adds is not in it, and comes before what is.
+    Additions of a `custom_object_scope` are not in it, and take precedence.
 
     Returns:
-        A dict from names to classes and functions. What is put into it stays until it is removed.
+        A dict from names to classes and functions. Additions remain until they are removed.
 
     Example:
         >>> get_custom_objects()["my_length"] = len
@@ -187,7 +187,7 @@ def get_custom_objects() -> dict[str, Any]:
 
 @contextlib.contextmanager
 def custom_object_scope(custom_objects: dict[str, Any] | None) -> Iterator[None]:
-    """Lets configurations name more objects within a `with` block.
+    """Context manager in which configurations may name more objects.
 
     It holds in the thread, or the `asyncio` task, in which it is entered.
 
@@ -206,10 +206,10 @@ def custom_object_scope(custom_objects: dict[str, Any] | None) -> Iterator[None]
         _scope.reset(token)
 
 
-# --- Finding what a configuration names --------------------------------------------------------------
+# --- Finding the objects of a configuration ----------------------------------------------------------
 
-# A function's configuration says nothing of its module, and `ops` has functions of the same names
-# that compute something else; so these come first, in the order in which Keras searches them.
+# A function's configuration does not name its module, and `ops` has functions of the same names that compute
+# something else; so these come first, in the order in which Keras searches them.
 _FUNCTION_KINDS = (
     "activations",
     "constraints",
@@ -225,16 +225,16 @@ class NotRegisteredError(TypeError, ValueError):
 
 
 def find(name: Any, registered_name: Any, kind: str | None, config: dict[str, Any]) -> Any:
-    """Returns the class or function that a configuration names, from the tables and nowhere else.
+    """Returns the class or function that a configuration names, from the tables only.
 
     Args:
         name: the name of the class or function.
         registered_name: looked for before the name, where there is one.
         kind: if given, of tfkit's own objects only those of this public module are taken.
-        config: the configuration, which says its module, and whether it means a function.
+        config: the configuration, which contains the module, and whether it is a function.
 
     Raises:
-        NotRegisteredError: for a name that stands in no table.
+        NotRegisteredError: for a name that is in no table.
     """
     module = config.get("module") or ""
     is_function = config["class_name"] == "function"
@@ -260,7 +260,7 @@ def find(name: Any, registered_name: Any, kind: str | None, config: dict[str, An
 
 
 def _check_registered_name(name: str, config: dict[str, Any]) -> None:
-    """Refuses one of tfkit's own objects where the program that wrote the file had registered another."""
+    """Raises an error for a built-in object if the program that wrote the file had registered another."""
     registered_name = config.get("registered_name")
     if registered_name not in (None, "", name, config["class_name"]):
         raise NotRegisteredError(
@@ -273,7 +273,7 @@ def _check_registered_name(name: str, config: dict[str, Any]) -> None:
 
 
 def _registered_function(name: str) -> Any:
-    """The function of this name in the only package that has one, for files of Keras 3.6 name no package."""
+    """Returns the only registered function of this name, for files of Keras 3.6, which name no package."""
     found = [
         item
         for registered, item in _registered.items()
@@ -283,7 +283,7 @@ def _registered_function(name: str) -> Any:
 
 
 def _kinds_of(module: str, kind: str | None, is_function: bool) -> list[str]:
-    """The public modules to search for a name: `kind`, else the one of `module`, else all of them."""
+    """Returns the public modules to search for a name: `kind`, else the one of `module`, else all of them."""
     root, _, place = module.partition(".")
     if root not in ("", "builtins", "keras", "tfkit"):
         return []

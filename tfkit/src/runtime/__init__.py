@@ -1,3 +1,1 @@
-"""TensorFlow's programs: XLA, programs that are shared, random numbers, arrays as tensors, the kernels
-that are wrong and the ways around them.
-"""
+"""TensorFlow's programs: XLA, shared programs, random numbers, arrays as tensors, workarounds for kernels."""

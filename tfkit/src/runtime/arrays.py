@@ -1,4 +1,4 @@
-"""What users hold as arrays, as tensors."""
+"""Converts the arrays that users pass to tensors."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 
-# TensorFlow copies 188 MB into a tensor in 143 ms, NumPy into new memory in 27. TensorFlow can use
-# memory of NumPy's where it begins at a multiple of 64 bytes.
+# TensorFlow copies 188 MB into a tensor in 143 ms, NumPy into new memory in 27. TensorFlow can use NumPy's
+# memory if it begins at a multiple of 64 bytes.
 _ALIGNMENT = 64
 _LARGE = 2**20
 
 
 def as_tensor(value: Any) -> Any:
-    """An array as a tensor; Python floats and float64 arrays in the default float type, as Keras.
+    """Returns an array as a tensor; Python floats and float64 arrays in the default float type, as in Keras.
 
     An array of objects, or a pandas frame, that holds nothing but numbers is one of numbers. A pandas series
     is a column, and a SciPy sparse matrix a `tf.SparseTensor`.
@@ -44,9 +44,9 @@ def as_tensor(value: Any) -> Any:
 
 
 def _from_objects(array: np.ndarray, given: Any) -> np.ndarray:
-    """Python objects, or pandas columns of several dtypes, as numbers where they are that, else as strings.
+    """Returns Python objects, or pandas columns of several dtypes, as numbers if possible, else as strings.
 
-    What is missing among numbers is NaN, as in pandas.
+    Missing numbers are NaN, as in pandas.
     """
     objects = array.ravel().tolist()
     if any(isinstance(item, (str, bytes)) for item in objects):
@@ -63,7 +63,7 @@ def _from_objects(array: np.ndarray, given: Any) -> np.ndarray:
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """New memory that a tensor can stand in, with `tensor_in`."""
+    """Returns new memory that a tensor can share, by `tensor_in`."""
     dtype = np.dtype(dtype)
     num_bytes = math.prod(shape) * dtype.itemsize
     memory = np.empty(num_bytes + _ALIGNMENT, "uint8")
@@ -72,12 +72,12 @@ def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 
 
 def tensor_in(array: np.ndarray) -> tf.Tensor:
-    """A tensor of integers or floats that stands in the memory of an `aligned_empty` array."""
+    """Returns a tensor of integers or floats in the memory of an `aligned_empty` array."""
     return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
 
 
 def _copied(array: np.ndarray, dtype: np.dtype) -> tf.Tensor:
-    """A tensor that stands in memory of NumPy's."""
+    """Returns a tensor in memory that NumPy has allocated."""
     aligned = aligned_empty(array.shape, dtype)
     aligned[...] = array
     return tensor_in(aligned)

@@ -1,4 +1,4 @@
-"""`if`, `for` and `while` on tensors in a user's code: AutoGraph on that code, and never on tfkit's."""
+"""Converts `if`, `for` and `while` on tensors in a user's code by AutoGraph, but never tfkit's own code."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import tensorflow as tf
 from tfkit.src.borrowed.private import ag_ctx
 from tfkit.src.borrowed.private import autograph_config as config
 
-# AutoGraph follows calls out of a user's function. tfkit's own functions need no conversion.
+# AutoGraph follows the calls of a user's function. tfkit's own functions need no conversion.
 config.CONVERSION_RULES = (config.DoNotConvert("tfkit"), *config.CONVERSION_RULES)
 
 
 def convert(method: Callable[..., Any]) -> Callable[..., Any]:
-    """`method` with its control flow on tensors turned into graph operations, while a graph is traced.
+    """Returns `method` with its control flow on tensors converted to graph operations, in a trace.
 
-    Code of tfkit and code without source text (typed at a prompt) comes back as it is.
+    Code of tfkit and code without source text (typed at a prompt) is returned unchanged.
     """
     if tf.executing_eagerly() or not _is_users(getattr(method, "__func__", method)):
         return method
@@ -32,13 +32,13 @@ def convert(method: Callable[..., Any]) -> Callable[..., Any]:
             return converted(*args, **kwargs)
         except Exception as error:
             raised = _original(error)
-        raise raised  # Out of the handler, for its cause and context to stay the user's.
+        raise raised  # Outside of the handler, so that the error keeps the user's cause and context.
 
     return call
 
 
 def _original(error: Exception) -> BaseException:
-    """What the user's code raised: AutoGraph raises another error with the lines in its message."""
+    """Returns the error of the user's code: AutoGraph raises another one that quotes the lines."""
     original = error.__context__
     if original is None or not hasattr(original, "ag_error_metadata"):
         return error

@@ -1,4 +1,4 @@
-"""Where operations run and variables are kept."""
+"""The device of operations and variables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tensorflow as tf
 
 
 def device(device_name: str) -> Any:
-    """Within the `with` block operations run, and variables are made, on this device.
+    """Returns a context in which operations run, and variables are made, on this device.
 
     Args:
         device_name: kind and index, such as `"cpu:0"` or `"gpu:1"`.

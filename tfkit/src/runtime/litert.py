@@ -1,4 +1,4 @@
-"""What a trace for LiteRT has in place of what LiteRT lacks."""
+"""Replacements in traces for LiteRT of what LiteRT lacks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _TRACED: ContextVar[bool] = ContextVar("traced_for_litert", default=False)
 
 @contextlib.contextmanager
 def trace() -> Iterator[None]:
-    """Around a trace for LiteRT, and for inference only.
+    """Context manager for a trace for LiteRT, for inference only.
 
     Results of loops grow by concatenation, for LiteRT has arrays only where all sizes are known. Such a loop
-    copies what it has at each step: 1.3 ms for an LSTM of 64 units and 200 steps.
+    copies its contents at each step: 1.3 ms for an LSTM of 64 units and 200 steps.
     """
     token = _TRACED.set(True)
     try:
@@ -31,10 +31,10 @@ def traced() -> bool:
 
 
 def of_batch(state: tf.Tensor, inputs: tf.Tensor) -> tf.Tensor:
-    """A state, `(batch, ...)`, that cannot be used with inputs of another batch size.
+    """Returns a state, `(batch, ...)`, that cannot be used with inputs of another batch size.
 
     LiteRT resizes inputs whose sizes are fixed, and has no assertions: one sample would be broadcast over
-    the states. It refuses to run where a column of the inputs does not fit beside the states.
+    the states. It raises an error if a column of the inputs does not fit the states.
     """
     flat = tf.reshape(state, [state.shape[0], -1])
     beside = tf.cast(tf.reshape(inputs, [tf.shape(inputs)[0], -1])[:, :1], state.dtype)

@@ -20,18 +20,18 @@ import tensorflow as tf
 
 from tfkit.src.runtime.shared_programs import differing_in_xla
 
-# How many of the low bits of an integer make a float's fraction.
+# The number of low bits of an integer that form a float's fraction.
 _FRACTION_BITS = {"float16": 10, "bfloat16": 7, "float32": 23}
 
 
 def bits(count: Any, seed: tf.Tensor) -> tf.Tensor:
-    """`count` integers of 32 random bits, for a seed of two int32."""
+    """Returns `count` integers of 32 random bits, for a seed of two int32."""
     return _bits_function()(tf.convert_to_tensor(count, "int32"), seed)
 
 
 @functools.cache
 def _bits_function() -> Any:
-    """The function behind `bits`, which programs that XLA compiles replace by Philox written out."""
+    """Returns the function behind `bits`; programs that XLA compiles replace it by the rounds of Philox."""
 
     def drawn(count: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         return tf.random.stateless_uniform([count], seed, None, None, tf.uint32, alg="philox")
@@ -42,14 +42,14 @@ def _bits_function() -> Any:
 
 
 def uniform(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
-    """Floats in `[0, 1)`."""
+    """Returns floats in `[0, 1)`."""
     if tf.executing_eagerly():
         return tf.random.stateless_uniform(shape, seed, dtype=dtype, alg="philox")
     return tf.reshape(_unit(_size(shape), seed, dtype), shape)
 
 
 def normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
-    """Floats of mean 0 and deviation 1."""
+    """Returns floats with mean 0 and deviation 1."""
     if tf.executing_eagerly():
         return tf.random.stateless_normal(shape, seed, dtype=dtype, alg="philox")
     drawn_dtype = "float64" if dtype == "float64" else "float32"
@@ -62,25 +62,25 @@ def normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
 
 
 def at_least(threshold: float, shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
-    """Where `uniform(shape, seed, dtype)` is at least `threshold`, without making the floats."""
+    """Returns `uniform(shape, seed, dtype) >= threshold`, without computing the floats."""
     count = _size(shape)
     if dtype == "float64":
         return tf.reshape(_unit(count, seed, dtype), shape) >= threshold
     steps = 2 ** _FRACTION_BITS[dtype]
     least = math.ceil(float(tf.as_dtype(dtype).as_numpy_dtype(threshold)) * steps)
     low = tf.bitwise.bitwise_and(bits(count, seed), _word(steps - 1))
-    # Signed, which CPUs compare and convert faster.
+    # As signed integers, which CPUs compare and convert faster.
     return tf.reshape(tf.cast(low, tf.int32) >= least, shape)
 
 
-# --- Philox written out, for XLA ----------------------------------------------------------------------
+# --- The rounds of Philox, for XLA --------------------------------------------------------------------
 #
-# A counter gives four integers. What XLA makes of TensorFlow's operation goes through all rounds once for
-# each of the four. A loop keeps them together: 2.3 ms instead of 6.8 for 640,000 integers.
+# A counter gives four integers. XLA's version of TensorFlow's operation runs all rounds once for each of the
+# four. A loop computes them together: 2.3 ms instead of 6.8 for 640,000 integers.
 
 
 def _rolled(count: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    """The same integers as `bits`."""
+    """Returns the same integers as `bits`."""
     num_counters = (count + 3) // 4
     key, (low, high) = _key_and_counter(seed)
     zeros = tf.zeros([num_counters], tf.uint32)
@@ -90,7 +90,7 @@ def _rolled(count: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
 
 def _key_and_counter(seed: tf.Tensor) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """The key, and the high words of the counter, that TensorFlow makes of a seed: a draw of Philox too."""
+    """Returns the key and the counter's high words for a seed, as TensorFlow computes them: by Philox too."""
     wide = tf.cast(tf.cast(seed, tf.int64), tf.uint64)
     key = (_word(0x3EC8F720), _word(0x02461E29))
     _, _, *words = _ten_rounds(*key, *_halves(wide[0]), *_halves(wide[1]))
@@ -98,9 +98,9 @@ def _key_and_counter(seed: tf.Tensor) -> tuple[tuple[Any, Any], tuple[Any, Any]]
 
 
 def _ten_rounds(*state: tf.Tensor) -> tuple[tf.Tensor, ...]:
-    """Philox of a key of two words and counters of four: five times two rounds.
+    """Returns the result of Philox's ten rounds, on a key of two words and counters of four.
 
-    XLA computes each of the six results by itself, with all of the rounds before it in the body of the loop.
+    XLA computes each of the six results separately, with all of the rounds before it in the body of the loop.
     Two rounds are the best between that and going through memory after each round; ten in a row take twice
     as long to compile.
     """
@@ -113,7 +113,7 @@ def _ten_rounds(*state: tf.Tensor) -> tuple[tf.Tensor, ...]:
 
 
 def _round(*state: tf.Tensor) -> tuple[tf.Tensor, ...]:
-    """One of Philox's ten rounds, on a key of two words and counters of four."""
+    """Returns the result of one of Philox's ten rounds, on a key of two words and counters of four."""
     key_0, key_1, word_0, word_1, word_2, word_3 = state
     low_0, high_0 = _product(word_0, 0xD2511F53)
     low_1, high_1 = _product(word_2, 0xCD9E8D57)
@@ -126,7 +126,7 @@ def _product(word: tf.Tensor, factor: int) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def _halves(number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """The low and the high 32 bits of 64."""
+    """Returns the low and the high 32 bits of 64."""
     high = tf.bitwise.right_shift(number, tf.constant(32, tf.uint64))
     return tf.cast(number, tf.uint32), tf.cast(high, tf.uint32)
 
@@ -136,13 +136,13 @@ def _word(value: int) -> tf.Tensor:
 
 
 def _size(shape: Any) -> Any:
-    """Number of elements, as an integer where it is known."""
+    """Returns the number of elements, as an integer if it is known."""
     static = tf.get_static_value(tf.convert_to_tensor(shape, "int32"))
     return int(static.prod()) if static is not None else tf.reduce_prod(shape)
 
 
 def _unit(count: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
-    """`count` floats in `[0, 1)`."""
+    """Returns `count` floats in `[0, 1)`."""
     if dtype == "float64":
         words = tf.reshape(bits(2 * count, seed), [-1, 2])
         high = tf.cast(tf.bitwise.bitwise_and(words[:, 0], _word(2**20 - 1)), dtype)

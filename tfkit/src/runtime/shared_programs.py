@@ -1,4 +1,4 @@
-"""Compiled programs that equal models share, found by their content.
+"""Shares compiled programs between equal models, by their content.
 
 TensorFlow keeps what XLA compiles for as long as the process lives, under the name of the function, and each
 trace has a new name: building, fitting and deleting a small model takes a megabyte for ever, and a second
@@ -23,7 +23,7 @@ from tfkit.src.runtime import program_cache, xla
 from tfkit.src.runtime.function_defs import functions_in, make_known
 from tfkit.src.runtime.xla_equals import equal_of
 
-# What a node or function carries for readers or for gradients: it differs between equal programs.
+# Attributes of nodes and functions for readers or for gradients, which differ between equal programs.
 _LABELS = (
     "_gradient_op_type",
     "_user_specified_name",
@@ -37,29 +37,31 @@ _numbers = itertools.count()
 
 
 class SharedProgram:
-    """A traced function, called by a shorter way than TensorFlow's and without gradients.
+    """A traced function, called more directly than TensorFlow does, and without gradients.
 
     Args:
         function: a `ConcreteFunction` whose results are a nest of dense tensors.
     """
 
     def __init__(self, function: Any) -> None:
-        self._function = function  # Keeps what it captures alive.
+        self._function = function  # Keeps the captured objects alive.
         self._captures = list(function.captured_inputs)
         self._num_outputs = len(function.outputs)
         self._number = next(_numbers)
         name, renaming = self._renaming()
         self._name = name.encode()
         self._to_compile = renaming.compiled
+        self._has_one_form = all(it.shape.is_fully_defined() for it in function.inputs)
+        self._compiled_for: set[tuple[tf.TensorShape, ...]] = set()
 
     def __call__(self, *arguments: Any) -> Any:
-        """The results for arguments in the form that the function was traced for."""
+        """Returns the results for arguments in the form that the function was traced for."""
         outputs = self.run_flat(tf.nest.flatten(arguments, expand_composites=True))
         return tf.nest.pack_sequence_as(self._function.structured_outputs, outputs)
 
     def run_flat(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
-        """The flat results for flat arguments."""
-        if self._to_compile:
+        """Returns the flat results for flat arguments."""
+        if self._to_compile and self._shapes(tensors) not in self._compiled_for:
             return self._run_first(tensors)
         inputs = tensors + self._captures
         try:
@@ -68,21 +70,28 @@ class SharedProgram:
             raise kernel_errors.named(error, self._operation_of) from None
 
     def _run_first(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
-        """The first run, in which XLA compiles what no earlier process has."""
-        program_cache.provide(self._to_compile)
-        self._to_compile = []
+        """Returns the results of the first run, in which XLA compiles the program unless it is cached."""
+        shapes = self._shapes(tensors)
         try:
+            program_cache.provide(self._to_compile, shapes)
+            self._compiled_for.add(shapes)
+            if self._has_one_form:
+                self._to_compile = []
             return self.run_flat(tensors)
         finally:
             program_cache.keep()
 
+    @staticmethod
+    def _shapes(tensors: list[tf.Tensor]) -> tuple[tf.TensorShape, ...]:
+        return tuple(tensor.shape for tensor in tensors)
+
     def _renaming(self) -> tuple[str, _Renaming]:
-        """The name of the program, and what its operations were."""
+        """Returns the name of the program, and its operations before renaming."""
         renaming = _Renaming(self._number)
         return renaming.rename(self._function.function_def, _library(self._function)), renaming
 
     def _operation_of(self, function: str, node: str) -> tuple[str, ...] | None:
-        """Type and name of an operation before it was renamed, and names of the calls that it is in.
+        """Returns type and name of an operation before renaming, and the names of the calls around it.
 
         They are not kept, as they take much memory.
         """
@@ -90,7 +99,7 @@ class SharedProgram:
 
 
 class PlainCall:
-    """A traced call, by the way that fits: with gradients, or by the shorter one.
+    """A traced call, run with gradients if necessary, and otherwise more directly.
 
     Args:
         function: a `ConcreteFunction` from tensors to a list of tensors.
@@ -101,13 +110,13 @@ class PlainCall:
         self._shared: SharedProgram | None = None
 
     def run(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
-        """The results, where no tape watches."""
+        """Returns the results, if no tape watches."""
         if self._shared is None:
             self._shared = SharedProgram(self._function)
         return self._shared.run_flat(tensors)
 
     def run_recorded(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
-        """The results, which a tape can follow."""
+        """Returns the results, which a tape can follow."""
         results: list[tf.Tensor] = self._function(*tensors)
         return results
 
@@ -116,15 +125,15 @@ _replacements: dict[str, Any] = {}
 
 
 def differing_in_xla(plain: Any, in_xla: Any, specs: list[tf.TensorSpec]) -> Any:
-    """A `ConcreteFunction` for traces to call that is another one in programs that XLA compiles.
+    """Returns a `ConcreteFunction` that programs compiled by XLA replace by another one.
 
     Args:
         plain: function of tensors as TensorFlow runs it fast. It must not refuse any value: programs that
-            XLA compiles do not ask.
+            XLA compiles do not check them.
         in_xla: one that computes the same, fast inside XLA.
         specs: of their arguments.
     """
-    with tf.init_scope():  # Apart from the trace that needs it first.
+    with tf.init_scope():  # Separate from the trace that needs it first.
         function, replacement = (
             tf.function(body, autograph=False).get_concrete_function(*specs)
             for body in (plain, in_xla)
@@ -134,7 +143,7 @@ def differing_in_xla(plain: Any, in_xla: Any, specs: list[tf.TensorSpec]) -> Any
 
 
 def differs_in_xla(name: str) -> bool:
-    """Whether a function is one that `differing_in_xla` has given."""
+    """Whether `differing_in_xla` has returned the function."""
     return name in _replacements
 
 
@@ -143,10 +152,10 @@ def _library(function: Any) -> dict[str, Any]:
 
 
 class _Renaming:
-    """Makes a function and those inside it known to TensorFlow under names of their content.
+    """Registers a function and those inside it in TensorFlow, under names made from their content.
 
     Args:
-        number: of the program, which stands in the content of what programs must not share.
+        number: of the program, which is part of the content of functions that programs must not share.
 
     Attributes:
         compiled: the new names of functions that XLA compiles as programs of their own.
@@ -167,12 +176,12 @@ class _Renaming:
         in_xla: bool = False,
         callers: tuple[str, ...] = (),
     ) -> str:
-        """The new name of a function, registered under it.
+        """Returns the new name of a function, under which it is registered.
 
         Args:
             definition: a `FunctionDef`.
             library: the definitions of functions inside it, by name.
-            in_xla: whether XLA compiles what calls it.
+            in_xla: whether XLA compiles its caller.
             callers: the names of the operations that call it, the innermost first.
         """
         compiles = "_XlaMustCompile" in definition.attr and definition.attr["_XlaMustCompile"].b
@@ -218,7 +227,7 @@ class _Renaming:
         return self._renamed[name, in_xla]
 
     def _replace_by_equals(self, definition: Any) -> None:
-        """Lets functions take the place of operations that XLA compiles faster as those."""
+        """Replaces operations by functions that XLA compiles faster."""
         replaced = set()
         for node in definition.node_def:
             if equal := equal_of(node):
@@ -256,7 +265,7 @@ def _strip(attributes: Any) -> None:
 
 
 def _number_nodes(definition: Any) -> None:
-    """Names arguments, nodes and results by number: names of layers differ between equal models."""
+    """Renames arguments, nodes and results to numbers: names of layers differ between equal models."""
     names = {}
     for kind, items in (
         ("a", definition.signature.input_arg),
@@ -290,7 +299,7 @@ def _rename_key(mapping: Any, old: str, new: str) -> None:
 
 
 def _renumber(name: str, names: dict[str, str]) -> str:
-    """A reference to a node: `name:output:index`, or `^name` for its end."""
+    """Returns a renumbered reference to a node: `name:output:index`, or `^name` for its end."""
     if name.startswith("^"):
         return "^" + names[name[1:]]
     node, colon, rest = name.partition(":")

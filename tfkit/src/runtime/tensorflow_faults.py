@@ -1,9 +1,9 @@
-"""What TensorFlow's kernels get wrong on some machines, and the ways around it, in one place.
+"""Faults of TensorFlow's kernels on some machines, and workarounds for them.
 
-`FAULTS` says of each fault when it occurs, where it was seen and what is done. Where a fault cannot occur,
-nothing is done: shapes that are known to be harmless, float64, another device, oneDNN off. Each fault has a
-test in `tests/test_tensorflow_faults.py` that runs the kernel itself and fails when it is right; then its
-row goes, and the code that is here for it alone.
+`FAULTS` states for each fault when it occurs, where it was seen and the workaround. Where a fault cannot
+occur, nothing is done: shapes that are known to be harmless, float64, another device, oneDNN off. Each fault
+has a test in `tests/test_tensorflow_faults.py` that runs the kernel itself and fails when it is right; then
+its row goes, and the code that is here for it alone.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from tfkit.src.runtime import xla
 
 
 class Fault(NamedTuple):
-    """A kernel that is wrong.
+    """A kernel with wrong results.
 
     Attributes:
         kernels: TensorFlow's names of the operations.
-        condition: when it is wrong, and what it does then.
+        condition: when it is wrong, and the wrong result.
         seen: versions of TensorFlow and CPUs on which it was seen.
         upstream: reports to TensorFlow's developers; empty where none was found.
-        workaround: what tfkit does.
+        workaround: the workaround in tfkit.
     """
 
     kernels: tuple[str, ...]
@@ -129,15 +129,15 @@ FAULTS = {
 }
 
 
-# --- Where the faults are -----------------------------------------------------------------------------
+# --- Detection ----------------------------------------------------------------------------------------
 
-# What tracing takes to be so: None for this machine as it is.
+# The assumption for tracing; None for the properties of this machine.
 _ASSUMED: ContextVar[bool | None] = ContextVar("onednn", default=None)
 
 
 @functools.cache
 def onednn_is_on() -> bool:
-    """Whether TensorFlow's kernels for this machine's CPU are oneDNN's, and programs run on the CPU.
+    """Whether TensorFlow uses oneDNN's kernels on this machine's CPU, and programs run on the CPU.
 
     TensorFlow decides when it is imported, by `TF_ENABLE_ONEDNN_OPTS` or else by the CPU.
     """
@@ -146,7 +146,7 @@ def onednn_is_on() -> bool:
 
 @contextlib.contextmanager
 def assume_onednn(on: bool) -> Iterator[None]:
-    """Traces for kernels of oneDNN, or for others, whatever this machine has; the outermost one decides.
+    """Context manager that traces for oneDNN's kernels, or for others; the outermost one decides.
 
     A SavedModel may run on any CPU; StableHLO, LiteRT and ONNX have kernels of their own.
     """
@@ -165,7 +165,7 @@ def _onednn() -> bool:
 
 @functools.cache
 def cpu_flags() -> frozenset[str]:
-    """The CPU's instruction sets as Linux names them; empty where it does not say."""
+    """Returns the CPU's instruction sets as Linux names them; empty if they are not known."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("flags"):
@@ -185,7 +185,7 @@ def without_empty_outputs(
     strides: Sequence[int] = (),
     always: bool = False,
 ) -> tf.Tensor:
-    """`function(images)`, where `function` is never given images without elements.
+    """Returns `function(images)`, where `function` never receives images without elements.
 
     Empty images get one row, or one place, of zeros, and lose it again; others go through, and are not
     copied. The price, where a size is unknown, is a dozen operations on shapes: 10 microseconds.
@@ -193,8 +193,8 @@ def without_empty_outputs(
     Args:
         function: from images with channels last to such images; works row by row.
         images: `(batch, *sizes, channels)`.
-        windows: sizes of windows that must lie inside of the images, if they must. Smaller images of unknown
-            size are refused when they come, with oneDNN or without, which would give an empty output.
+        windows: sizes of windows that must fit into the images, if they must. Smaller images of unknown
+            size are refused at run time, with oneDNN or without, which would give an empty output.
         strides: how many places `function` gives for one more place along each size, if not one.
         always: whether kernels other than oneDNN's are wrong, too.
     """
@@ -209,7 +209,7 @@ def without_empty_outputs(
     paddings, name = added, None
     if checked:
         assert windows is not None
-        # A negative number is what the kernel refuses; the name stands in its message.
+        # The kernel refuses a negative number; its message contains the name.
         paddings += tf.minimum(shape - [0, *(size if size > 1 else 0 for size in windows), 0], 0)
         name = "images_must_not_be_smaller_than_their_window"
     padded = tf.pad(images, tf.stack([tf.zeros_like(paddings), paddings], 1), name=name)
@@ -226,14 +226,14 @@ def without_empty_outputs(
 
 
 def at_least_one_row(x: tf.Tensor) -> tf.Tensor:
-    """`x`, not copied; one row of zeros where there is none."""
+    """Returns `x`, not copied, or one row of zeros if it has no rows."""
     rows = tf.maximum(1 - tf.shape(x)[:1], 0)
     padded = tf.pad(x, tf.pad(rows[:, None], [[0, x.shape.rank - 1], [1, 0]]))
     return tf.ensure_shape(padded, [None, *x.shape[1:]])
 
 
 def with_some_row(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.Tensor:
-    """`function(x)`, which works row by row, for kernels that refuse to have no rows."""
+    """Returns `function(x)`, which works row by row, for kernels that refuse to have no rows."""
     if x.shape[0]:
         return function(x)
     outputs = function(at_least_one_row(x))
@@ -241,14 +241,14 @@ def with_some_row(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> t
 
 
 def resize(images: tf.Tensor, size: Any, method: str, **options: Any) -> tf.Tensor:
-    """`tf.image.resize`; a bilinear one of float32, in which TensorFlow computes those of all dtypes."""
+    """Returns `tf.image.resize`, for bilinear ones in float32, as TensorFlow computes them for all dtypes."""
     if method == "bilinear" and images.dtype.is_floating:
         images = tf.cast(images, tf.float32)
     return tf.image.resize(images, size, method, **options)
 
 
 def widened(matrices: tf.Tensor) -> tf.Tensor:
-    """Matrices of 16-bit floats in float32, for their singular values."""
+    """Returns matrices of 16-bit floats in float32, for their singular values."""
     if matrices.dtype in (tf.float16, tf.bfloat16):
         return tf.cast(matrices, tf.float32)
     return matrices
@@ -266,7 +266,7 @@ _ERRORS_IN_XLA: dict[str, tuple[Callable[[tf.DType], bool], str]] = {
 
 
 def error_in_xla(node: Any) -> str | None:
-    """What is wrong with XLA's result of a `NodeDef`, in words: of one that is not from here."""
+    """Returns a description of XLA's error for a `NodeDef` that tfkit has not made, or `None`."""
     if node.op not in _ERRORS_IN_XLA:
         return None
     concerns, error = _ERRORS_IN_XLA[node.op]
@@ -277,7 +277,7 @@ def error_in_xla(node: Any) -> str | None:
 
 
 def plus_offset(x: tf.Tensor, offset: tf.Tensor) -> tf.Tensor:
-    """`x + offset` along the last axis, by an operation that TensorFlow does not look for."""
+    """Returns `x + offset` along the last axis, by an operation that TensorFlow's pattern does not match."""
     return tf.nn.bias_add(x, offset)
 
 
@@ -285,7 +285,7 @@ def plus_offset(x: tf.Tensor, offset: tf.Tensor) -> tf.Tensor:
 
 
 def einsum(equation: str, *operands: tf.Tensor, **options: Any) -> tf.Tensor:
-    """`tf.einsum`; float16 without an ellipsis, where that would be wrong."""
+    """Returns `tf.einsum`; for float16 without an ellipsis, if that would be wrong."""
     wrong = "..." in equation and any(x.dtype == tf.float16 for x in operands)
     if not (wrong and _onednn() and (_ASSUMED.get() or "avx512_fp16" in cpu_flags())):
         return tf.einsum(equation, *operands, **options)
@@ -297,7 +297,7 @@ def einsum(equation: str, *operands: tf.Tensor, **options: Any) -> tf.Tensor:
 
 
 def without_ellipsis(equation: str, shapes: Sequence[tf.TensorShape]) -> str | None:
-    """An equation with letters for its ellipsis; `None` where axes may be broadcast, for letters are not."""
+    """Returns an equation with letters for its ellipsis; `None` if axes may be broadcast."""
     inputs, arrow, output = equation.replace(" ", "").partition("->")
     terms = inputs.split(",")
     if not arrow:

@@ -1,4 +1,4 @@
-"""What XLA can compile, asked of TensorFlow's own table of kernels; and what its compiler leaves behind."""
+"""Queries TensorFlow's table of kernels that XLA can compile, and releases the compiler's memory."""
 
 from __future__ import annotations
 
@@ -15,17 +15,32 @@ from tfkit.src.borrowed.private import attr_value_pb2, kernels
 
 LOOPS = ("While", "StatelessWhile")
 OWN_LOOP = "_tfkit_own_loop"
-# TensorFlow calls the body of a gradient after that of the loop, which ends in a number whatever the layers
-# are called: `lstm_while_body_12_grad_34`.
+# TensorFlow names the body of a gradient after that of the loop, which ends in a number for all names of
+# layers: `lstm_while_body_12_grad_34`.
 _GRADIENT_BODY = re.compile(r"body_\d+(_rewritten)?(_grad_\d+)+(_rewritten)?$")
 
-# Stand-ins for arguments, which no device runs.
+# Types of operations whose results are known, stored already, or small.
+NOT_STORING = frozenset(
+    (
+        "Const",
+        "Placeholder",
+        "ReadVariableOp",
+        "Shape",
+        "NoOp",
+        "Identity",
+        "StridedSlice",
+        "Reshape",
+    )
+    + ("AssignVariableOp", "ExpandDims", "Pack")
+)
+
+# Placeholders for arguments, which no device runs.
 _NO_COMPUTATION = frozenset(("Placeholder", "_Arg", "_Retval"))
 
 
 @contextlib.contextmanager
 def own_loop() -> Iterator[None]:
-    """Around a `tf.while_loop` of tfkit that XLA makes faster inside of another loop too: marks it.
+    """Context manager that marks a `tf.while_loop` of tfkit as faster in XLA, even inside of another loop.
 
     The mark is an attribute of the operation, not its name, which a user's layer may have as well. It stays
     where a function is called by others; TensorFlow's gradient of the loop does not get it.
@@ -33,7 +48,7 @@ def own_loop() -> Iterator[None]:
     if tf.executing_eagerly():
         yield
         return
-    # Private, seen in TensorFlow 2.21. Operations next to the loop get the attribute too; none minds.
+    # Private, seen in TensorFlow 2.21. Operations next to the loop get the attribute too, without harm.
     marks = {OWN_LOOP: attr_value_pb2.AttrValue(b=True)}
     with tf.compat.v1.get_default_graph()._attr_scope(marks):
         yield
@@ -42,9 +57,9 @@ def own_loop() -> Iterator[None]:
 def operations(
     definition: Any, is_left_out: Callable[[str], bool] = lambda name: False
 ) -> Iterator[tuple[str, str]]:
-    """Type and name of the operations of a `GraphDef` and of the functions inside it.
+    """Yields type and name of the operations of a `GraphDef` and of the functions inside it.
 
-    Loops of `own_loop` are left out; what runs in them is not. So are functions of some names.
+    Loops of `own_loop` are left out, but not their contents. Functions of some names are left out, too.
     """
     for node in _nodes(definition, is_left_out):
         if node.op not in LOOPS or OWN_LOOP not in node.attr:
@@ -52,7 +67,7 @@ def operations(
 
 
 def gradient_loop(definition: Any) -> tuple[str, str] | None:
-    """Type and name of the first loop of a `GraphDef` that TensorFlow made as the gradient of another."""
+    """Returns type and name of the first loop that TensorFlow made as the gradient of another, or `None`."""
     for node in _nodes(definition):
         if node.op in LOOPS and _GRADIENT_BODY.search(node.attr["body"].func.name):
             return node.op, node.name
@@ -77,7 +92,7 @@ def not_compilable(operation: str) -> bool:
 
 @functools.cache
 def device() -> str:
-    """The type of device that programs run on: `"TPU"`, `"GPU"` or `"CPU"`."""
+    """Returns the type of device that programs run on: `"TPU"`, `"GPU"` or `"CPU"`."""
     for kind in ("TPU", "GPU"):
         if tf.config.list_logical_devices(kind):
             return kind
@@ -86,7 +101,7 @@ def device() -> str:
 
 @functools.cache
 def _devices(operation: str) -> frozenset[str]:
-    """The devices that have a kernel for a type of operation."""
+    """Returns the devices that have a kernel for a type of operation."""
     _register_kernels()
     found = kernels.get_registered_kernels_for_op(operation).kernel
     return frozenset(kernel.device_type for kernel in found)
@@ -94,12 +109,12 @@ def _devices(operation: str) -> frozenset[str]:
 
 @functools.cache
 def _register_kernels() -> None:
-    """TensorFlow registers XLA's kernels when it first compiles something: this, in 40 ms."""
+    """Makes TensorFlow register XLA's kernels, as it does in its first compilation, in 40 ms."""
     tf.function(lambda: tf.constant(0), autograph=False, jit_compile=True)()
 
 
 def give_back_memory() -> None:
-    """Returns what XLA's compiler has used and freed to the system: 50 to 200 MB, in 15 to 40 ms.
+    """Returns memory that XLA's compiler has freed to the system: 50 to 200 MB, in 15 to 40 ms.
 
     The C library of Linux would keep it for the process. Where there is no such function, nothing is done.
     """

@@ -1,4 +1,4 @@
-"""What TensorFlow writes of a program that XLA has compiled, in a form that it reads again in silence.
+"""Converts TensorFlow's files of compiled programs to a form that TensorFlow reads without a warning.
 
 TensorFlow has a cache of compiled programs: a message with a key, the program before it was compiled, and the
 machine code. It reads a text first and complains about a binary message on standard error, so the message is
@@ -12,8 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
-
-from google.protobuf import text_encoding, text_format
 
 from tfkit.src.borrowed.private import HloModuleProto
 
@@ -30,13 +28,13 @@ _FEATURES = re.compile(rb"(?:[+-][\w.-]+,){8,}[+-][\w.-]+")
 
 
 def program_of(entry: bytes) -> str | None:
-    """The name of tfkit's program that an entry was compiled from; `None` for any other."""
+    """Returns the name of tfkit's program that an entry was compiled from; `None` for any other."""
     found = _PROGRAM.match(HloModuleProto.FromString(_Entry(entry).module).name)
     return found[0] if found else None
 
 
 def as_text(entry: bytes) -> bytes | None:
-    """An entry as a text; `None` where it has something that the text would not have."""
+    """Returns an entry as a text; `None` if it has contents that the text would lose."""
     parts = _Entry(entry)
     module = HloModuleProto.FromString(parts.module)
     size = module.ByteSize()
@@ -44,13 +42,13 @@ def as_text(entry: bytes) -> bytes | None:
     if not parts.key.keys() <= _KEY.keys() or module.ByteSize() != size:
         return None
     key = " ".join(f"{_KEY[number]}: {_scalar(value)}" for number, value in parts.key.items())
-    code = text_encoding.CEscape(_FEATURES.sub(_without_preferences, parts.code), False)
-    program = text_format.MessageToString(module, as_one_line=True)
-    return f'key {{ {key} }} hlo_module {{ {program} }} executable: "{code}"'.encode()
+    code = _FEATURES.sub(_without_preferences, parts.code)
+    # 1.2 MB in 25 ms, where `text_format` and `text_encoding` take 160.
+    return f"key {{ {key} }} hlo_module {{ {module} }} executable: {_quoted(code)}".encode()
 
 
 class _Entry:
-    """The fields of an entry: its key by number of field, the program, the machine code."""
+    """The fields of an entry: its key by field number, the program, the machine code."""
 
     def __init__(self, entry: bytes) -> None:
         fields: dict[int, Any] = dict(_fields(entry))
@@ -61,16 +59,21 @@ class _Entry:
 
 
 def _without_preferences(features: re.Match[bytes]) -> bytes:
-    """The list, as long as before; XLA derives the preferences from AVX-512, so that goes, too."""
+    """Returns the list in its old length, without preferences and AVX-512, from which XLA derives them."""
     return features[0].replace(b"+avx512", b"-avx512").replace(b"+prefer-no-", b"-prefer-no-")
 
 
 def _scalar(value: int | bytes) -> str:
-    return str(value) if isinstance(value, int) else f'"{text_encoding.CEscape(value, False)}"'
+    return str(value) if isinstance(value, int) else _quoted(value)
+
+
+def _quoted(value: bytes) -> str:
+    """Bytes as protobuf reads them in a text: as Python writes them, in single quotes."""
+    return "'" + repr(b'"' + value)[3:]
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Number and value of the fields of a message: numbers and bytes.
+    """Yields number and value of the fields of a message: numbers and bytes.
 
     Raises:
         ValueError: for another kind of field.

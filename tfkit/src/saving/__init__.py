@@ -1,1 +1,1 @@
-"""tfkit's own files: HDF5 with a seal, whole or not at all."""
+"""tfkit's own files: sealed HDF5 files that are written completely or not at all."""

@@ -1,4 +1,4 @@
-"""Writing a file or folder so that the old one survives whatever happens half-way."""
+"""Writes files and folders so that the old one survives any failure."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file beside `path`, which takes its place when the `with` block has ended well.
+    """Context manager for a temporary file next to `path`, which replaces it if the block succeeds.
 
-    The bytes are on the disk before the old file is replaced; an error leaves the old file, and nothing
-    else, behind. The new file has the mode of the old one, and is written where a symbolic link leads. What
-    writers that were killed have left in the folder is removed.
+    The bytes are on the disk before the old file is replaced; an error leaves only the old file. The new file
+    has the mode of the old one; a symbolic link is followed. Files that killed writers have left in the
+    folder are removed.
 
     Raises:
-        FileExistsError: where `path` is a folder, a pipe, a device or the like.
+        FileExistsError: if `path` is a folder, a pipe, a device or the like.
     """
     target = Path(os.path.realpath(path))
     mode = _mode(target, stat.S_ISREG, "file")
-    # While it is written nobody else may read what nobody else could read before.
+    # During writing, users who could not read the old file must not read the new one.
     with _temporary(target.parent, 0o666 if mode is None else 0o600) as (temporary, handle):
         yield temporary
         if mode is not None:
@@ -45,10 +45,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary folder beside `path`, which takes its place when the `with` block has ended well.
+    """Context manager for a temporary folder next to `path`, which replaces it if the block succeeds.
 
-    As `atomic_write`. Linux puts the new folder in the place of an old one in one step; elsewhere there is
-    none for a moment.
+    As `atomic_write`. Linux replaces the old folder in one step; on other systems there is none for a moment.
     """
     target = Path(os.path.realpath(path))
     mode = _mode(target, stat.S_ISDIR, "folder")
@@ -58,28 +57,28 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.chmod(mode)
         sync_tree(temporary)
         while not (_exchange(temporary, target) or _moved(temporary, target)):
-            pass  # Another writer has put its folder there meanwhile.
+            pass  # Another writer has put its folder there in the meantime.
     sync(target.parent)
 
 
 def keep_as(path: Path, other: Path) -> None:
-    """Lets `other` be what `path` is, until that is replaced; there is always a whole file at both names."""
+    """Makes `other` a link to or copy of `path`; there is always a complete file at both names."""
     link = other.with_name(f".{other.name}.link")
     with alone(other):
         link.unlink(missing_ok=True)
         try:
             os.link(path, link)
-        except OSError:  # A file system without second names.
+        except OSError:  # A file system without hard links.
             shutil.copyfile(path, link)
         os.replace(link, other)
 
 
 @contextlib.contextmanager
 def alone(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Within the `with` block no other thread or process is in the block of the same `path`.
+    """Context manager that excludes other threads and processes that use the same `path`.
 
-    For what is more than one file; the later writer waits. A file beside `path` has the lock, and is removed
-    at the end. After a kill it stays, unlocked, until somebody writes in that folder.
+    For data of more than one file; the later writer waits. A file next to `path` has the lock, and is removed
+    at the end. After a kill it remains, unlocked, until the next write to that folder.
     """
     target = Path(os.path.realpath(path))
     digest = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:32]
@@ -90,7 +89,7 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
         with contextlib.ExitStack() as closing:
             closing.callback(os.close, handle)
             fcntl.flock(handle, fcntl.LOCK_EX)
-            if not _is_at(handle, name):  # The writer that was waited for has removed it.
+            if not _is_at(handle, name):  # The previous writer has removed it.
                 continue
             closing.callback(name.unlink, missing_ok=True)
             yield
@@ -99,13 +98,13 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def temporary_folder(parent: Path) -> Iterator[Path]:
-    """A new folder in `parent`, removed if it is still there at the end, or after a kill by a later one."""
+    """Context manager for a new folder in `parent`, removed at the end, or by a later call after a kill."""
     with _temporary(parent, None) as (path, _):
         yield path
 
 
 def _mode(target: Path, is_kind: Callable[[int], bool], kind: str) -> int | None:
-    """The rights of what is at `target`, `None` where there is nothing."""
+    """Returns the permissions of the file at `target`; `None` if there is none."""
     try:
         mode = os.stat(target).st_mode
     except FileNotFoundError:
@@ -119,14 +118,14 @@ def _mode(target: Path, is_kind: Callable[[int], bool], kind: str) -> int | None
 
 @contextlib.contextmanager
 def _temporary(parent: Path, mode: int | None) -> Iterator[tuple[Path, int]]:
-    """A new, locked temporary file of a mode, or folder, which is removed if it is still there at the end.
+    """Context manager for a new, locked temporary file or folder, which is removed at the end.
 
-    The lock ends with the process. What is not locked was left by one that is dead.
+    The lock ends with the process. Unlocked files were left by processes that have died.
     """
     _remove_abandoned(parent)
     while True:
         name = str(parent / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
-        # Of the rights the system takes those that the process's umask denies.
+        # The system removes the permissions that the process's umask denies.
         if mode is None:
             os.mkdir(name, 0o777)
             try:
@@ -151,8 +150,9 @@ def _remove_abandoned(parent: Path) -> None:
         names = [entry.path for entry in entries if entry.name.startswith(_PREFIX)]
     for name in names:
         if name.endswith(_SUFFIX):
-            with contextlib.suppress(OSError):  # Gone meanwhile, or another user's.
-                # A pipe of this name must not stop us, nor a link lead elsewhere.
+            # It was removed in the meantime, or belongs to another user.
+            with contextlib.suppress(OSError):
+                # A pipe of this name must not block, and a link must not be followed.
                 handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
                 try:
                     if _is_ours(os.fstat(handle)) and _lock(handle) and _is_at(handle, name):
@@ -182,7 +182,7 @@ def _remove(name: str) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Gives two files or folders each other's name in one step, where the system can."""
+    """Exchanges the names of two files or folders in one step, if the system supports it."""
     rename = getattr(ctypes.CDLL(None), "renameat2", None)
     names = os.fsencode(one), os.fsencode(other)
     return rename is not None and not rename(
@@ -191,7 +191,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _moved(temporary: Path, target: Path) -> bool:
-    """Whether a folder could take the place of another one, or of none, without an exchange."""
+    """Whether a folder could replace another one, or move to a free name, without an exchange."""
     try:
         os.rename(temporary, target)
         return True
@@ -207,7 +207,7 @@ def _moved(temporary: Path, target: Path) -> bool:
 
 
 def _is_at(handle: int, name: str | os.PathLike[str]) -> bool:
-    """Whether an open file is the one of this name."""
+    """Whether an open file is the one at this path."""
     try:
         return os.path.samestat(os.fstat(handle), os.lstat(name))
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""The file that a training goes on from: variables by path, and a document of everything else.
+"""The file from which a training continues: variables by path, and a document of everything else.
 
 The document is a nest of dicts, lists, tuples, texts, numbers, arrays and `None`. The file holds it as JSON,
-in which an array stands as `{"class_name": "__array__", "config": <its name in the group of arrays>}`.
+in which an array is written as `{"class_name": "__array__", "config": <its name in the group of arrays>}`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _MOST_LINES = 20
 
 
 def write(path: Path, document: dict[str, Any], variables: dict[str, tf.Variable]) -> None:
-    """Writes the file, whole or not at all.
+    """Writes the file, completely or not at all.
 
     Raises:
-        TypeError: for what a document cannot hold, with its place.
+        TypeError: for values that a document cannot hold, with their place.
     """
     arrays: dict[str, np.ndarray] = {}
     text = to_json(_without_arrays(document, "", arrays))
@@ -38,7 +38,7 @@ def write(path: Path, document: dict[str, Any], variables: dict[str, tf.Variable
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The document and the values of the variables.
+    """Returns the document and the values of the variables.
 
     Raises:
         LoadError: for a damaged file, and one of another kind.
@@ -63,7 +63,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 def match(
     path: Path, variables: dict[str, tf.Variable], values: dict[str, np.ndarray]
 ) -> list[tuple[tf.Variable, np.ndarray]]:
-    """Each variable with its value.
+    """Returns each variable with its value.
 
     Raises:
         LoadError: with a table, unless all paths, shapes and dtypes are the same.
@@ -90,7 +90,7 @@ def _describe(found: tuple[tuple[int, ...], str] | None) -> str:
 
 
 def _without_arrays(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
-    """A nest with names in the place of arrays, which are put into `arrays`."""
+    """Returns a nest with names in place of arrays, which are added to `arrays`."""
     if isinstance(value, dict):
         return {k: _without_arrays(v, f"{place}/{k}", arrays) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""What a file keeps of a model: weights, optimizer, metrics, by path; and the names of layers."""
+"""The contents of a model file: weights, optimizer and metrics by path, and the names of layers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.names import escaped, free
-from tfkit.src.base.protocols import ModelLike
+from tfkit.src.base.protocols import ModelLike, Tracked
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.metrics.named_variables import named_variables
@@ -25,7 +25,7 @@ NAMES = "names"
 
 
 class Skipped:
-    """What is neither saved nor loaded: layers with all that is inside them, and single weights.
+    """Excluded objects that are neither saved nor loaded: layers with their contents, and single weights.
 
     Args:
         model: the model.
@@ -55,7 +55,7 @@ class Skipped:
         return id(item) in self._ids
 
     def is_below(self, path: str) -> bool:
-        """Whether a path leads into one of the layers."""
+        """Whether a path is below one of the layers."""
         return path.startswith(self._below)
 
 
@@ -63,7 +63,7 @@ _NOTHING = Skipped(None, None)
 
 
 def model_state(model: ModelLike, skipped: Skipped = _NOTHING) -> dict[str, Any]:
-    """Weights, seed states, and what layers store themselves, by path."""
+    """Returns weights, seed states, and the values that layers store themselves, by path."""
     state: dict[str, Any] = dict(plain_state(model, skipped))
     for prefix, layer in own_stores(model, skipped):
         store: dict[str, Any] = {}
@@ -82,14 +82,14 @@ def model_state(model: ModelLike, skipped: Skipped = _NOTHING) -> dict[str, Any]
 
 
 def plain_state(model: ModelLike, skipped: Skipped = _NOTHING) -> dict[str, tf.Variable]:
-    """The weights and seed states by path, without those that a layer stores itself."""
+    """Returns the weights and seed states by path, without those that a layer stores itself."""
     own = {id(w) for _, layer in own_stores(model) for w in tracking.own_weights(layer)}
     state = tracking.named_state(model)
     return {path: it for path, it in state.items() if id(it) not in own and it not in skipped}
 
 
 def own_stores(model: ModelLike, skipped: Skipped = _NOTHING) -> list[tuple[str, Layer]]:
-    """The layers that say themselves what a file keeps of them, with the beginnings of their paths."""
+    """Returns the layers that define themselves what a file stores of them, by path prefix."""
     return [
         (f"{path}/vars/".lstrip("/"), layer)
         for path, layer in tracking.named_layers(model)
@@ -102,13 +102,13 @@ def own_stores(model: ModelLike, skipped: Skipped = _NOTHING) -> list[tuple[str,
 
 
 def optimizer_state(model: ModelLike) -> dict[str, tf.Variable]:
-    """The variables of the model's optimizer, by path; none where it is not built."""
+    """Returns the variables of the model's optimizer, by path; none if it is not built."""
     optimizer = getattr(model, "optimizer", None)
     return {} if optimizer is None or not optimizer.built else named_slots(optimizer, model)
 
 
 def compiled_inside(model: ModelLike) -> dict[str, Any]:
-    """The models inside of a model that have an optimizer of their own, by path."""
+    """Returns the models inside of a model that have an optimizer of their own, by path."""
     return {
         path: layer
         for path, layer in tracking.named_layers(model)
@@ -119,7 +119,7 @@ def compiled_inside(model: ModelLike) -> dict[str, Any]:
 
 
 def inner_optimizer_states(model: ModelLike) -> dict[str, tf.Variable]:
-    """The variables of the optimizers of models inside of a model, by path."""
+    """Returns the variables of the optimizers of models inside of a model, by path."""
     return {
         f"{path}/{name}": variable
         for path, layer in compiled_inside(model).items()
@@ -127,10 +127,10 @@ def inner_optimizer_states(model: ModelLike) -> dict[str, tf.Variable]:
     }
 
 
-def named_slots(optimizer: Optimizer, model: ModelLike) -> dict[str, tf.Variable]:
-    """An optimizer's variables: slots by the path of the weight that they belong to.
+def named_slots(optimizer: Optimizer, model: Tracked) -> dict[str, tf.Variable]:
+    """Returns an optimizer's variables: slots by the path of the weight that they belong to.
 
-    `slots/dense/kernel/momentum` belongs to the weight at `dense/kernel`; what belongs to no weight stands at
+    `slots/dense/kernel/momentum` belongs to the weight at `dense/kernel`; variables without a weight are at
     its name, as `own/iteration`, numbered where two have the same.
     """
     paths = {id(weight): path for path, weight in tracking.named_weights(model).items()}
@@ -147,9 +147,9 @@ def named_slots(optimizer: Optimizer, model: ModelLike) -> dict[str, tf.Variable
 
 
 def metrics_state(model: ModelLike) -> dict[str, tf.Variable]:
-    """The variables of the metrics that layers hold in attributes, by path.
+    """Returns the variables of the metrics that layers hold in attributes, by path.
 
-    Those that `compile` makes are no state of the model: each epoch and evaluation begins them anew.
+    Those that `compile` makes are not state of the model: each epoch and evaluation resets them.
     """
     state: dict[str, tf.Variable] = {}
     for path, metric in tracking.named_metrics(model):
@@ -159,7 +159,7 @@ def metrics_state(model: ModelLike) -> dict[str, tf.Variable]:
 
 
 def layer_names(model: ModelLike) -> dict[str, str]:
-    """The names that users have given to layers inside, by path; a name that tfkit made says nothing."""
+    """Returns the names that users have given to sublayers, by path; names that tfkit made are left out."""
     return {
         path: layer.name
         for path, layer in tracking.named_layers(model)

@@ -1,4 +1,4 @@
-"""What goes wrong with a model file."""
+"""The errors about model files."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ _SUFFIXES = (".h5", ".hdf5", ".keras", ".json")
 class LoadError(ValueError):
     """A model file cannot be loaded: it is damaged, not of this format, or does not fit the model.
 
-    What the message quotes of the file is cut, and control characters in it are escaped.
+    Quotes of the file in the message are cut, and control characters in it are escaped.
 
     Example:
         >>> import tempfile
@@ -28,7 +28,7 @@ class LoadError(ValueError):
 
 
 class DamagedFileError(LoadError, OSError):
-    """A model file is truncated, or no HDF5 file at all. Also an `OSError`, which it is in Keras.
+    """A model file is truncated, or not an HDF5 file. Also an `OSError`, as in Keras.
 
     Example:
         >>> issubclass(DamagedFileError, LoadError) and issubclass(DamagedFileError, OSError)
@@ -41,10 +41,10 @@ class MissingFileError(LoadError, FileNotFoundError):
 
 
 def check_exists(path: Path) -> None:
-    """Refuses a path at which there is no file.
+    """Raises an error unless there is a file at the path.
 
     Raises:
-        MissingFileError: that says so.
+        MissingFileError: if there is none.
     """
     if path.is_file():
         return
@@ -61,18 +61,18 @@ def check_exists(path: Path) -> None:
 
 
 def check_whole(path: Path, file: int) -> None:
-    """Refuses a file that consists of holes, which is of any size for nothing.
+    """Raises an error for a file that consists of holes, which can have any size without using disk space.
 
     Args:
         path: its path, for the message.
         file: the number of the open file.
 
     Raises:
-        DamagedFileError: that says so.
+        DamagedFileError: if it does.
     """
     if why := limits.holes(file):
         raise DamagedFileError(f"File {path} {why}.")
 
 
 class ConfigurationError(LoadError, TypeError):
-    """A model file's configuration cannot be used. Also a `TypeError`, which it is in Keras."""
+    """A model file's configuration cannot be used. Also a `TypeError`, as in Keras."""

@@ -1,4 +1,4 @@
-"""Floats that a file has in another width than the model: cast where no value is lost, and said so."""
+"""Casts floats of a file to the model's width if no value is lost, with a warning."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def is_other_width(stored: str, expected: str) -> bool:
 
 
 def cast(value: np.ndarray, dtype: str) -> np.ndarray:
-    """The values in another float dtype, rounded to the nearest."""
+    """Returns the values in another float dtype, rounded to the nearest."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return value.astype(tf.as_dtype(dtype).as_numpy_dtype)
 
 
 def why_lost(value: np.ndarray, dtype: str) -> str | None:
-    """Why values cannot be cast: finite ones would become infinite; `None` where they can."""
+    """Returns why values cannot be cast: finite ones would become infinite. `None` if they can."""
     stored, expected = tf.as_dtype(value.dtype), tf.as_dtype(dtype)
     if value.size == 0 or stored.max <= expected.max:
         return None
@@ -38,7 +38,7 @@ def why_lost(value: np.ndarray, dtype: str) -> str | None:
 
 
 def warn(file: Any, casts: dict[str, str]) -> None:
-    """Says once for a file which weights were cast.
+    """Warns once for a file about the weights that were cast.
 
     Args:
         file: the file.

@@ -1,4 +1,4 @@
-"""The HDF5 file: weights as one contiguous dataset each, at its attribute path; text as JSON datasets."""
+"""Writes and reads HDF5 files: weights as contiguous datasets by attribute path, text as JSON datasets."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from tfkit.src.saving.errors import DamagedFileError, LoadError, check_exists, c
 
 FORMAT = "tfkit"
 FORMAT_VERSION = 1
-# Smaller arrays are part of what the seal covers: fewer ranges, and fewer, longer stretches to read.
+# Smaller arrays are covered by the seal: there are fewer ranges, and fewer, longer stretches to read.
 _LARGE = 1 << 16
-# HDF5 has no bfloat16: its bits are stored as 16-bit integers, and the attribute says what they are.
+# HDF5 has no bfloat16: its bits are stored as 16-bit integers, and the attribute gives the dtype.
 _BITS = {"bfloat16": np.uint16}
 DTYPES = frozenset(
     ("float16", "float32", "float64", "bool", "uint8", "uint16", "uint32", "uint64")
@@ -46,7 +46,7 @@ def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]])
         weights: groups of variables and arrays; each group is a dict from attribute path to value.
 
     Raises:
-        OSError: where the disk is full, or cannot be written.
+        OSError: if the disk is full, or cannot be written.
         ValueError: for a name that is too long; nothing is written then.
     """
     for path_of_group in weights.values():
@@ -56,7 +56,7 @@ def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]])
 
     def add(parent: Any, name: str, value: np.ndarray, dtype: str) -> None:
         stored = value.view(_BITS[dtype]) if dtype in _BITS else value
-        checksum = pool.submit(zlib.crc32, _bytes_of(stored))  # While HDF5 writes.
+        checksum = pool.submit(zlib.crc32, _bytes_of(stored))  # During writing by HDF5.
         dataset = parent.create_dataset(name, data=stored)
         dataset.attrs["dtype"] = dtype
         dataset.attrs["crc32"] = np.uint32(checksum.result())
@@ -99,7 +99,7 @@ def _bytes_of(value: np.ndarray) -> memoryview:
 
 
 class Target(io.FileIO):
-    """The file that HDF5 writes to. It never fails while HDF5 uses it: `check` says so afterwards.
+    """The file that HDF5 writes to. It does not raise errors while HDF5 uses it: `check` does so afterwards.
 
     For HDF5 cannot close a file that it cannot write, and complains of it until the process ends.
     """
@@ -107,7 +107,7 @@ class Target(io.FileIO):
     error: OSError | None = None
 
     def write(self, data: Any) -> int:
-        """Writes bytes, where it still can."""
+        """Writes bytes, unless an earlier write has failed."""
         view = memoryview(data).cast("B")
         done = 0
         while done < len(view) and self.error is None:
@@ -118,7 +118,7 @@ class Target(io.FileIO):
         return len(view)
 
     def truncate(self, size: int | None = None) -> int:
-        """Makes the file as long as this, where it can."""
+        """Sets the length of the file, unless an earlier write has failed."""
         try:
             return super().truncate(size)
         except OSError as error:
@@ -140,7 +140,7 @@ class Target(io.FileIO):
 
 @dataclasses.dataclass(frozen=True)
 class _Entry:
-    """One dataset: what it says of itself, and where in the file its bytes are."""
+    """One dataset: its attributes, and the position of its bytes in the file."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -151,13 +151,13 @@ class _Entry:
 
 
 class Reader:
-    """A file that is open for reading; everything in it is checked before it is believed.
+    """A file that is open for reading; its contents are checked before they are used.
 
     Args:
         path: the file.
 
     Raises:
-        LoadError: where it is no file of this format, or damaged.
+        LoadError: if it is no file of this format, or damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -189,7 +189,7 @@ class Reader:
             )
 
     def _read_tree(self) -> None:
-        """Notes all datasets, and refuses what tfkit never writes, before any data is read.
+        """Reads the list of datasets, and refuses anything that tfkit never writes, before any data is read.
 
         Links lead to other files; an object with two names, or storage that is compressed, virtual, external
         or never written, lets a small file demand any amount of memory.
@@ -204,7 +204,7 @@ class Reader:
             elif item.kind == "again":
                 self._refuse(item.path, "is another name of something in the file")
             elif item.depth > limits.DEPTH.most:
-                self._refuse(item.path, f"lies more than {limits.DEPTH.most} groups deep")
+                self._refuse(item.path, f"is more than {limits.DEPTH.most} groups deep")
             elif item.kind == "group":
                 self._groups.add(item.path)
             elif item.dataset is not None:
@@ -216,7 +216,7 @@ class Reader:
                 self._refuse(item.path, "is neither group nor dataset")
 
     def _entry(self, item: hdf5_tree.Item, dataset: hdf5_tree.Dataset) -> _Entry:
-        """What is known of a dataset that is stored as it should be."""
+        """Returns the entry of a dataset, after a check of the way it is stored."""
         path, dtype = item.path, str(item.attributes.get("dtype"))
         known = dtype in DTYPES or dtype == "json"
         stored = (
@@ -253,7 +253,7 @@ class Reader:
         self._raw.close()
 
     def text(self, name: str) -> Any:
-        """The JSON document of this name, `None` where there is none."""
+        """Returns the JSON document of this name; `None` if there is none."""
         entry = self._entries.get(name)
         if entry is None and name not in self._groups:
             return None
@@ -265,7 +265,7 @@ class Reader:
             raise LoadError(f"File {self.path}: `{name}` is no valid JSON: {error}") from None
 
     def shapes(self, group_name: str) -> dict[str, tuple[tuple[int, ...], str]]:
-        """Shape and dtype of each dataset of a group, by path; `""` is the root. Nothing is read yet."""
+        """Returns shape and dtype of each dataset of a group, by path; `""` is the root. No data is read."""
         if group_name in self._entries:
             self._refuse(group_name, "is no group")
         prefix = f"{group_name}/" if group_name else ""
@@ -276,12 +276,12 @@ class Reader:
         }
 
     def stored_bytes(self, group_name: str) -> int:
-        """The bytes of all datasets of a group together."""
+        """Returns the number of bytes of all datasets of a group together."""
         entries = self._entries.items()
         return sum(entry.size for path, entry in entries if path.startswith(f"{group_name}/"))
 
     def check(self, group_name: str, path: str) -> None:
-        """Compares the checksum of one dataset, of any size, without keeping its bytes."""
+        """Compares the checksum of one dataset, of any size, without storing its bytes."""
         full = f"{group_name}/{path}"
         entry = self._entries[full]
         checksum = 0
@@ -290,7 +290,7 @@ class Reader:
         self._compare(full, entry, checksum)
 
     def value(self, group_name: str, path: str) -> np.ndarray:
-        """The numbers of one dataset, with their checksum compared."""
+        """Returns the values of one dataset, after a comparison of their checksum."""
         full = f"{group_name}/{path}"
         value = self._read(full)
         return (

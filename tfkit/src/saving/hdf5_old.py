@@ -1,4 +1,4 @@
-"""Structures of HDF5's first versions, which `h5py` writes unless it is told otherwise, and so Keras does.
+"""Reads structures of HDF5's first versions, which `h5py`, and so Keras, writes by default.
 
 Read as `hdf5_tree` reads those of later versions: each number is compared with the bounds of the file before
 it is used, no structure is read twice, and no byte gives two names.
@@ -22,7 +22,7 @@ Link = tuple[bytes, int | None]
 
 
 def root(superblock: Bytes) -> tuple[int, int]:
-    """The base address, and the address of the root's header, from a superblock behind its version."""
+    """Returns the base address, and the address of the root's header, from a superblock after its version."""
     superblock.expect(0)
     superblock.expect(0)
     superblock.take(1)
@@ -36,7 +36,7 @@ def root(superblock: Bytes) -> tuple[int, int]:
 
 
 def messages(tree: Tree, address: int) -> Iterator[tuple[int, int, bytes]]:
-    """Kind, flags and bytes of the messages in a header of version 1."""
+    """Yields kind, flags and bytes of the messages in a header of version 1."""
     head = tree.block(address, 16, b"\1", "a header")
     head.take(1)
     left = head.number(2)
@@ -59,7 +59,7 @@ def messages(tree: Tree, address: int) -> Iterator[tuple[int, int, bytes]]:
 
 
 def links(tree: Tree, message: Bytes) -> Iterator[Link]:
-    """Name and address of what is in a group; no address for a link to another name."""
+    """Yields name and address of a group's members; no address for a link to another name."""
     index, heap = message.number(8), message.number(8)
     head = tree.block(heap, 32, b"HEAP", "a heap of names")
     head.expect(0)
@@ -68,17 +68,17 @@ def links(tree: Tree, message: Bytes) -> Iterator[Link]:
     head.take(8)
     names = tree.block(head.number(8), size, b"", "a heap of names")
     data = names.take(size)
-    left = size  # No two names share a byte.
+    left = size  # Each byte belongs to at most one name.
     for offset, address, kind in _symbols(tree, index):
         end = data.find(b"\0", offset, offset + limits.NAME.most + 1)
         left -= end - offset + 1
         if end < 0 or left < 0:
-            raise tree.error("a name lies outside of its heap, or in that of another name")
+            raise tree.error("a name is outside of its heap, or in that of another name")
         yield data[offset:end], None if kind == _SOFT_LINK else address
 
 
 def _symbols(tree: Tree, index: int) -> Iterator[tuple[int, int, int]]:
-    """Where the name is, where the header, and which kind it is, for each object of a group."""
+    """Yields the position of the name, the address of the header, and the kind for each object of a group."""
     left: list[tuple[int, int | None]] = [(index, None)]
     while left:
         address, expected = left.pop()

@@ -1,7 +1,7 @@
-"""The tree of groups and datasets in an HDF5 file, read without the HDF5 library.
+"""Reads the tree of groups and datasets in an HDF5 file without the HDF5 library.
 
-Whoever makes a file by hand can compute its seal, and the HDF5 library crashes or never ends on structures
-that are made for it. So the few structures that `h5py` makes in tfkit's files are read here, each number
+Anyone who makes a file by hand can compute its seal, and the HDF5 library crashes or never ends on some
+crafted structures. Therefore the few structures that `h5py` makes in tfkit's files are read here, each number
 compared with the bounds of the file before it is used; anything else is refused. No structure is read twice,
 so the time is linear in the size of the file.
 
@@ -36,7 +36,7 @@ class TreeError(ValueError):
 
 
 class Bytes:
-    """A structure of the file, taken from front to end."""
+    """A structure of the file, read from beginning to end."""
 
     def __init__(self, data: bytes, what: str) -> None:
         self._data = data
@@ -45,22 +45,22 @@ class Bytes:
 
     @property
     def left(self) -> int:
-        """How many bytes have not been taken."""
+        """The number of bytes that have not been read."""
         return len(self._data) - self._at
 
     def take(self, size: int) -> bytes:
-        """The next bytes."""
+        """Returns the next bytes."""
         if not 0 <= size <= self.left:
             raise TreeError(f"{self._what} is shorter than it says")
         self._at += size
         return self._data[self._at - size : self._at]
 
     def number(self, size: int) -> int:
-        """The number that the next bytes are."""
+        """Returns the next bytes as a number."""
         return int.from_bytes(self.take(size), "little")
 
     def expect(self, *numbers: int) -> int:
-        """A byte that is one of these."""
+        """Returns the next byte, which must be one of these."""
         found = self.number(1)
         if found not in numbers:
             raise TreeError(f"{self._what} is of a form that tfkit does not write ({found})")
@@ -90,10 +90,10 @@ class Item:
 
     Attributes:
         path: its names from the root, with slashes between; empty for the root.
-        depth: how many groups it lies in.
+        depth: the number of groups that contain it.
         kind: `"group"`, `"dataset"`, `"link"` to another name or file, `"again"` for another name of an
             object, and `"other"`.
-        attributes: its strings, lists of strings and integers by name; what is none of these is not there.
+        attributes: its strings, lists of strings and integers by name; others are left out.
         dataset: of a dataset.
     """
 
@@ -123,7 +123,7 @@ class Tree:
         self._heaps: dict[int, dict[int, bytes]] = {}
 
     def items(self) -> Iterator[Item]:
-        """All objects; a group comes before what is in it.
+        """Yields all objects; a group comes before its members.
 
         Raises:
             TreeError: for a structure that is damaged, or that tfkit never writes.
@@ -153,7 +153,7 @@ class Tree:
             if len({name for name, _ in links}) < len(links):
                 raise TreeError("a group has a name twice")
             if depth > limits.DEPTH.most:
-                continue  # Whoever asked refuses it.
+                continue  # The caller refuses it.
             for name, target in links:
                 room -= len(path) + len(name) + 1
                 if room < 0:
@@ -165,7 +165,7 @@ class Tree:
                     left.append((full, depth + 1, target))
 
     def _root(self, superblock: Bytes) -> tuple[int, int]:
-        """The base address, and the address of the root's header, from a superblock behind its version."""
+        """Returns the base address, and the address of the root's header, from a superblock."""
         if (superblock.expect(8), superblock.expect(8)) and superblock.number(1) & ~0x05:
             raise TreeError("the superblock has unknown flags")
         base, extension, _, root = (superblock.number(8) for _ in range(4))
@@ -174,16 +174,16 @@ class Tree:
         return base, root
 
     def forget(self, address: int) -> None:
-        """Lets the structure at an address be read again, for at first only its size was."""
+        """Allows a structure at an address to be read again, if first only its size was read."""
         self._seen.discard(address)
 
     def block(self, address: int, size: int, signature: bytes, what: str) -> Bytes:
-        """The bytes of a structure behind its signature."""
+        """Returns the bytes of a structure after its signature."""
         if address in self._seen:
             raise TreeError(f"{what} is a part of two objects")
         self._seen.add(address)
         if size > limits.STRUCTURE.most or address + size + self._base > self._length:
-            raise TreeError(f"{what} lies outside of the file")
+            raise TreeError(f"{what} is outside of the file")
         self._file.seek(self._base + address)
         block = Bytes(_read(self._file, size), what)
         if block.take(len(signature)) != signature:
@@ -191,7 +191,7 @@ class Tree:
         return block
 
     def string(self, heap: int, index: int, size: int) -> bytes:
-        """A string of variable length, as older versions of tfkit and Keras write them."""
+        """Returns a string of variable length, as older versions of tfkit and Keras write them."""
         if heap not in self._heaps:
             head = self.block(heap, 16, b"GCOL", "a heap of strings")
             head.expect(1)
@@ -207,7 +207,7 @@ class Tree:
                 block.take(min(-length % 8, block.left))
         if not size:
             return b""
-        # Each is there once: many attributes of one long text would take any amount of memory.
+        # Each string is accepted once: many attributes with one long text would take any amount of memory.
         text = self._heaps[heap].pop(index, None)
         if text is None:
             raise TreeError("a string of an attribute is missing, or is that of another one")
@@ -215,7 +215,7 @@ class Tree:
 
 
 class _Header:
-    """The header of an object, read into its messages.
+    """The header of an object, split into its messages.
 
     Args:
         tree: the file.
@@ -317,11 +317,11 @@ class _Header:
         if offset == _UNDEFINED:  # Nothing was written.
             return Dataset(shape, dtype, 0, 0)
         if offset + size + self._tree._base > self._tree._length:
-            raise TreeError("a dataset lies outside of the file")
+            raise TreeError("a dataset is outside of the file")
         return Dataset(shape, dtype, offset + self._tree._base, size)
 
     def _attribute(self, message: bytes) -> tuple[str, Attribute] | None:
-        """A string, a list of strings or an integer, `None` for anything else."""
+        """Returns a string, a list of strings or an integer; `None` for anything else."""
         block = Bytes(message, "an attribute")
         version = block.expect(*((1, 2, 3) if self._tree.old else (3,)))
         block.expect(0)
@@ -356,7 +356,7 @@ class _Header:
         return name, found if shape else found[0]
 
     def _long_text(self, value: bytes) -> bytes:
-        """A string of variable length, of which an attribute says where it is."""
+        """Returns a string of variable length whose position an attribute gives."""
         block = Bytes(value, "an attribute")
         size = block.number(4)
         if not self._tree.old and (excess := limits.ATTRIBUTE.excess(size)):
@@ -364,7 +364,7 @@ class _Header:
         return self._tree.string(block.number(8), block.number(4), size)
 
     def links(self) -> Iterator[tuple[str, int | None]]:
-        """Name and address of what is in a group; no address for a link to another name or file."""
+        """Yields name and address of a group's members; no address for a link to another name or file."""
         for message in self._messages.get(_LINK, []):
             yield _link(message)
         symbols = self._one(_SYMBOLS)
@@ -383,7 +383,7 @@ class _Header:
 
 
 class _Heap:
-    """The links of a group that has many: a heap of messages, and a tree of where they are in it."""
+    """The links of a group that has many: a heap of messages, and a tree of their positions in it."""
 
     def __init__(self, tree: Tree, address: int) -> None:
         self._tree = tree
@@ -409,7 +409,8 @@ class _Heap:
         )
         self._offset_size = -(-bits // 8)
         self._length_size = max(1, -(-min(largest, largest_block).bit_length() // 8))
-        self._blocks: list[tuple[int, bytes]] = []  # where each begins in the heap, and its bytes
+        # the position of each in the heap, and its bytes
+        self._blocks: list[tuple[int, bytes]] = []
         if root != _UNDEFINED and rows == 0:
             self._read_direct(root, first)
         elif root != _UNDEFINED:
@@ -444,7 +445,7 @@ class _Heap:
                     self._read_indirect(child, (length // (self._first * self._width)).bit_length())
 
     def objects(self, index: int) -> Iterator[bytes]:
-        """The messages in the heap that a tree of names leads to."""
+        """Yields the messages in the heap that a tree of names refers to."""
         head = self._tree.block(index, 38, b"BTHD", "an index of names")
         head.expect(0)
         head.expect(5)
@@ -453,7 +454,7 @@ class _Heap:
         root, count = head.number(8), head.number(2)
         if record_size != 4 + self._id_size or not 64 <= size <= limits.STRUCTURE.most or depth > 8:
             raise TreeError("an index of names is of a form that tfkit does not write")
-        # How many records the nodes of each level, and all below them, can hold: this sets field widths.
+        # The number of records in the nodes of each level and below: it determines the widths of fields.
         most = [(size - 10) // record_size]
         below = [most[0]]
         widths = [0]
@@ -491,11 +492,11 @@ class _Heap:
             begin, data = self._blocks[number]
             if offset + length <= begin + len(data):
                 return data[offset - begin : offset - begin + length]
-        raise TreeError("a name lies outside of its heap")
+        raise TreeError("a name is outside of its heap")
 
 
 def _width_of(largest: int) -> int:
-    """How many bytes hold numbers up to this."""
+    """Returns the number of bytes that hold numbers up to this one."""
     return max(1, -(-largest.bit_length() // 8))
 
 
@@ -573,7 +574,7 @@ _OLD_BOOL = (_ENUM, 1, "10080000010000000000080046414c53450000005452554500000000
 
 
 def _old_pair(size: int, real: str) -> str:
-    """The properties of a complex type in HDF5's first versions, whose members could be arrays."""
+    """Returns the properties of a complex type in HDF5's first versions, whose members could be arrays."""
     members = (b"r", 0), (b"i", size)
     heads = [
         name.ljust(8, b"\0") + offset.to_bytes(4, "little") + bytes(28) for name, offset in members
@@ -581,7 +582,7 @@ def _old_pair(size: int, real: str) -> str:
     return "".join(head.hex() + real for head in heads)
 
 
-# Class, size and properties of what h5py makes of them: an enumeration, and pairs of floats `r` and `i`.
+# Class, size and properties of types that h5py writes: an enumeration, and pairs of floats `r` and `i`.
 _SPECIAL = {
     _OLD_BOOL: "bool",
     (_COMPOUND, 8, _old_pair(4, "11201f000400000000002000170800177f000000")): "complex64",
@@ -593,11 +594,11 @@ _SPECIAL = {
 
 
 def _dtype(block: Bytes) -> str | None:
-    """NumPy's name of a type; `None` for one that tfkit does not write."""
+    """Returns NumPy's name of a type; `None` for one that tfkit does not write."""
     head, flags, size = block.number(1), block.number(3), block.number(4)
     kind = head & 15
     if kind == _FIXED and size in (1, 2, 4, 8) and flags in (0, 8):
-        whole = block.take(4) == struct.pack("<HH", 0, 8 * size)  # All bits count.
+        whole = block.take(4) == struct.pack("<HH", 0, 8 * size)  # All bits are significant.
         return f"{'' if flags else 'u'}int{8 * size}" if whole else None
     if kind == _OPAQUE and size == 2:
         return "opaque16"

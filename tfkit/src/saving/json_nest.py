@@ -1,4 +1,4 @@
-"""JSON that keeps what JSON has no form for: tuples, and dicts whose keys are no strings."""
+"""Writes as JSON what JSON cannot express: tuples, and dicts with keys that are not strings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfkit.src.base.quoting import quoted
 
 
 def to_json(value: Any) -> Any:
-    """A nest as JSON can hold it: a tuple as `{"class_name": "__tuple__", "config": [...]}`."""
+    """Returns a nest in a form for JSON: a tuple as `{"class_name": "__tuple__", "config": [...]}`."""
     if isinstance(value, tuple):
         return {"class_name": "__tuple__", "config": [to_json(item) for item in value]}
     if isinstance(value, list):
@@ -24,7 +24,7 @@ def to_json(value: Any) -> Any:
 
 
 def parse(text: str | bytes) -> Any:
-    """The document that a JSON text is.
+    """Returns the parsed document of a JSON text.
 
     Raises:
         ValueError: for a text that is no JSON, for more bytes, objects, lists or values, longer numbers and
@@ -40,10 +40,10 @@ def parse(text: str | bytes) -> Any:
 
 
 def too_large(text: str | bytes) -> str | None:
-    """What to say of a text that is never read for its size, `None` of any other."""
+    """Returns why a text is too large to be read; `None` if it is not."""
     if excess := limits.TEXT.excess(len(text)):
         return excess
-    # Before any of them is made, for each takes many times the memory of its text.
+    # Checked before any object is made, because each takes many times the memory of its text.
     for sign, limit in _COUNTED:
         number = text.count(sign) if isinstance(text, str) else text.count(sign.encode())
         if excess := limit.excess(number):
@@ -56,12 +56,12 @@ _NAMES = ("class_name", "module", "name", "registered_name")
 
 
 def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object that has no key twice, and no name without end."""
+    """Returns an object, after a check for duplicate keys and overlong names."""
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"key {quoted(twice)} stands twice")
+        raise ValueError(f"key {quoted(twice)} appears twice")
     for key in found:
         if excess := limits.NAME.excess(len(key)):
             raise ValueError(f"key {quoted(key)} has {excess}")
@@ -79,7 +79,7 @@ def _integer(digits: str) -> int:
 
 
 def from_json(value: Any) -> Any:
-    """The inverse of `to_json`; text is parsed first.
+    """Returns the inverse of `to_json`; text is parsed first.
 
     Raises:
         ValueError: for a text that `parse` refuses, and for a form that `to_json` does not return.

@@ -1,4 +1,4 @@
-"""Which stored value belongs to which variable, and what does not fit."""
+"""Matches stored values to variables, and reports what does not fit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Stored = dict[str, tuple[tuple[int, ...], str]]
 
 @dataclasses.dataclass
 class LoadReport:
-    """What became of each variable of a model, and of each value in a file.
+    """The result for each variable of a model, and for each value in a file.
 
     Args:
         file: the file.
@@ -53,7 +53,7 @@ class LoadReport:
     unused: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def skip_below(self, prefix: str, reason: str) -> None:
-        """What was to be loaded below a path is not."""
+        """Marks everything to be loaded below a path as skipped."""
         self.skipped |= {path: reason for path in self.loaded if path.startswith(prefix)}
         self.loaded = [path for path in self.loaded if not path.startswith(prefix)]
 
@@ -73,7 +73,7 @@ class LoadReport:
 
 
 def renamed(paths: Iterable[str], rename: Rename, file: Any) -> dict[str, str]:
-    """New path -> stored path.
+    """Returns a mapping from new paths to stored paths.
 
     Args:
         paths: the stored paths.
@@ -122,7 +122,7 @@ def renamed(paths: Iterable[str], rename: Rename, file: Any) -> dict[str, str]:
 def by_layer_name(
     paths: Iterable[str], stored_names: dict[str, str], names: dict[str, str], file: Any
 ) -> dict[str, str]:
-    """Path below a layer of the model -> stored path below the layer of the same name.
+    """Returns a mapping from paths below the model's layers to stored paths below layers of the same names.
 
     Args:
         paths: the stored paths; those below no layer of a name that the model has are left out.
@@ -131,7 +131,7 @@ def by_layer_name(
         file: the file, for messages.
 
     Raises:
-        ValueError: where two layers have one name, and where no name is in both.
+        ValueError: if two layers have one name, and where no name is in both.
     """
     common = {*stored_names.values()} & {*names.values()}
     if not common:
@@ -163,7 +163,7 @@ def by_layer_name(
 
 @dataclasses.dataclass
 class Match:
-    """What fits, and what does not.
+    """The variables and values that match, and those that do not.
 
     Args:
         fits: path of a variable -> stored path of its value.
@@ -180,7 +180,7 @@ class Match:
     casts: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def report(self, file: Any) -> LoadReport:
-        """What becomes of all of it, where what does not fit is left out."""
+        """Returns a report in which everything that does not match is left out."""
         missing = {path: f"missing in the file: {reason}" for path, reason in self.missing.items()}
         unexpected = {
             path: f"not in the model: {reason}" for path, reason in self.unexpected.items()
@@ -232,7 +232,7 @@ def match(
 
 
 def check(found: Match, file: Any, group: str, partly: bool = False) -> None:
-    """Refuses what does not fit.
+    """Raises an error if something does not match.
 
     Args:
         found: the comparison.
@@ -266,11 +266,11 @@ def check(found: Match, file: Any, group: str, partly: bool = False) -> None:
 
 
 def describe(shape: Any, dtype: str) -> str:
-    """A shape and dtype in words."""
+    """Returns a description of a shape and dtype."""
     return f"{tuple(shape)} {dtype}"
 
 
 def _nearest(path: str, others: Iterable[str]) -> str:
-    """The most similar path among others, as a question."""
+    """Returns the most similar path among others, as a question."""
     near = nearest(path, others, 0.6)
     return f" (is it {shown(near)}?)" if near else ""

@@ -1,4 +1,4 @@
-"""Whole models into one HDF5 file, and back: configuration, weights, and what `compile` was given."""
+"""Saves whole models in one HDF5 file, and loads them: configuration, weights, and settings of `compile`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def save_model(
 
     Raises:
         ValueError: for a model that is not built although layers in it are.
-        TypeError: for a model whose configuration cannot be made. The old file stays as it was.
+        TypeError: for a model whose configuration cannot be made. The old file is unchanged.
     """
     path = Path(filepath)
     weights.check_writable(path, overwrite)
@@ -78,12 +78,12 @@ def load_model(
     compile: bool = True,
     safe_mode: bool = True,
 ) -> Any:
-    """Reads a whole model; only tfkit's own, registered and given classes can be named in the file.
+    """Reads a whole model; the file may name only tfkit's own, registered and passed classes.
 
     Args:
         filepath: a file of `model.save()`.
         custom_objects: classes and functions of yours that the file may name, by name.
-        compile: whether to compile the model as it was, with the optimizer's state.
+        compile: whether to compile the model like the saved one, with the optimizer's state.
         safe_mode: only True: tfkit never runs code from a file.
 
     Raises:
@@ -109,7 +109,8 @@ def load_model(
                 contextlib.nullcontext() if compile else serialization.without_compile(),
             ):
                 model: ModelLike = serialization.deserialize_keras_object(from_json(config))
-        except Exception as error:  # Whatever the constructors of layers make of wrong arguments.
+        except Exception as error:
+            # The constructors of layers may raise any error for wrong arguments.
             raise ConfigurationError(
                 f"File {filepath}: its configuration gives no model. {type(error).__name__}: {error}"
             ) from error
@@ -138,8 +139,9 @@ def load_model(
 
 def _add_optimizer(loaded: weights.Loaded, model: ModelLike) -> None:
     stored = loaded.reader.shapes(contents.OPTIMIZER)
-    if getattr(model, "optimizer", None) is not None and stored:
-        model.optimizer.build(model.trainable_weights)
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is not None and stored:
+        optimizer.build(model.trainable_weights)
         variables = contents.optimizer_state(model)
         found = loaded.match(contents.OPTIMIZER, variables, {path: path for path in stored})
         matching.check(found, loaded.reader.path, contents.OPTIMIZER)
@@ -147,7 +149,7 @@ def _add_optimizer(loaded: weights.Loaded, model: ModelLike) -> None:
 
 
 def _add_inner_optimizers(loaded: weights.Loaded, model: ModelLike, stored_bytes: int) -> None:
-    """The states of the optimizers of models inside, of those that had been used."""
+    """Adds the states of the optimizers of models inside that have been used."""
     stored = loaded.reader.shapes(contents.INNER_OPTIMIZERS)
     inside = contents.compiled_inside(model)
     # Models may stand in each other, each with an optimizer that has variables for all weights below.
@@ -165,7 +167,7 @@ def _add_inner_optimizers(loaded: weights.Loaded, model: ModelLike, stored_bytes
 
 
 def _add_metrics(loaded: weights.Loaded, model: ModelLike) -> None:
-    """What fits: some metrics make their variables in their first update, and all begin anew in time."""
+    """Adds the metrics' state as far as it matches; metrics are reset often anyway."""
     stored = loaded.reader.shapes(contents.METRICS)
     variables = contents.metrics_state(model)
     found = loaded.match(contents.METRICS, variables, {path: path for path in stored})
@@ -173,6 +175,6 @@ def _add_metrics(loaded: weights.Loaded, model: ModelLike) -> None:
     if left:
         warn(
             f"File {loaded.reader.path}: the state of these metrics is not loaded, for their variables are "
-            f"not those of the model: {', '.join(left)}. They begin anew."
+            f"not those of the model: {', '.join(left)}. They are reset."
         )
     loaded.add(contents.METRICS, variables, found)

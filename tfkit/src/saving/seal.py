@@ -1,8 +1,8 @@
-"""The seal of a file: its length, and a checksum of all in it that is not the data of a large array.
+"""Seals a file with its length, and a checksum of everything except the data of large arrays.
 
-It is checked before the HDF5 library sees the file, for that library can crash, hang, or read something
-else where the structure of a file is damaged. The data of arrays have checksums of their own. The seal
-stands in the "user block", which HDF5 leaves to the application, and behind the end of the HDF5 data.
+It is checked before the HDF5 library reads the file, because that library can crash, hang, or read something
+else if the structure of a file is damaged. The data of arrays have checksums of their own. The seal is in the
+"user block", which HDF5 leaves to the application, and after the end of the HDF5 data.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Range = tuple[int, int]
 
 
 def write(file: io.FileIO, ranges: list[Range]) -> None:
-    """Seals a file that is complete but for its first `BLOCK` bytes, which are free.
+    """Seals a complete file whose first `BLOCK` bytes are free.
 
     Args:
         file: the file, open for reading and writing.
-        ranges: first byte and length of what has a checksum of its own.
+        ranges: first byte and length of parts with checksums of their own.
     """
     ranges = sorted(ranges)
     file.seek(0, os.SEEK_END)
@@ -45,11 +45,11 @@ def write(file: io.FileIO, ranges: list[Range]) -> None:
 
 
 def check(file: io.FileIO, path: Path) -> int:
-    """The checksum of the structure of a sealed file, compared with what it holds.
+    """Returns the checksum of the structure of a sealed file, after comparing it with the contents.
 
     Raises:
-        DamagedFileError: where the file is damaged, truncated, or no model file.
-        LoadError: where it is an HDF5 file without a seal.
+        DamagedFileError: if the file is damaged, truncated, or no model file.
+        LoadError: if it is an HDF5 file without a seal.
     """
     block = file.read(BLOCK)
     if block.startswith(_HDF5_MAGIC):
@@ -92,7 +92,7 @@ def _block(head: bytes) -> bytes:
 
 
 def _read_ranges(file: io.FileIO, count: int, length: int) -> list[Range] | None:
-    """The ranges, `None` where they do not lie one behind the other inside the file."""
+    """Returns the ranges; `None` unless they follow one another inside the file."""
     last = length - count * _RANGE.size
     if last < BLOCK:
         return None
@@ -116,7 +116,7 @@ def _structure_checksum(file: io.FileIO, ranges: list[Range], length: int) -> in
 
 
 def chunks(file: io.FileIO, start: int, size: int) -> Iterator[memoryview]:
-    """A part of a file, piece by piece, each of which is overwritten by the next; fewer where it ends."""
+    """Yields a part of a file piece by piece, each overwritten by the next; fewer pieces if the file ends."""
     buffer = memoryview(bytearray(min(size, CHUNK)))
     end = start + size
     while start < end:

@@ -1,7 +1,7 @@
-"""Weights in several files, and the index that says what is where.
+"""Saves weights in several files, with an index of their contents.
 
 The index is written last. The files of one save have a token of their own in their names, so that a save
-that is cut short leaves the old index and its files as they were; the next save removes what it has left. Of
+that is cut short leaves the old index and its files unchanged; the next save removes its remains. Of
 two saves at once one waits for the other. A reader whose files a save has removed reads the new index.
 """
 
@@ -31,7 +31,7 @@ _GB = 2**30
 def write(
     path: Path, names: dict[str, str], weights: dict[str, Any], max_shard_size: float
 ) -> None:
-    """Writes weights into files beside an index.
+    """Writes weights into files next to an index.
 
     Args:
         path: the index; `big.weights.json` names `big_<token>_00000.weights.h5`, and so on.
@@ -43,7 +43,7 @@ def write(
         ValueError: for a weight that is larger than that.
     """
     shards = _divided(weights, max_shard_size)
-    with alone(path):  # Each save removes the files of others.
+    with alone(path):  # Each save removes files of earlier saves.
         _write(path, names, weights, shards)
 
 
@@ -110,18 +110,18 @@ def _name(path: Path, token: str, number: int) -> str:
 
 
 def _seal(path: Path) -> int:
-    """The checksum of a file's structure, which has the checksums of all weights in it."""
+    """Returns the checksum of a file's structure, which contains the checksums of all weights in it."""
     with hdf5.Reader(path) as reader:
         return reader.seal
 
 
 def _checksum(index: dict[str, Any]) -> int:
-    """Of the index without it, as compact JSON with sorted keys."""
+    """Returns the checksum of the index without its own entry, as compact JSON with sorted keys."""
     return zlib.crc32(json.dumps(index, sort_keys=True, separators=(",", ":")).encode())
 
 
 def _remove_others(path: Path, files: set[str]) -> None:
-    """Removes the files of earlier saves under this name, whole ones and those of a save cut short."""
+    """Removes the files of earlier saves under this name, complete or not."""
     pattern = re.compile(
         re.escape(path.name.removesuffix(SUFFIX)) + r"_[0-9a-f]{8}_\d{5,}\.weights\.h5"
     )
@@ -138,7 +138,7 @@ class ShardReader:
         path: the index.
 
     Raises:
-        LoadError: where it is no index, or a file of it is missing or another one.
+        LoadError: if it is no index, or a file of it is missing or another one.
     """
 
     def __init__(self, path: Path) -> None:
@@ -159,7 +159,7 @@ class ShardReader:
             raise
 
     def _open_all(self) -> dict[str, Any]:
-        """Opens the files that the index names; the index."""
+        """Opens the files that the index names, and returns the index."""
         index = self._read_index()
         while True:
             try:
@@ -170,11 +170,11 @@ class ShardReader:
                 self.close()
                 self._readers = {}
                 before, index = index, self._read_index()
-                if index == before:  # Otherwise a save has taken their place meanwhile.
+                if index == before:  # Otherwise a save has replaced the files in the meantime.
                     raise
 
     def _shards(self, index: dict[str, Any]) -> dict[str, int]:
-        """The files that an index names, with the checksums of their structure."""
+        """Returns the files that an index names, with the checksums of their structure."""
         shards = index["shards"]
         if not isinstance(shards, dict) or not all(type(seal) is int for seal in shards.values()):
             raise TypeError("`shards` is no dict of checksums by name")
@@ -209,13 +209,13 @@ class ShardReader:
         return index
 
     def _open(self, name: str, seal: int) -> hdf5.Reader:
-        """A file beside the index, and nothing else that a name could mean."""
+        """Returns an opened file next to the index; other paths are refused."""
         path = self.path.parent / name
         if not name.endswith(".weights.h5") or "/" in name or "\\" in name or "\0" in name:
             raise LoadError(
                 f"File {self.path} names the file {quoted(name)}. Expected the name of a "
-                "`.weights.h5` file beside "
-                "it, and no path. It is refused."
+                "`.weights.h5` file next "
+                "to it, and no path. It is refused."
             )
         if path.is_symlink():
             raise LoadError(f"File {path}, named in {self.path}, is a link. It is refused.")
@@ -223,7 +223,7 @@ class ShardReader:
             reader = hdf5.Reader(path)
         except FileNotFoundError:
             raise LoadError(
-                f"File {self.path} needs {name} beside it, which is not there. Copy all files of a save "
+                f"File {self.path} needs {name} next to it, which is missing. Copy all files of a save "
                 "together."
             ) from None
         if reader.seal != seal:
@@ -235,7 +235,7 @@ class ShardReader:
         return reader
 
     def _check_places(self) -> None:
-        """Refuses an index that says something else than the files."""
+        """Raises an error if the index contradicts the files."""
         found = [
             (path, reader)
             for reader in self._readers.values()
@@ -258,11 +258,11 @@ class ShardReader:
             reader.close()
 
     def text(self, name: str) -> Any:
-        """The names of layers; an index has no other text."""
+        """Returns the names of layers; an index has no other text."""
         return self._names if name == contents.NAMES else None
 
     def shapes(self, group_name: str) -> dict[str, tuple[tuple[int, ...], str]]:
-        """Shape and dtype of each dataset of a group, by path; nothing is read yet."""
+        """Returns shape and dtype of each dataset of a group, by path; no data is read."""
         return {
             path: found
             for reader in self._readers.values()
@@ -274,5 +274,5 @@ class ShardReader:
         self._places[path].check(group_name, path)
 
     def value(self, group_name: str, path: str) -> np.ndarray:
-        """The numbers of one dataset, with their checksum compared."""
+        """Returns the values of one dataset, after a comparison of their checksum."""
         return self._places[path].value(group_name, path)

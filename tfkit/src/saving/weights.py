@@ -1,9 +1,10 @@
-"""Weights into a file and out of it: all of them or none."""
+"""Saves weights to files and loads them: all or none."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+import functools
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from tfkit.src.saving import contents, float_widths, hdf5, matching, shards
 from tfkit.src.saving.atomic import atomic_write
 from tfkit.src.saving.errors import LoadError
 from tfkit.src.saving.matching import LoadReport, Match, Rename
+from tfkit.src.saving.own_loading import OwnLoading
 
 Reader = hdf5.Reader | shards.ShardReader
 _SUFFIX = ".weights.h5"
@@ -45,14 +47,14 @@ def save_weights(
         filepath: a name that ends in `.weights.h5`; with `max_shard_size`, in `.weights.json`.
         overwrite: whether existing files are replaced. Default: `True`.
         max_shard_size: GB (2**30 bytes) that a file may have; the weights then go into as many as are
-            needed, and `filepath` says what is where.
+            needed, and `filepath` is their index.
         objects_to_skip: layers, with all that is inside them, and single weights that the file leaves out.
 
     Raises:
         ValueError: for a model without weights yet, a name with another ending, and a weight that is larger
             than `max_shard_size`.
-        FileExistsError: where there is a file and `overwrite` is False.
-        OSError: where the disk is full. The old file is whole then.
+        FileExistsError: if there is a file and `overwrite` is False.
+        OSError: if the disk is full. The old file is whole then.
 
     Example:
         >>> import os, tempfile
@@ -82,7 +84,7 @@ def save_weights(
 
 
 def check_writable(path: Path, overwrite: bool) -> None:
-    """Refuses a folder that does not exist, and a file that must not be replaced."""
+    """Raises an error for a missing folder, or a file that must not be replaced."""
     if path.exists() and not overwrite:
         raise FileExistsError(f"File {path} exists. Pass `overwrite=True` to replace it.")
     if not path.parent.is_dir():
@@ -90,7 +92,7 @@ def check_writable(path: Path, overwrite: bool) -> None:
 
 
 def check_built(model: ModelLike, doing: str) -> None:
-    """Refuses a model that has no weights yet."""
+    """Raises an error for a model that has no weights yet."""
     if not model.built:
         raise ValueError(
             f"You are {doing} a model that has not yet been built. Model '{model.name}' has no weights yet. "
@@ -99,7 +101,7 @@ def check_built(model: ModelLike, doing: str) -> None:
 
 
 def check_whole(model: ModelLike) -> None:
-    """Refuses a model that is not built, although layers in it are: loading would not make their weights."""
+    """Raises an error for an unbuilt model with built layers: loading would not make their weights."""
     if not model.built and model.weights:
         raise ValueError(
             f"Model '{model.name}' is not built, but layers in it have weights, which a model that is made "
@@ -124,20 +126,20 @@ def load_weights(
     Args:
         model: a built model.
         filepath: a file of `save_weights` or `save`.
-        skip_mismatch: whether weights that do not fit are left as they are.
+        skip_mismatch: whether weights that do not fit are not changed.
         by_name: whether weights are found by the names that users have given to layers, instead of by path:
             a weight goes to the same place below the layer of the same name. Layers of other names are left
             as they are.
-        rename: for what has another path in the file: a dict from the beginnings of paths in the file to
+        rename: for values with another path in the file: a dict from the beginnings of paths in the file to
             those in the model, or a function of a path.
-        objects_to_skip: layers, with all that is inside them, and single weights that are left as they are.
+        objects_to_skip: layers, with all that is inside them, and single weights that are not changed.
 
     Returns:
-        What became of each weight, and of each value in the file.
+        The result for each weight, and for each value in the file.
 
     Raises:
-        LoadError: a `ValueError`, with a table of what is missing, unexpected, or of another shape or dtype;
-            and for a damaged file. No weight has changed then.
+        LoadError: a `ValueError`, with a table of values that are missing, unexpected, or of another shape or
+            dtype; and for a damaged file. No weight has changed then.
 
     Example:
         ```python
@@ -156,17 +158,17 @@ def load_weights(
 
 
 def open_file(path: Path) -> Reader:
-    """A file of weights for reading: one, or one that names several."""
+    """Returns an open file of weights: a single file, or an index of several."""
     return shards.ShardReader(path) if path.name.endswith(shards.SUFFIX) else hdf5.Reader(path)
 
 
 @dataclasses.dataclass
 class Loaded:
-    """What was checked in an open file, to be read and assigned.
+    """Checked contents of an open file, to be read and assigned.
 
     Args:
         reader: the file.
-        report: what becomes of each variable.
+        report: the result for each variable.
         values: variables with the groups and paths of their values.
         stores: layers that read their variables themselves, with the beginnings of their paths.
         casts: variables whose stored values are floats of another width, with both dtypes.
@@ -187,33 +189,28 @@ class Loaded:
         return matching.match(variables, self.reader.shapes(group), places, read)
 
     def add(self, group: str, variables: dict[str, tf.Variable], found: Match) -> None:
-        """What fits is to be assigned, once its checksum is compared."""
-        with ThreadPoolExecutor(_THREADS) as pool:  # Reading and checksums leave Python's lock.
+        """Adds the matching variables to those to be assigned, after comparing their checksums."""
+        with ThreadPoolExecutor(_THREADS) as pool:  # Reading and checksums release Python's lock.
             list(pool.map(lambda place: self.reader.check(group, place), found.fits.values()))
         self.values += [(variables[path], group, place) for path, place in found.fits.items()]
         self.casts |= found.casts
 
     def assign(self, skip_mismatch: bool = False) -> LoadReport:
-        """Assigns everything; first what can still fail, and if it does, no weight has changed.
+        """Assigns everything, beginning with what can still fail; after an error, no weight has changed.
 
         Values are read one by one: no second copy of all of them is ever in memory.
         """
-        before: list[Callable[[], None]] = []
+        own = OwnLoading(self.reader.path, skip_mismatch)
         for prefix, layer, store in self.stores:
-            before.insert(0, layer._restorer())
-            try:
-                layer.load_own_variables(store)
-            except Exception as error:
-                for restore in before[:1] if skip_mismatch else before:
-                    restore()
-                reason = f"its `load_own_variables()` raised {type(error).__name__}: {error}"
-                if not skip_mismatch:
-                    found = {key: value.shape for key, value in store.items()}
-                    raise LoadError(
-                        f"File {self.reader.path}: layer '{_layer_path(prefix, layer)}' (of type "
-                        f"{type(layer).__name__}) cannot load its variables; nothing was loaded: {reason}. "
-                        f"The file has: {quoted(found)}"
-                    ) from error
+            reason = own.load(
+                layer,
+                functools.partial(layer.load_own_variables, store),
+                method="load_own_variables",
+                layer_path=_layer_path(prefix, layer),
+                part="variables",
+                content=f" The file has: {shapes_of(store)}",
+            )
+            if reason is not None:
                 self.report.skip_below(prefix, reason)
         for variable, group, path in self.values:
             value = self.reader.value(group, path)
@@ -226,7 +223,7 @@ class Loaded:
 
 
 def _names(reader: Reader) -> dict[str, str]:
-    """The names of layers that a file has, by path."""
+    """Returns the names of the layers in a file, by path."""
     names = reader.text(contents.NAMES)
     if names is not None and not (
         isinstance(names, dict) and all(isinstance(name, str) for name in names.values())
@@ -239,8 +236,13 @@ def _layer_path(prefix: str, layer: Layer) -> str:
     return prefix.removesuffix("vars/").rstrip("/") or layer.name
 
 
+def shapes_of(store: Mapping[str, np.ndarray]) -> str:
+    """Returns the shapes of stored values, for a message."""
+    return quoted({key: value.shape for key, value in store.items()})
+
+
 def tensor_of(value: np.ndarray) -> Any:
-    """A value of a file as a tensor in the same memory, where TensorFlow can share it."""
+    """Returns a value of a file as a tensor in the same memory, if TensorFlow can share it."""
     if value.dtype == tf.bfloat16.as_numpy_dtype:
         return tf.bitcast(tensor_in(value.view(np.uint16)), tf.bfloat16)
     return tensor_in(value) if value.dtype.kind in "fiu" and value.size else value
@@ -254,7 +256,7 @@ def read_model(
     rename: Rename | None = None,
     skipped: contents.Skipped | None = None,
 ) -> Loaded:
-    """What a file has for a model, all checked; arguments as in `load_weights`."""
+    """Returns a file's checked values for a model; arguments as in `load_weights`."""
     skipped = skipped or contents.Skipped(model, None)
     stored = reader.shapes(contents.WEIGHTS)
     places = {path: path for path in stored}

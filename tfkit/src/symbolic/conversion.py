@@ -1,4 +1,4 @@
-"""What a layer is called with: arrays become tensors, floats get the dtype in which it computes."""
+"""Converts the arguments of a layer: arrays to tensors, floats to the compute dtype."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _TENSORS = (tf.Tensor, tf.Variable, tf.SparseTensor, tf.RaggedTensor, KerasTenso
 
 
 def as_tensors(value: Any, compute_dtype: str | None) -> Any:
-    """`value` with arrays as tensors, and float tensors in `compute_dtype`; masks stay attached.
+    """Returns `value` with arrays as tensors, and float tensors in `compute_dtype`; masks are kept.
 
-    Symbolic tensors stay as they are: a cast would be a step of its own in a functional model. The
+    Symbolic tensors are not changed: a cast would be a step of its own in a functional model. The
     layer casts in the trace, and whenever the model calls it.
     """
     if isinstance(value, tf.Tensor):
@@ -38,19 +38,19 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
             return value
         cast = tf.cast(value, compute_dtype)
         if isinstance(value, tf.SparseTensor):
-            cast.set_shape(value.shape)  # In a trace, the cast forgets it.
+            cast.set_shape(value.shape)  # In a trace, the cast loses the attribute.
         return cast
     if hasattr(value, "__array__") and not isinstance(value, type):
         tensor = as_tensors(tf.convert_to_tensor(value), compute_dtype)
         if specs.given_dtype(tensor) == tf.float64 != tensor.dtype:
-            # What NumPy makes of Python's floats: nobody has chosen it.
+            # NumPy's default for Python's floats, which is not a choice of the user.
             tensor._tfkit_given = tf.as_dtype(settings.floatx())
         return tensor
     return value
 
 
 def symbolic_in_dtype(value: Any, dtype: str) -> Any:
-    """A nest with its symbolic floats in a dtype, and their masks on them."""
+    """Returns a nest with its symbolic floats in a dtype, with their masks."""
     if nests.is_nested(value):
         return nests.mapped(lambda item: symbolic_in_dtype(item, dtype), value)
     is_float = isinstance(value, KerasTensor) and dtypes.is_float(value.dtype)
@@ -70,7 +70,7 @@ def is_tensors(value: Any) -> bool:
 
 
 def check_tensors(value: Any, layer: HasPath) -> None:
-    """Refuses positional arguments that are no tensors, as Keras does."""
+    """Raises an error for positional arguments that are not tensors, as Keras does."""
     if value is None or isinstance(value, _TENSORS):
         return
     if not nests.is_nested(value):

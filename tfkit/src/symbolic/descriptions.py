@@ -1,4 +1,4 @@
-"""Nests as hashable descriptions, with the tensors taken out: equal ones may be answered by one trace."""
+"""Hashable descriptions of nests without their tensors: equal ones can share one trace."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _PRIMITIVES = (type(None), bool, int, str, bytes)
 
 
 class NotDescribed(Exception):
-    """A nest holds what a trace cannot hold."""
+    """A nest contains something that a trace cannot hold."""
 
 
 def describe(value: Any, tensors: list[tf.Tensor]) -> Any:
-    """A hashable description of a nest; its tensors, and the masks on them, are appended to `tensors`."""
+    """Returns a hashable description of a nest, and appends its tensors and their masks to `tensors`."""
     if isinstance(value, tf.Tensor):
         tensors.append(value)
         mask = get_mask(value)
@@ -29,7 +29,7 @@ def describe(value: Any, tensors: list[tf.Tensor]) -> Any:
             mask is not None and describe(mask, tensors),
         )
     if isinstance(value, float):
-        return (float, repr(value))  # Which tells 0.0 from -0.0, and one NaN is like the other.
+        return (float, repr(value))  # This distinguishes 0.0 from -0.0, and treats NaNs as equal.
     if isinstance(value, _PRIMITIVES):
         return (type(value), value)
     if nests.is_nested(value):
@@ -40,7 +40,7 @@ def describe(value: Any, tensors: list[tf.Tensor]) -> Any:
 
 
 def rebuild(description: Any, tensors: Iterator[tf.Tensor]) -> Any:
-    """The nest that was described, with `tensors` in their places."""
+    """Returns the nest that was described, with `tensors` in their places."""
     kind = description[0]
     if kind is tf.Tensor:
         tensor = next(tensors)
@@ -53,12 +53,12 @@ def rebuild(description: Any, tensors: Iterator[tf.Tensor]) -> Any:
 
 
 def specs_of(description: Any, shapes: list[tf.TensorShape]) -> list[tf.TensorSpec]:
-    """Specs of the tensors of a description, which have the given shapes."""
+    """Returns specs of the tensors of a description, with the given shapes."""
     return list(map(tf.TensorSpec, shapes, _dtypes(description)))
 
 
 def _dtypes(description: Any) -> Iterator[tf.DType]:
-    """The dtypes of the tensors of a description, in order."""
+    """Yields the dtypes of the tensors of a description, in order."""
     kind = description[0]
     if kind is tf.Tensor:
         yield description[1]

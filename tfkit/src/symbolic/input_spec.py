@@ -1,4 +1,4 @@
-"""What a layer expects of its inputs, and the check before each call."""
+"""The specification of a layer's inputs, and the check before each call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfkit.src.registry.dtypes import standardize_dtype
 
 
 class Specified(HasPath, Protocol):
-    """A layer that says what it expects of its inputs."""
+    """A layer that specifies its inputs."""
 
     input_spec: Any
 
@@ -20,7 +20,7 @@ class Specified(HasPath, Protocol):
 class InputSpec:
     """The dtype, number of axes and sizes that a layer expects of an input.
 
-    A layer checks what is assigned to its attribute `input_spec` at each call.
+    A layer checks its inputs against its attribute `input_spec` at each call.
 
     Args:
         dtype: expected dtype; `None` for any.
@@ -32,7 +32,7 @@ class InputSpec:
         axes: dict from an axis to its expected size; `None` for no expectation.
         allow_last_axis_squeeze: whether a last axis of size 1 may be missing or too many. Default:
             `False`.
-        name: key of the input where inputs come as a dict; `None` for inputs by position.
+        name: key of the input if the inputs are a dict; `None` for inputs by position.
         optional: whether `None` may be passed. Default: `False`.
 
     Raises:
@@ -92,7 +92,7 @@ class InputSpec:
         return cls(**config)
 
     def violation(self, value: Any) -> str | None:
-        """Returns what is wrong with `value`, as `expected ..., found ...`; `None` where nothing is."""
+        """Returns what is wrong with `value`, as `expected ..., found ...`; `None` if nothing is."""
         shape = tuple(value.shape) if value.shape is not None else ()
         found = len(shape)
         if self.ndim is not None and not self.allow_last_axis_squeeze and found != self.ndim:
@@ -121,14 +121,14 @@ class InputSpec:
 
 
 def check_inputs(layer: Specified, inputs: Any) -> None:
-    """Refuses inputs that do not fit a layer's `input_spec`.
+    """Raises an error for inputs that do not fit a layer's `input_spec`.
 
     Args:
         layer: the layer; its `input_spec` is an `InputSpec`, a nest of them, or `None`.
         inputs: the layer's first argument.
 
     Raises:
-        ValueError: that names the layer, the input, what was expected and what was found.
+        ValueError: with the layer, the input, and the expected and found properties.
     """
     if layer.input_spec is None:
         return

@@ -1,4 +1,4 @@
-"""The mask of a tensor travels on the tensor itself, as the attribute `_keras_mask`.
+"""Masks of tensors, stored on the tensors as the attribute `_keras_mask`.
 
 Layers attach it (`Embedding(mask_zero=True)`, `Masking`), the next layer reads it, losses and metrics
 leave masked entries out. The name of the attribute is the one that programs written for Keras read.
@@ -17,12 +17,12 @@ from tfkit.src.errors.frames import warn
 
 
 def get_mask(tensor: Any) -> Any:
-    """The mask that travels with `tensor`, or `None`."""
+    """Returns the mask of `tensor`, or `None`."""
     return getattr(tensor, "_keras_mask", None)
 
 
 def set_mask(tensor: Any, mask: Any) -> None:
-    """Lets `mask` travel with `tensor`; objects that take no attributes carry none."""
+    """Sets the mask of `tensor`; objects that accept no attributes have none."""
     if mask is not None or get_mask(tensor) is not None:
         try:
             tensor._keras_mask = mask
@@ -31,7 +31,7 @@ def set_mask(tensor: Any, mask: Any) -> None:
 
 
 def masks_of(value: Any) -> Any:
-    """The masks that travel with a tensor or a nest of tensors, `None` where there are none at all."""
+    """Returns the masks of a tensor or a nest of tensors; `None` if there are none at all."""
     masks = _masks(value)
     return masks if any(mask is not None for mask in tf.nest.flatten(masks)) else None
 
@@ -46,16 +46,16 @@ def _masks(value: Any) -> Any:
 
 
 class Masking(HasPath, Protocol):
-    """A layer, as far as masks go."""
+    """The part of a layer's interface that concerns masks."""
 
     supports_masking: bool
 
     def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
-        """The masks of the outputs."""
+        """Returns the masks of the outputs."""
 
 
 def attach(layer: Masking, takes_mask: bool, inputs: Any, outputs: Any, mask: Any) -> None:
-    """Lets the mask that `layer.compute_mask` returns travel with `outputs`.
+    """Sets the mask of `outputs` to the result of `layer.compute_mask`.
 
     A layer that neither supports masks nor takes one as an argument would lose it: it warns.
 
@@ -63,7 +63,7 @@ def attach(layer: Masking, takes_mask: bool, inputs: Any, outputs: Any, mask: An
         layer: the layer.
         takes_mask: whether its `call` has a parameter for a mask.
         inputs: the first argument of the call.
-        outputs: what it has returned.
+        outputs: the layer's outputs.
         mask: the mask of the inputs, or `None`.
     """
     if not layer.supports_masking:

@@ -1,4 +1,4 @@
-"""Shapes and dtypes without tensors: specs of what was seen, symbolic tensors made of shapes, as data."""
+"""Shapes and dtypes without tensors: specs of arguments, symbolic tensors, and both as data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_shape(value: Any) -> bool:
 
 
 def shapes_of(value: Any) -> Any:
-    """The shape of a tensor as a tuple, of a nest of tensors as a nest of tuples: as data for files."""
+    """Returns the shape of a tensor as a tuple, of a nest of tensors as a nest of tuples, for files."""
     if isinstance(value, Mapping):
         return {key: shapes_of(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -34,7 +34,7 @@ def shapes_of(value: Any) -> Any:
 
 
 def shapes_from_data(value: Any) -> Any:
-    """Shapes as tuples, in the nest that a file holds as lists."""
+    """Returns shapes as tuples, in the nest that a file stores as lists."""
     if is_shape(value):
         return tuple(value)
     if isinstance(value, dict):
@@ -43,7 +43,7 @@ def shapes_from_data(value: Any) -> Any:
 
 
 def free_batch(outputs: Any) -> Any:
-    """The shapes of a call's outputs, with any batch."""
+    """Returns the shapes of a call's outputs, with any batch size."""
     return tf.nest.map_structure(
         lambda output: (
             (None, *output.shape[1:]) if tf.is_tensor(output) and output.shape.rank else None
@@ -52,23 +52,23 @@ def free_batch(outputs: Any) -> Any:
     )
 
 
-# --- Specs of what calls were given -------------------------------------------------------------------
+# --- Specs of arguments of calls ----------------------------------------------------------------------
 
 
 def given_dtype(tensor: Any) -> tf.DType:
-    """The dtype that the caller of a layer gave: before the layer cast the tensor."""
+    """Returns the dtype that the caller of a layer passed, before the layer cast the tensor."""
     return getattr(tensor, "_tfkit_given", tensor.dtype)
 
 
 def mark_as_given(tensors: Any, dtype: str, given: str) -> None:
-    """Marks the tensors of a dtype in a nest as if a layer had cast them, which were given as another."""
+    """Marks the tensors of a dtype in a nest as if a layer had cast them from another."""
     for tensor in tf.nest.flatten(tensors):
         if isinstance(tensor, tf.Tensor) and tensor.dtype == dtype:
             tensor._tfkit_given = tf.as_dtype(given)
 
 
 def spec_of(tensor: Any, as_given: bool = False) -> Any:
-    """The spec of a tensor with any batch, of its dtype or, `as_given`, of that before a cast."""
+    """Returns the spec of a tensor with any batch size, of its dtype or, `as_given`, that before a cast."""
     if tensor is None:
         return None
     if not isinstance(tensor, (tf.Tensor, tf.Variable, KerasTensor)):
@@ -79,7 +79,7 @@ def spec_of(tensor: Any, as_given: bool = False) -> Any:
 
 
 def merged(old: dict[str, Any] | None, new: dict[str, Any]) -> dict[str, Any]:
-    """Specs for old and new tensors: an axis whose size differs is free; the new ones where all differs."""
+    """Returns specs for old and new tensors: sizes that differ are free; the new ones if all differs."""
     if old is None or not _alike(old, new):
         return new
     return {name: tf.nest.map_structure(_for_both, old[name], spec) for name, spec in new.items()}
@@ -107,7 +107,7 @@ def _for_both(a: Any, b: Any) -> Any:
 
 
 def to_data(specs: dict[str, Any]) -> dict[str, Any]:
-    """Specs as data: `{"inputs": {"shape": (None, 3), "dtype": "float32"}}`."""
+    """Returns specs as data: `{"inputs": {"shape": (None, 3), "dtype": "float32"}}`."""
     return {name: tf.nest.map_structure(_spec_data, spec) for name, spec in specs.items()}
 
 
@@ -122,7 +122,7 @@ def _spec_data(spec: Any) -> Any:
 
 
 def symbolic_from_data(data: Any) -> Any:
-    """The symbolic tensors that specs describe which `to_data` gave."""
+    """Returns the symbolic tensors for specs in the form of `to_data`."""
     if isinstance(data, dict):
         if set(data) == {"shape", "dtype"}:
             return KerasTensor(data["shape"], data["dtype"])
@@ -133,7 +133,7 @@ def symbolic_from_data(data: Any) -> Any:
 
 
 def symbolic_from_shapes(shapes: Any, dtype: str) -> Any:
-    """Symbolic tensors in the form of a nest of shapes."""
+    """Returns symbolic tensors in the form of a nest of shapes."""
     if shapes is None:  # An optional argument that is not passed.
         return None
     if is_shape(shapes):
@@ -146,7 +146,7 @@ def symbolic_from_shapes(shapes: Any, dtype: str) -> Any:
 
 
 def completed(outputs: Any, declared: Any) -> Any:
-    """Symbolic tensors with sizes from declared ones, unless these come in another nest."""
+    """Returns symbolic tensors with missing sizes from declared ones, if these have the same nest."""
     try:
         tf.nest.assert_same_structure(outputs, declared)
     except (TypeError, ValueError):

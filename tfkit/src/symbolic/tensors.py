@@ -1,11 +1,11 @@
-"""Symbolic tensors: the shape and dtype of a value that does not exist yet, and where it comes from.
+"""Symbolic tensors: the shape and dtype of a value that does not exist yet, and its origin.
 
 A function marked `@symbolic_op` computes when it is given values. Given a `KerasTensor` among its
-arguments it computes nothing: the call is noted down in a `Node`, and the result is again a
+arguments it computes nothing: the call is recorded in a `Node`, and the result is again a
 `KerasTensor`. The nodes between inputs and outputs are a functional model.
 
 Shapes and dtypes of results are not written down anywhere: the function runs once on placeholders in
-a scratch graph, and TensorFlow's own shape inference answers.
+a scratch graph, and TensorFlow's own shape inference gives the result.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from typing import Any, TypeVar
 import tensorflow as tf
 
 from tfkit.src.base import budget, nests
+from tfkit.src.base.quoting import printable
 from tfkit.src.errors import tracebacks
 from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.symbolic import masking
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_SCRATCH = "symbolic"  # name of the graphs that are made for their shapes alone
+_SCRATCH = "symbolic"  # the name of graphs that are made only for shapes
 
 
 def _immutable(name: str) -> Any:
-    """A property that is set once, when its object is made."""
+    """Returns a property that is set once, when its object is made."""
 
     def refuse(self: Any, value: Any) -> None:
         raise AttributeError(
@@ -38,16 +39,18 @@ def _immutable(name: str) -> Any:
 
 
 class KerasTensor:
-    """Stands for a tensor while a functional model is being described.
+    """A placeholder for a tensor in the description of a functional model.
 
     Args:
-        shape: tuple of sizes, `None` where a size is not known.
+        shape: tuple of sizes, `None` if a size is not known.
         dtype: name of the dtype. Default: `"float32"`.
-        sparse: whether it stands for a `tf.SparseTensor`. Default: `False`.
-        ragged: whether it stands for a `tf.RaggedTensor`. Default: `False`.
+        sparse: whether it represents a `tf.SparseTensor`. Default: `False`.
+        ragged: whether it represents a `tf.RaggedTensor`. Default: `False`.
         record_history: whether functional models may be made that lead to it; accepted as in Keras, and
             always so. Default: `True`.
         name: name of the tensor.
+        **kwargs: `ragged_rank`, the number of ragged axes, and `row_splits_dtype`, the dtype of their
+            bounds, of a ragged tensor; kept as attributes. `None` for what is not said.
 
     Example:
         >>> KerasTensor((None, 3))
@@ -64,8 +67,13 @@ class KerasTensor:
         ragged: bool = False,
         record_history: bool = True,
         name: str | None = None,
+        **kwargs: Any,
     ) -> None:
-        del record_history  # Part of Keras's signature; the node is set by whoever records one.
+        self.ragged_rank = kwargs.pop("ragged_rank", None)
+        self.row_splits_dtype = kwargs.pop("row_splits_dtype", None)
+        if kwargs:
+            raise TypeError(f"Unexpected keyword arguments of KerasTensor: {sorted(kwargs)}")
+        del record_history  # Part of Keras's signature; the node is set when a call is recorded.
         if sparse and ragged:
             raise ValueError("A KerasTensor cannot have `sparse=True` and `ragged=True` at once.")
         shape = (shape,) if isinstance(shape, int) else shape
@@ -89,7 +97,7 @@ class KerasTensor:
     def __repr__(self) -> str:
         return (
             f"<KerasTensor shape={self.shape}, dtype={self.dtype}, sparse={self.sparse}, "
-            f"ragged={self.ragged}, name={self.name}>"
+            f"ragged={self.ragged}, name={printable(self.name)}>"
         )
 
     @tracebacks.shortened
@@ -129,14 +137,14 @@ class KerasTensor:
 
 
 class Node:
-    """One recorded call: `operation(*args, **kwargs)` gave `outputs`.
+    """One recorded call: `operation(*args, **kwargs)` returned `outputs`.
 
     Args:
         operation: the layer or the function that was called.
         args: its positional arguments, symbolic tensors among them.
         kwargs: its keyword arguments.
-        outputs: the nest of `KerasTensor`s that it gave; each gets this node as its origin. One that
-            has another origin, such as an input that was handed on, is replaced by a new one.
+        outputs: the nest of `KerasTensor`s that it returned; each gets this node as its origin. One that
+            has another origin, such as an input that is returned unchanged, is replaced by a new one.
     """
 
     def __init__(
@@ -169,10 +177,17 @@ class Node:
 
 
 def _own(leaf: Any, given: set[int]) -> Any:
-    """An output of a call: a tensor of its own where `leaf` is an input or belongs to another call."""
+    """Returns `leaf` as an output of a call: a new tensor if it is an input or belongs to another call."""
     if not isinstance(leaf, KerasTensor) or (leaf.node is None and id(leaf) not in given):
         return leaf
-    copy = KerasTensor(leaf.shape, leaf.dtype, leaf.sparse, leaf.ragged)
+    copy = KerasTensor(
+        leaf.shape,
+        leaf.dtype,
+        leaf.sparse,
+        leaf.ragged,
+        ragged_rank=leaf.ragged_rank,
+        row_splits_dtype=leaf.row_splits_dtype,
+    )
     masking.set_mask(copy, masking.get_mask(leaf))
     return copy
 
@@ -194,12 +209,12 @@ def is_keras_tensor(x: Any) -> bool:
 
 
 def symbolic_leaves(structure: Any) -> list[KerasTensor]:
-    """The symbolic tensors in a nest, in order."""
+    """Returns the symbolic tensors in a nest, in order."""
     return [leaf for leaf in tf.nest.flatten(structure) if isinstance(leaf, KerasTensor)]
 
 
 def any_symbolic(args: Any, kwargs: dict[str, Any]) -> bool:
-    """Whether a symbolic tensor stands among the arguments of a call, at any depth."""
+    """Whether there is a symbolic tensor among the arguments of a call, at any depth."""
     return any(map(_holds_symbolic, args)) or any(map(_holds_symbolic, kwargs.values()))
 
 
@@ -222,7 +237,7 @@ def trace(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> An
 
 
 def is_described() -> bool:
-    """Whether this runs in the scratch graph of `trace`: nothing is computed, only shapes are asked for."""
+    """Whether this runs in the scratch graph of `trace`, where only shapes are computed."""
     if tf.executing_eagerly():
         return False
     graph = tf.compat.v1.get_default_graph()
@@ -234,7 +249,7 @@ def is_described() -> bool:
 
 
 class _CountedGraph(tf.__internal__.FuncGraph):
-    """A scratch graph for what a file describes, which may not ask for more than its size accounts for."""
+    """A scratch graph for the contents of a file, which limits its size by that of the file."""
 
     def _create_op_internal(
         self, op_type: str, inputs: Any, dtypes: Any = None, *args: Any, **kwargs: Any
@@ -249,7 +264,7 @@ class _CountedGraph(tf.__internal__.FuncGraph):
 
 
 def placeholder(leaf: Any) -> Any:
-    """What stands for a symbolic tensor in the scratch graph; anything else is itself."""
+    """Returns the placeholder of a symbolic tensor in the scratch graph; anything else unchanged."""
     if not isinstance(leaf, KerasTensor):
         return leaf
     if leaf.sparse:
@@ -265,19 +280,20 @@ def placeholder(leaf: Any) -> Any:
 
 
 def _ragged_placeholder(leaf: KerasTensor) -> tf.RaggedTensor:
-    """A placeholder with as many ragged axes as sizes are unknown, and the size of the batch if it is not."""
-    ragged_rank = sum(size is None for size in leaf.shape[1:]) or 1
+    """Returns a placeholder with a ragged axis for each unknown size, except for the batch size."""
+    ragged_rank = leaf.ragged_rank or sum(size is None for size in leaf.shape[1:]) or 1
+    splits_dtype = tf.as_dtype(leaf.row_splits_dtype or tf.int64)
     sizes = leaf.shape[1 + ragged_rank :]
     value = tf.compat.v1.placeholder(leaf.dtype, (None, *sizes))
     rows = None if leaf.shape[0] is None else leaf.shape[0] + 1
     for axis in reversed(range(ragged_rank)):
-        splits = tf.compat.v1.placeholder(tf.int64, (None if axis else rows,))
+        splits = tf.compat.v1.placeholder(splits_dtype, (None if axis else rows,))
         value = tf.RaggedTensor.from_row_splits(value, splits, validate=False)
     return value
 
 
 def specification(leaf: Any) -> Any:
-    """The symbolic tensor of a tensor's shape and dtype; anything else is itself."""
+    """Returns the symbolic tensor of a tensor's shape and dtype; anything else unchanged."""
     if not tf.is_tensor(leaf):
         return leaf
     shape = None if leaf.shape.rank is None else tuple(leaf.shape)
@@ -287,6 +303,8 @@ def specification(leaf: Any) -> Any:
         sparse=isinstance(leaf, tf.SparseTensor),
         ragged=isinstance(leaf, tf.RaggedTensor),
     )
+    if result.ragged:
+        result.ragged_rank, result.row_splits_dtype = leaf.ragged_rank, leaf.row_splits.dtype.name
     mask = masking.get_mask(leaf)
     if mask is not None:
         masking.set_mask(result, specification(mask))
@@ -294,12 +312,12 @@ def specification(leaf: Any) -> Any:
 
 
 def record(operation: Any, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-    """Records a call of `operation` and returns its symbolic results; `function` is what is traced."""
+    """Records a call of `operation` and returns its symbolic results; `function` is traced."""
     return Node(operation, tuple(args), dict(kwargs), trace(function, args, kwargs)).outputs
 
 
 def symbolic_op(function: Function) -> Function:
-    """Lets a function of tensors take symbolic tensors as well."""
+    """Returns a function of tensors that accepts symbolic tensors as well."""
 
     @functools.wraps(function)
     def op(*args: Any, **kwargs: Any) -> Any:
@@ -315,7 +333,7 @@ def symbolic_op(function: Function) -> Function:
 
 
 class _TensorFlowFunctions(tf.__internal__.dispatch.GlobalOpDispatcher):
-    """Lets plain `tf.*` functions take symbolic tensors too."""
+    """Makes plain `tf.*` functions accept symbolic tensors too."""
 
     def handle(self, op: Any, args: Any, kwargs: Any) -> Any:
         if any_symbolic(args, kwargs):
@@ -327,9 +345,9 @@ _TensorFlowFunctions().register()
 
 
 def define_operators(operators: dict[str, Callable[..., Any]]) -> None:
-    """Gives `KerasTensor` its operators, as the public ops of the same meaning: `{"__add__": add}`.
+    """Defines the operators of `KerasTensor` by public ops of the same meaning: `{"__add__": add}`.
 
-    The ops stand above this file and are handed down once, when they are imported.
+    The ops are on a higher floor than this file, and register themselves when they are imported.
     """
     for name, operator in operators.items():
         setattr(KerasTensor, name, operator)

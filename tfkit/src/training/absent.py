@@ -1,7 +1,7 @@
 """Inputs that are `None`, for models with optional ones, on their way through data to the step.
 
-Datasets and programs hold tensors only, and `None` is a leaf of a nest like a tensor. On the way an empty
-tuple stands in its place, which has no leaves.
+Datasets and programs hold tensors only, and `None` is a leaf of a nest like a tensor. It is replaced by an
+empty tuple, which has no leaves.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from tfkit.src.base import nests
 
 
 class Absent(NamedTuple):
-    """Stands for `None` in a batch."""
+    """A placeholder for `None` in a batch."""
 
 
 def without_none(data: Any) -> Any:
-    """A nest with `Absent` in the place of each `None`."""
+    """Returns a nest with each `None` replaced by `Absent`."""
     if all(leaf is not None for leaf in tf.nest.flatten(data)):
         return data
     return _without_none(data)
@@ -31,7 +31,7 @@ def _without_none(data: Any) -> Any:
 
 
 def with_none(data: Any) -> Any:
-    """The inverse of `without_none`."""
+    """Returns the inverse of `without_none`."""
     if type(data) is Absent:
         return None
     return nests.mapped(with_none, data) if nests.is_nested(data) else data

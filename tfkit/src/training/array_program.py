@@ -1,4 +1,4 @@
-"""Programs over arrays that stay in memory whole: each step takes its rows out of them."""
+"""Programs over arrays that are in memory: each step slices its rows out of them."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class ArrayProgram(LoopProgram):
 
     @staticmethod
     def eagerly(step: Step) -> EagerArrayProgram:
-        """What runs a step eagerly in the place of such a program."""
+        """Returns the object that runs a step eagerly instead of such a program."""
         return EagerArrayProgram(step)
 
     def run(self, rows: Pass, first_step: int, num_steps: int) -> Logs:
-        """Steps `first_step` to `first_step + num_steps`; the logs of the last one."""
+        """Runs steps `first_step` to `first_step + num_steps`; returns their number and the last logs."""
         return self._guarded(
             functools.partial(self._run, rows, first_step, num_steps),
             lambda: int(self._position) // rows.data.batch_size - first_step,
@@ -44,7 +44,7 @@ class ArrayProgram(LoopProgram):
         size = data.batch_size
         if self.plan.kind == GRAPH_LOOP:
             return self._call(GRAPH_LOOP, rows, size, first_step * size, num_steps)[1]
-        # XLA runs the full batches, as far as it can vouch for them.
+        # XLA runs the full batches that the guards accept.
         full = max(0, min(num_steps, data.num_rows // size - first_step))
         done = 0
         logs: Logs = {}
@@ -55,7 +55,7 @@ class ArrayProgram(LoopProgram):
                 ran, logs = self._call(self.plan.kind, rows, size, start, accepted)
                 done += int(ran)
             if done < full:
-                # TensorFlow's kernels run the next step, and refuse it or not.
+                # TensorFlow's kernels run the next step, and raise an error if they refuse its values.
                 start = (first_step + done) * size
                 logs = self._call(GRAPH_LOOP, rows, size, start, 1)[1]
                 done += 1
@@ -66,7 +66,7 @@ class ArrayProgram(LoopProgram):
         return logs
 
     def _num_accepted(self, rows: Pass, first_step: int, num_steps: int) -> int:
-        """How many steps, from the first on, a program can be given that asks nothing itself."""
+        """Returns how many of the steps can be given to a program that does not check values itself."""
         guarded, data = self.trace.guarded, rows.data
         if self.plan.kind != XLA_LOOP or not guarded.asks_rows:
             return num_steps
@@ -81,7 +81,7 @@ class ArrayProgram(LoopProgram):
     def _call(
         self, kind: str, rows: Pass, size: int, start: int, num_steps: int
     ) -> tuple[Any, Logs]:
-        """Runs `num_steps` batches of `size` rows, beginning with row `start`; how many it did run."""
+        """Runs `num_steps` batches of `size` rows, beginning with row `start`; returns how many it ran."""
         form = _Form(kind, None if kind == GRAPH_LOOP else size, rows.order is not None)
         if form not in self._loops:
             number = tf.TensorSpec([], "int64")
@@ -102,13 +102,13 @@ class ArrayProgram(LoopProgram):
         start: tf.Tensor,
         num_steps: tf.Tensor,
     ) -> tuple[tf.Tensor, Logs]:
-        """The loop, in the trace of a program."""
+        """Returns the results of the loop over steps, in the trace of a program."""
         step, guarded = self._step_of(form.kind), self.trace.guarded
         in_xla = form.kind == XLA_LOOP
         take = _Rows(arrays, order if form.shuffled else None, size, form.size)
 
-        # The first row is carried from step to step: computed from `start`, it would make that a constant
-        # to XLA (the begin of a slice), and each call with another `start` would compile anew.
+        # The first row is carried from step to step: computed from `start`, it would be a constant for XLA
+        # (the begin of a slice), and each call with another `start` would compile again.
         def body(index: tf.Tensor, first: tf.Tensor, accepted: tf.Tensor, logs: Any) -> Any:
             batch = take.from_row(first)
             with contextlib.nullcontext() if in_xla else self._at(first):
@@ -133,13 +133,13 @@ class EagerArrayProgram(EagerProgram):
     """Runs steps over the rows of arrays eagerly."""
 
     def run(self, rows: Pass, first_step: int, num_steps: int) -> Logs:
-        """Steps `first_step` to `first_step + num_steps`; the logs of the last one."""
+        """Runs steps `first_step` to `first_step + num_steps`; returns the logs of the last one."""
         steps = range(first_step, first_step + num_steps)
         return self.run_batches(map(rows.batch, steps))[1]
 
 
 class _Form(NamedTuple):
-    """What a loop is traced for.
+    """The form of the data and the kind of program that a loop is traced for.
 
     Attributes:
         kind: the kind of program.
@@ -168,7 +168,7 @@ class _Rows(NamedTuple):
     known_size: int | None
 
     def from_row(self, first: tf.Tensor) -> list[tf.Tensor]:
-        """A batch that begins with row `first`; fewer rows at the end, where the size is not known."""
+        """Returns a batch that begins with row `first`; the last one is smaller if its size is not static."""
         arrays, order, size, known_size = self
         if known_size is None:
             last = tf.minimum(first + size, tf.shape(arrays[0], out_type="int64")[0])
@@ -187,13 +187,13 @@ class _Rows(NamedTuple):
 
 
 def _traced_for_xla(steps: Callable[..., Any], specs: Any, kind: str) -> Any:
-    """A program; where a known number of rows shows that shapes do not go together, XLA refuses it."""
+    """Returns a program; if static row counts show incompatible shapes, XLA refuses it."""
     try:
         return traced(steps, specs, jit_compile=kind == XLA_LOOP)
     except ValueError as error:
         if kind == GRAPH_LOOP:
             raise
         refused = tf.errors.InvalidArgumentError(None, None, f"{kernel_errors.BY_XLA}{error}")
-        # What a guard asserts is said better by the kernel that refuses it.
+        # The kernel that refuses the values gives a clearer error than the guard.
         refused.is_of_shapes = ASSERTED not in str(error)
         raise refused from None

@@ -1,8 +1,9 @@
-"""What a model keeps from one `fit` to the next: traced steps, and the programs that run them."""
+"""Keeps a model's traced steps, and the programs that run them, from one `fit` to the next."""
 
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -35,14 +36,18 @@ class Programs:
     """The traced steps of one model, by mode and form of data, each with the programs that run it.
 
     Args:
-        settings: what the model's `compile` was given.
+        settings: the arguments of the model's `compile`.
+
+    Attributes:
+        steps_run: number of steps that were run in each mode.
     """
 
     def __init__(self, settings: CompileSettings) -> None:
         self._settings = settings
         self._traces: dict[Any, StepTrace] = {}
         self._latest: dict[str, Program] = {}
-        self._lock = Lock()  # Threads that want the same program do not make it twice.
+        self.steps_run: Counter[str] = Counter()
+        self._lock = Lock()  # Threads that need the same program do not make it twice.
 
     def find(
         self,
@@ -52,15 +57,15 @@ class Programs:
         data: _Data,
         before: Program | None = None,
     ) -> Any:
-        """The program of a kind that runs the steps of a mode on data.
+        """Returns the program of a kind that runs the steps of a mode on data.
 
         Args:
             model: the model.
             mode: `"train"`, `"test"` or `"predict"`.
             kind: the class of the program.
-            data: what it is to run on, of which only the form is looked at.
-            before: what was found for the same arguments, to be used again unless an attribute was set that
-                it has read. As this is asked between any two programs, nothing else is.
+            data: the data to run on, of which only the form matters.
+            before: the program found for the same arguments, to be used again unless an attribute was set
+                that it has read. This is checked between any two programs, and nothing else is.
         """
         trace = before.trace if before is not None and self._latest.get(mode) is before else None
         if trace is not None and self._is_fresh(mode, trace):
@@ -84,13 +89,13 @@ class Programs:
     def trace(
         self, mode: str, structure: Any, step: Step, known_size: int | None = None
     ) -> StepTrace:
-        """A trace of a mode's step; a new one if an attribute of what took part was set since.
+        """Returns the trace of a mode's step; a new one if an attribute that it has read was set since.
 
         Args:
             mode: `"train"`, `"test"` or `"predict"`.
             structure: a batch, or anything of its form with specs.
             step: the step of the mode.
-            known_size: rows of every batch, `None` where the trace is for any number of rows.
+            known_size: rows of every batch, `None` if the trace is for any number of rows.
         """
         key = (mode, (structure_key(structure), known_size))
         with self._lock:
@@ -98,12 +103,12 @@ class Programs:
             if trace is None or not self._is_fresh(mode, trace):
                 self._log_retrace(key, trace)
                 trace = self._traces[key] = StepTrace(step, structure, known_size)
-                # After the trace: an optimizer sets attributes when it is built.
+                # After the trace, because an optimizer sets attributes when it is built.
                 trace.version = self._settings.version
         return trace
 
     def _is_fresh(self, mode: str, trace: StepTrace) -> bool:
-        """Whether nothing was set since that a trace has read. Only training reads the optimizer."""
+        """Whether nothing that a trace has read was set since. Only training reads the optimizer."""
         version = trace.version if mode == "train" else self._settings.version
         return version == self._settings.version and trace.watch.unchanged()
 
@@ -113,7 +118,7 @@ class Programs:
         return Plans({mode: program.plan for mode, program in self._latest.items()})
 
     def _log_retrace(self, key: Any, stale: StepTrace | None) -> None:
-        """Says why a step is traced again."""
+        """Logs why a step is traced again."""
         mode, structure = key
         others = [known for known in self._traces if known[0] == mode]
         if stale is not None:
@@ -130,13 +135,13 @@ class Programs:
 
 
 def structure_key(value: Any) -> Any:
-    """A hashable form of a nest of tensors or specs: structure, dtypes, sizes beside the batch."""
+    """Returns a hashable form of a nest of tensors or specs: structure, dtypes, sizes except the batch's."""
     if isinstance(value, (tf.Tensor, tf.TensorSpec)):
         shape = value.shape
         return (value.dtype, shape[1:] if shape.rank else shape)
     if nests.is_nested(value):
         items = nests.items(value)
-        # The order of a dict's keys is no other form: `tf.nest` sorts them.
+        # The order of a dict's keys does not matter: `tf.nest` sorts them.
         if isinstance(value, Mapping):
             items = [(key, value[key]) for key in sorted(value)]
         return (type(value), *((key, structure_key(item)) for key, item in items))

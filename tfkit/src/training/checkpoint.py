@@ -1,7 +1,7 @@
-"""The whole state of a training: what is in it, how it is saved, and how a training goes on from it.
+"""Saves the whole state of a training, and restores it so that the training continues.
 
 It is every variable of the model, its optimizers and its metrics; vocabularies and bins; the epoch, the step,
-and where in the data they stand; the states of the callbacks; and the states of the random generators.
+and the position in the data; the states of the callbacks; and the states of the random generators.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import tensorflow as tf
 
@@ -22,11 +22,14 @@ from tfkit.src.saving.contents import named_slots
 from tfkit.src.saving.errors import LoadError
 from tfkit.src.training import random_states
 
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
+
 
 class Training(Protocol):
-    """What of a `fit` is saved."""
+    """The parts of a `fit` whose state is saved."""
 
-    model: Any
+    model: Trainer
     callbacks: Any
     epoch: int
 
@@ -34,13 +37,13 @@ class Training(Protocol):
         """Makes all variables that training needs."""
 
     def description(self) -> dict[str, Any]:
-        """Returns what a saved state can be continued with."""
+        """Returns a description of the trainings that can continue from a saved state."""
 
     def get_state(self) -> dict[str, Any]:
-        """How far the training has come."""
+        """Returns the progress of the training."""
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes to where another training stood."""
+        """Restores the progress of another training."""
 
 
 def save(path: Path, training: Training) -> None:
@@ -58,11 +61,11 @@ def save(path: Path, training: Training) -> None:
 
 
 class SavedTraining:
-    """A state that was read and checked, and does not hold yet.
+    """A saved state that was read and checked, but not restored yet.
 
     Args:
         path: the file.
-        training: the training that is to go on from it; it gets its variables, and no values yet.
+        training: the training to continue; its variables are made, but no values are set yet.
 
     Raises:
         LoadError: for a damaged file, and one that another training wrote.
@@ -95,7 +98,7 @@ class SavedTraining:
             )
 
     def restore(self) -> None:
-        """Makes it the state of the training: all of it, or nothing."""
+        """Restores the state of the training: all of it, or nothing."""
         training, document = self._training, self._document
         with self._errors(), contextlib.ExitStack() as undo:
             undo.callback(random_states.set, random_states.get())
@@ -116,7 +119,7 @@ class SavedTraining:
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
-        """An error in what a file says is an error of the file."""
+        """Context manager that raises errors in the contents of a file as errors of that file."""
         try:
             yield
         except LoadError:
@@ -129,10 +132,10 @@ class SavedTraining:
 
 
 def _callbacks(training: Training) -> dict[str, Any]:
-    """The callbacks that have a state, by class and number."""
+    """Returns the callbacks that have a state, by class and number."""
     found: dict[str, Any] = {}
     for callback in training.callbacks.callbacks:
-        # Those that were written for Keras may have none.
+        # Callbacks written for Keras may have none.
         if getattr(callback, "get_state", dict)():
             name = type(callback).__name__
             number = sum(other.rpartition("/")[0] == name for other in found)
@@ -140,13 +143,13 @@ def _callbacks(training: Training) -> dict[str, Any]:
     return found
 
 
-def _beside_variables(model: Any) -> list[tuple[str, Any]]:
-    """The layers of which files hold more than variables, such as vocabularies, by path."""
+def _beside_variables(model: Trainer) -> list[tuple[str, Any]]:
+    """Returns the layers of which files store more than variables, such as vocabularies, by path."""
     return [(path, layer) for path, layer in tracking.named_layers(model) if layer._set_by_files]
 
 
-def _variables(model: Any) -> dict[str, tf.Variable]:
-    """Every variable that training changes, by path."""
+def _variables(model: Trainer) -> dict[str, tf.Variable]:
+    """Returns all variables that training changes, by path."""
     found: dict[str, tf.Variable] = {}
 
     def add(steps: tuple[str, ...], variables: dict[str, tf.Variable]) -> None:

@@ -1,4 +1,4 @@
-"""`compile`, and the attributes by which what it was given is read and changed."""
+"""The method `compile`, and the attributes that read and change its settings."""
 
 from __future__ import annotations
 
@@ -20,21 +20,24 @@ from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.planner import Plans
 from tfkit.src.training.strategies import check_strategy
 
+# What stands for an optimizer: itself, a name, a configuration.
+OptimizerLike = Optimizer | str | dict[str, Any] | None
+
 
 class Compiled(Layer):
-    """A layer with what says how it is trained.
+    """A layer with the settings of its training.
 
     A setting may be changed by its attribute as well (`model.jit_compile = False`): it is checked as in
     `compile`, and programs of before are not used any more.
     """
 
-    # What `compile` makes of its arguments.
+    # The settings that `compile` makes of its arguments.
     _compiled_parts = ("_compiled_loss", "_tfkit_metrics", "_tfkit_loss_tracker")
 
     compiled = False
-    stop_training: bool  # What callbacks set to `True` to end a `fit`,
+    stop_training: bool  # Callbacks set this to `True` to end a `fit`,
     stop_evaluating: bool  # an `evaluate`,
-    stop_predicting: bool  # or a `predict` after the step that is under way.
+    stop_predicting: bool  # or a `predict` after the step in progress.
     output_names: list[str] | None = None
     _tfkit: LayerState
     _programs: Programs
@@ -46,7 +49,7 @@ class Compiled(Layer):
     @shortened
     def compile(
         self,
-        optimizer: Any = "rmsprop",
+        optimizer: OptimizerLike = "rmsprop",
         loss: Any = None,
         loss_weights: Any = None,
         metrics: Any = None,
@@ -72,16 +75,16 @@ class Compiled(Layer):
                 `False`.
             steps_per_execution: number of steps that one program runs, and after which callbacks
                 for batches are called; fewer where an epoch ends, or where a callback such as
-                `ModelCheckpoint(save_freq=10)` has to be called. `None` where tfkit chooses.
+                `ModelCheckpoint(save_freq=10)` has to be called. `None` if tfkit chooses.
             jit_compile: whether XLA compiles programs: `True` for programs that XLA compiles or an
                 error, `False` for none, and `"auto"` for those that it makes faster, or for none
-                after `tf.config.experimental.enable_op_determinism()`; `model.plan` says what was
+                after `tf.config.experimental.enable_op_determinism()`; `model.plan` shows what was
                 chosen, and why. Default: `"auto"`.
             auto_scale_loss: whether the optimizer of a model with the policy `"mixed_float16"` is
                 wrapped in a `LossScaleOptimizer`. Default: `True`.
 
         Raises:
-            ValueError: if a name is unknown; the model stays compiled as it was.
+            ValueError: if a name is unknown; the model's settings are not changed.
             RuntimeError: if the constructor of the model's class did not call `super().__init__()`.
 
         Example:
@@ -103,11 +106,16 @@ class Compiled(Layer):
             jit_compile=jit_compile,
         )
 
-    def _compile(self, optimizer: Any, auto_scale_loss: bool, **settings: Any) -> None:
-        """`compile`, which a user's class may override. Nothing has changed where it refuses something."""
+    def _compile(
+        self,
+        optimizer: OptimizerLike,
+        auto_scale_loss: bool,
+        **settings: Any,
+    ) -> None:
+        """Implements `compile`, which users may override. If an argument is refused, nothing changes."""
         checked = self._tfkit_settings.changed(auto_scale_loss=auto_scale_loss, **settings)
         if checked.jit_compile == "auto" and is_op_determinism_enabled():
-            checked.jit_compile = False  # As in Keras: XLA does not promise equal results.
+            checked.jit_compile = False  # As in Keras: XLA does not promise reproducible results.
         found = self._optimizer_for(optimizer, auto_scale_loss)
         compiled_loss = self._loss_for(checked)
         compiled_metrics = None
@@ -133,10 +141,10 @@ class Compiled(Layer):
             )
         check_strategy(self, method)
 
-    # --- One setting after the other ----------------------------------------------------------------
+    # --- Single settings ----------------------------------------------------------------------------
 
     def _change(self, **changes: Any) -> None:
-        """Changes settings; programs that were made under the old ones are dropped."""
+        """Changes settings, and drops programs that were made under the old ones."""
         self._tfkit_settings.take(self._tfkit_settings.changed(**changes))
         self._programs = Programs(self._tfkit_settings)
 
@@ -160,7 +168,7 @@ class Compiled(Layer):
 
     @property
     def steps_per_execution(self) -> int | None:
-        """The most steps that one program runs, from the next `fit` on; `None` where tfkit chooses."""
+        """The largest number of steps in one program, from the next `fit` on; `None` if tfkit chooses."""
         return self._tfkit_settings.steps_per_execution
 
     @steps_per_execution.setter
@@ -169,7 +177,7 @@ class Compiled(Layer):
 
     @property
     def loss(self) -> Any:
-        """The loss that `compile` was given. Another one, and its weights, take effect at once."""
+        """The loss passed to `compile`. Setting it, or the loss weights, takes effect at once."""
         return self._tfkit_settings.loss
 
     @loss.setter
@@ -180,7 +188,7 @@ class Compiled(Layer):
 
     @property
     def optimizer(self) -> Optimizer | None:
-        """The optimizer; another one, which may be given by its name, begins with fresh slots.
+        """The optimizer; when it is set, by name or as an object, training begins with fresh slots.
 
         Raises:
             AttributeError: before `compile`.
@@ -195,7 +203,7 @@ class Compiled(Layer):
     def optimizer(self, value: Any) -> None:
         found = self._optimizer_for(value, self._tfkit_settings.auto_scale_loss)
         if found is not value:
-            self.optimizer = found  # By the attribute: checkpoints of TensorFlow then know it.
+            self.optimizer = found  # Set as an attribute, so that TensorFlow's checkpoints find it.
             return
         before = self._tfkit_settings.optimizer
         if before is not None:
@@ -218,5 +226,5 @@ class Compiled(Layer):
 
     @property
     def plan(self) -> Plans:
-        """Which kind of program each mode ran last, and why; a dict that prints as lines."""
+        """The kind of program that each mode ran last, and why it was chosen; a dict that prints as lines."""
         return self._programs.plans

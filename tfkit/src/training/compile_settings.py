@@ -1,4 +1,4 @@
-"""What `compile` was given, in one object that everyone reads."""
+"""The arguments of `compile` in one object that all parts of training read."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import dataclasses
 import operator
 from typing import Any
 
+from tfkit.src.optimizers.base import Optimizer
+
 
 @dataclasses.dataclass(eq=False, kw_only=True)
 class CompileSettings:
-    """The arguments of `compile`, checked; as they are at first where it was not called yet.
+    """The checked arguments of `compile`; their defaults before `compile` is called.
 
-    A model has one such object for as long as it lives. Nothing else keeps a copy of what stands in it, so
+    A model has one such object for its whole life. Nothing else keeps a copy of its contents, so
     a setting that is changed later reaches `fit`, direct calls, the optimizer and saved files alike.
 
     Attributes:
@@ -22,7 +24,7 @@ class CompileSettings:
         ValueError: for settings that are wrong, or that contradict each other.
     """
 
-    optimizer: Any = None
+    optimizer: Optimizer | None = None
     loss: Any = None
     loss_weights: Any = None
     metrics: Any = None
@@ -40,7 +42,7 @@ class CompileSettings:
             )
         if not _is_one_of(self.run_eagerly, (True, False, None)):
             raise ValueError(f"`run_eagerly` must be True or False. Received: {self.run_eagerly!r}")
-        # Equal values, such as 1 and NumPy's booleans, are not the same objects, by which they are told.
+        # Equal values, such as 1 and NumPy's booleans, differ as objects, so they are compared by identity.
         self.run_eagerly = bool(self.run_eagerly)
         if self.jit_compile != "auto":
             self.jit_compile = bool(self.jit_compile)
@@ -50,15 +52,15 @@ class CompileSettings:
             self.steps_per_execution = _positive(self.steps_per_execution)
 
     def changed(self, **changes: Any) -> CompileSettings:
-        """A checked copy with some settings changed, to be taken over by `take`."""
+        """Returns a checked copy with some settings changed, for `take`."""
         return dataclasses.replace(self, **changes)
 
     def take(self, other: CompileSettings) -> None:
-        """Takes over all settings of another object."""
+        """Replaces all settings by those of another object."""
         vars(self).update(vars(other), version=self.version + 1)
 
     def arguments(self) -> dict[str, Any]:
-        """The settings as arguments of `compile`."""
+        """Returns the settings as arguments of `compile`."""
         return {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)

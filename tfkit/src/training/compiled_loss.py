@@ -1,4 +1,4 @@
-"""The loss that `compile` was given, matched to the model's outputs."""
+"""The losses passed to `compile`, matched to the model's outputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tfkit.src.training import group_losses
 from tfkit.src.training.data import batch_size_of
 from tfkit.src.training.outputs import Outputs, as_list
 
-# Stand for the binary, the categorical or the sparse categorical crossentropy, as the shapes say.
+# These names mean the binary, categorical or sparse categorical crossentropy, depending on the shapes.
 _CROSSENTROPY = ("crossentropy", "ce")
 
 
@@ -35,7 +35,7 @@ class LossEntry(NamedTuple):
 
 
 class LossTerm(NamedTuple):
-    """One loss of a batch, before it is computed: `loss(y, y_pred, sample_weight=sample_weight)`."""
+    """One loss of a batch before its computation: `loss(y, y_pred, sample_weight=sample_weight)`."""
 
     loss: Loss
     y: Any
@@ -44,7 +44,7 @@ class LossTerm(NamedTuple):
     entry: LossEntry
 
     def weighted(self, value: tf.Tensor) -> tf.Tensor:
-        """Its part in the sum of all losses; adds its value to its mean over the epoch, if it has one."""
+        """Returns the loss's part in the total; adds its value to its mean over the epoch, if it has one."""
         _, _, weight, mean = self.entry
         if mean is not None:
             mean.update_state(tf.stop_gradient(value), sample_weight=batch_size_of(self.y_pred))
@@ -73,7 +73,7 @@ class CompiledLoss:
 
     @property
     def metrics(self) -> list[Metric]:
-        """A mean for each loss, where there are several."""
+        """The means of the losses, if there are several."""
         return self._means
 
     def build(self, y: Any, y_pred: Any) -> None:
@@ -83,13 +83,13 @@ class CompiledLoss:
             listed = self._entries = self._build_groups(y, y_pred)
         else:
             self._entries = self._build_single(y, y_pred)
-            # Results are listed as the losses are, or as the outputs are.
+            # Results are listed in the order of the losses, or of the outputs.
             ordered_by = self._loss if isinstance(self._loss, Mapping) else y_pred
             listed = sorted(self._entries, key=lambda entry: outputs.rank(entry.output, ordered_by))
         self._means = [entry.mean for entry in listed if entry.mean is not None]
 
     def _build_single(self, y: Any, y_pred: Any) -> list[LossEntry]:
-        """Matches losses to outputs where each is for one output."""
+        """Matches losses to outputs when each loss is for one output."""
         outputs = self._outputs
         assert outputs is not None
         given = outputs.split(self._loss, "loss")
@@ -115,7 +115,7 @@ class CompiledLoss:
         ]
 
     def _build_groups(self, y: Any, y_pred: Any) -> list[LossEntry]:
-        """Matches losses to outputs where some are for several of them at once."""
+        """Matches losses to outputs when some losses are for several outputs."""
         outputs = self._outputs
         assert outputs is not None
         found = group_losses.assigned(self._loss, self._weights, outputs.numbered())
@@ -138,7 +138,7 @@ class CompiledLoss:
         return entries
 
     def terms(self, y: Any, y_pred: Any, sample_weight: Any = None) -> list[LossTerm]:
-        """The losses with what they are to be called on; none for outputs without targets."""
+        """Returns the losses with their arguments; outputs without targets have none."""
         if self._entries is None:
             self.build(y, y_pred)
         outputs = self._outputs
@@ -158,14 +158,14 @@ class CompiledLoss:
 
 
 def _packed(place: Any, values: list[Any]) -> Any:
-    """The values of one output, or of a nest of them."""
+    """Returns the values of one output, or of a nest of outputs."""
     if isinstance(place, int):
         return values[place]
     return tf.nest.map_structure(lambda number: values[number], place)
 
 
 def _common(place: Any, sample_weights: list[Any]) -> Any:
-    """The sample weights of one output, or those that several have in common."""
+    """Returns the sample weights of one output, or those shared by several."""
     if isinstance(place, int):
         return sample_weights[place]
     first, *rest = (sample_weights[number] for number in tf.nest.flatten(place))
@@ -182,7 +182,7 @@ def _is_one(weight: Any) -> bool:
 
 
 def _check_identifiers(loss: Any) -> None:
-    """Refuses unknown names when `compile` is called, and not at the first step."""
+    """Raises an error for unknown names when `compile` is called, and not at the first step."""
     for identifier in loss.values() if isinstance(loss, Mapping) else as_list(loss):
         if nests.is_nested(identifier):
             _check_identifiers(identifier)
@@ -191,13 +191,13 @@ def _check_identifiers(loss: Any) -> None:
 
 
 def _weighed(identifiers: Any, weights: Any) -> list[tuple[Any, Any]]:
-    """The losses of one output, each with its weight; one weight is for all of them."""
+    """Returns the losses of one output, each with its weight; a single weight is used for all of them."""
     if identifiers is None:
         return []
     if isinstance(identifiers, Mapping):
         raise KeyError(
-            f"The keys {list(identifiers)} of `loss` can't be found in the model's outputs: what stands "
-            "there is one output."
+            f"The keys {list(identifiers)} of `loss` can't be found in the model's outputs: there is "
+            "only one output."
         )
     listed = as_list(identifiers)
     if not isinstance(weights, (list, tuple)):

@@ -1,4 +1,4 @@
-"""The metrics that `compile` was given, matched to the model's outputs."""
+"""The metrics passed to `compile`, matched to the model's outputs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tfkit.src.metrics.identifiers import get as get_metric
 from tfkit.src.metrics.resolve import metric_for
 from tfkit.src.training.outputs import Outputs, as_list
 
-# Stand for one metric or another, which the shapes of the first batch decide.
+# These names mean different metrics, depending on the shapes of the first batch.
 _RESOLVED_BY_SHAPES = (None, "accuracy", "acc")
 
 
 class MetricEntry(NamedTuple):
-    """One metric of one output, and what its result is called."""
+    """One metric of one output, and the name of its result."""
 
     output: int
     metric: Metric
@@ -27,7 +27,7 @@ class MetricEntry(NamedTuple):
 
 
 class CompiledMetrics(Metric):
-    """The metrics of `compile` as one; its result is a dict.
+    """The metrics of `compile` as a single metric whose result is a dict.
 
     Args:
         metrics: names, functions or `Metric`s, in a list; with several outputs, a list of lists or a
@@ -58,10 +58,10 @@ class CompiledMetrics(Metric):
         return [entry.metric for entry in self._entries or []]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)  # tf.Module would put wrappers in the place of lists.
+        object.__setattr__(self, name, value)  # tf.Module would replace lists with wrappers.
 
     def build(self, y: Any, y_pred: Any) -> None:
-        """Matches metrics to outputs, and names such as "accuracy" to their kind by the shapes."""
+        """Matches metrics to outputs, and resolves names such as "accuracy" by the shapes."""
         self._outputs = outputs = Outputs(y_pred, self._output_names)
         targets = outputs.split_tensors(y, "y", self._wanted())
         predictions = outputs.split_tensors(y_pred, "y_pred")
@@ -75,7 +75,7 @@ class CompiledMetrics(Metric):
                     self._entries.append(MetricEntry(index, metric, weighted, name))
 
     def update_state(self, y: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        """Feeds one batch to the metrics."""
+        """Updates the metrics with one batch."""
         if self._entries is None:
             self.build(y, y_pred)
         assert self._outputs is not None
@@ -89,29 +89,29 @@ class CompiledMetrics(Metric):
                 metric.update_state(targets[index], predictions[index], sample_weight=weight)
 
     def result(self) -> dict[str, Any]:
-        """The results by name; none before the first batch."""
+        """Returns the results by name; empty before the first batch."""
         return {entry.name: entry.metric.result() for entry in self._entries or []}
 
     def reset_state(self) -> None:
-        """Sets the metrics back to where they began."""
+        """Resets the metrics to their initial state."""
         for metric in self.metrics:
             metric.reset_state()
 
     def _wanted(self) -> list[bool]:
-        """Which outputs have metrics."""
+        """Returns for each output whether it has metrics."""
         assert self._outputs is not None
         lists = [self._lists(given, what) for what, given in self._given.items()]
         return [any(entries) for entries in zip(*lists, strict=True)]
 
     def _lists(self, given: Any, what: str) -> list[Any]:
-        """What was given for each output."""
+        """Returns the metrics passed for each output."""
         assert self._outputs is not None
         if self._outputs.single and given is not None:
             return [tf.nest.flatten(given)]
         return self._outputs.split(given, what)
 
     def _free_name(self, name: str, outputs: Outputs, index: int, weighted: bool) -> str:
-        """The name of a metric after that of its output; told apart from one that is taken already."""
+        """Returns a metric's name with its output's name as prefix, and a number if that name is taken."""
         output = None if outputs.single else outputs.names[index]
         prefix = "" if output is None else f"{output}_"
         taken = {entry.name for entry in self._entries or []}

@@ -1,15 +1,18 @@
-"""Copies and pickles of models: what `compile` was given and what training has made of it, too."""
+"""Copies and pickles of models, with the settings of `compile` and the state of training."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfkit.src.core import copies, tracking
 from tfkit.src.training.callbacks.history import History
 
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
 
-def state_of(model: Any) -> dict[str, Any]:
-    """A model as data, as `core.copies` has it, with what `compile` was given and the results of `fit`.
+
+def state_of(model: Trainer) -> dict[str, Any]:
+    """Returns a model as data, as in `core.copies`, with the settings of `compile` and the results of `fit`.
 
     Raises:
         TypeError: for a model whose configuration cannot be made.
@@ -21,8 +24,8 @@ def state_of(model: Any) -> dict[str, Any]:
     }
 
 
-def from_state(state: dict[str, Any]) -> Any:
-    """The model that `state_of` described: it shares nothing with the other one."""
+def from_state(state: dict[str, Any]) -> Trainer:
+    """Returns the model that `state_of` described, which shares nothing with the original."""
     model = copies.from_state(state["layer"])
     if state["compiled"] is not None:
         _compile(model, **state["compiled"])
@@ -33,8 +36,8 @@ def from_state(state: dict[str, Any]) -> Any:
     return model
 
 
-def _compiled(model: Any) -> dict[str, Any]:
-    """What `compile` was given, the objects themselves: who copies the model copies them."""
+def _compiled(model: Trainer) -> dict[str, Any]:
+    """Returns the objects passed to `compile`, which are copied together with the model."""
     optimizer = model.optimizer
     paths = {id(weight): path for path, weight in tracking.named_weights(model).items()}
     trained = optimizer._untracked.variables if optimizer is not None and optimizer.built else []
@@ -45,12 +48,14 @@ def _compiled(model: Any) -> dict[str, Any]:
     }
 
 
-def _compile(model: Any, arguments: dict[str, Any], trained: Any, parts: dict[str, Any]) -> None:
-    """Compiles a copy, past a `compile` of the user's own, whose work came with the attributes."""
+def _compile(
+    model: Trainer, arguments: dict[str, Any], trained: Any, parts: dict[str, Any]
+) -> None:
+    """Compiles a copy without the user's own `compile`, whose effects were copied with the attributes."""
     model._compile(**arguments)
     for name, part in parts.items():
         setattr(model, name, part)
-    if trained and None not in trained:
+    if model.optimizer is not None and trained and None not in trained:
         weights = tracking.named_weights(model)
         model.optimizer.build([weights[path] for path in trained])
 

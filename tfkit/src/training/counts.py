@@ -1,4 +1,4 @@
-"""Arguments that count epochs, steps and rows."""
+"""Checks arguments that count epochs, steps and rows."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from tfkit.src.base import settings
+from tfkit.src.errors.frames import warn
+
 
 def check_counts(**counts: Any) -> None:
-    """Refuses what is no whole number: `epochs=2.5` is no number of epochs, nor is `epochs="2"`.
+    """Raises an error for counts that are not whole numbers, such as `epochs=2.5` or `epochs="2"`.
 
     Args:
         **counts: arguments by name; `None` for one that is not given.
@@ -31,7 +34,7 @@ def check_counts(**counts: Any) -> None:
 
 
 def check_positive(**counts: int | None) -> None:
-    """Refuses a number of steps below 1.
+    """Raises an error for a number of steps below 1.
 
     Args:
         **counts: arguments by name; `None` for one that is not given.
@@ -45,7 +48,7 @@ def check_positive(**counts: int | None) -> None:
 
 
 def check_validation(split: Any, freq: Any) -> None:
-    """Refuses a share that is no number, and a frequency that is neither a number nor a collection of epochs.
+    """Raises an error for a share that is not a number, or an invalid frequency of validation.
 
     Raises:
         TypeError: for `validation_split`, as Keras.
@@ -61,3 +64,35 @@ def check_validation(split: Any, freq: Any) -> None:
             "`validation_freq` must be an integer, or a list of epochs. Received: "
             f"validation_freq={freq!r} (of type {type(freq).__name__})"
         )
+
+
+def limited_epochs(epochs: int) -> int:
+    """Returns the number of epochs, at most that of `config.set_max_epochs`; warns if it is reduced."""
+    limit = settings.max_epochs()
+    if limit is None or epochs <= limit:
+        return epochs
+    warn(
+        f"Limiting epochs to {limit}, as `config.set_max_epochs({limit})` asks for. Received: {epochs}"
+    )
+    return limit
+
+
+def limited_steps(steps: int | None, num_batches: int | None) -> int | None:
+    """Returns the steps of a run, at most those of `config.set_max_steps_per_epoch`; warns if reduced.
+
+    Args:
+        steps: what was asked for; `None` for all batches.
+        num_batches: how many there are, `None` if that is not known.
+
+    Returns:
+        The number of steps; `None` for all batches.
+    """
+    limit = settings.max_steps_per_epoch()
+    wanted = num_batches if steps is None else steps
+    if limit is None or (wanted is not None and wanted <= limit):
+        return steps
+    warn(
+        f"Limiting steps_per_epoch to {limit}, as `config.set_max_steps_per_epoch({limit})` asks for. "
+        f"Received: {'data of unknown length' if wanted is None else wanted}"
+    )
+    return limit

@@ -1,4 +1,4 @@
-"""What `fit` is fed, brought to one of two forms: arrays in memory, or a `tf.data.Dataset` of batches."""
+"""The data of `fit` in one of two forms: arrays in memory, or a `tf.data.Dataset` of batches."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tfkit.src.training.absent import without_none
 
 @shortened
 def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
-    """Returns inputs, targets and sample weights of a batch as it is given to a step.
+    """Returns inputs, targets and sample weights of a batch as it is passed to a step.
 
     Args:
         data: inputs alone, or a tuple or list of one to three: `(x,)`, `(x, y)` or
             `(x, y, sample_weight)`.
 
     Returns:
-        A tuple `(x, y, sample_weight)`, with `None` for what is missing.
+        A tuple `(x, y, sample_weight)`, with `None` for missing parts.
 
     Raises:
         ValueError: for a tuple of another length.
@@ -58,8 +58,8 @@ def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> 
         sample_weight: weights of the samples, or `None`.
 
     Returns:
-        A tuple without what is `None` at the end; a single `x` that is no list or tuple stands
-        alone.
+        A tuple without `None` at its end; a single `x` that is not a list or tuple
+        is returned itself.
 
     Example:
         >>> pack_x_y_sample_weight(1, 2), pack_x_y_sample_weight(1)
@@ -71,7 +71,7 @@ def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> 
 
 
 def batch_size_of(data: Any) -> tf.Tensor:
-    """Number of rows of the first tensor in a nest."""
+    """Returns the number of rows of the first tensor in a nest."""
     first = next(leaf for leaf in tf.nest.flatten(data) if leaf is not None)
     if isinstance(first, tf.RaggedTensor):
         return first.nrows()
@@ -80,7 +80,7 @@ def batch_size_of(data: Any) -> tf.Tensor:
 
 
 class ArrayData:
-    """Arrays of equal length, which stay in memory whole; a program takes its rows out of them.
+    """Arrays of equal length that are in memory; programs slice rows out of them.
 
     Args:
         data: `(x,)`, `(x, y)` or `(x, y, sample_weight)`, nests of arrays.
@@ -88,7 +88,7 @@ class ArrayData:
         shuffle: whether each epoch takes the rows in a new order; `"batch"` shuffles whole batches.
 
     Attributes:
-        known_size: rows of every batch, where a trace may rely on it; `None` where it may not.
+        known_size: rows of every batch, where a trace may rely on it; `None` if it may not.
     """
 
     known_size: int | None = None
@@ -98,23 +98,23 @@ class ArrayData:
         if self.batch_size < 1:
             raise ValueError(f"`batch_size` must be a positive integer. Received: {batch_size}")
         self.shuffle = shuffle
-        # An autoencoder's `fit(x, x)` has one array, and keeps one tensor.
+        # For `fit(x, x)` of an autoencoder, one tensor is kept.
         once = {id(leaf): as_tensor(leaf) for leaf in tf.nest.flatten(data)}
         self.tensors = tf.nest.map_structure(lambda leaf: once[id(leaf)], data)
         self.num_rows = int(tf.nest.flatten(self.tensors)[0].shape[0])
 
     @property
     def structure(self) -> Any:
-        """The form of a batch, with tensors of more rows in the place of its own."""
+        """The form of a batch, shown by tensors that may have more rows."""
         return self.tensors
 
     @property
     def num_batches(self) -> int:
-        """How many batches there are, with a smaller one at the end."""
+        """The number of batches, including a smaller one at the end."""
         return -(-self.num_rows // self.batch_size)
 
     def order(self) -> tf.Tensor | None:
-        """A new order of the rows, from NumPy's generator; `None` for the order they are in."""
+        """Returns a new order of the rows, drawn from NumPy's generator; `None` if they are not shuffled."""
         if not self.shuffle:
             return None
         generator = generators_in_force().numpy
@@ -125,18 +125,18 @@ class ArrayData:
         return tf.constant(generator.permutation(self.num_rows))
 
     def batches(self) -> Iterator[Any]:
-        """The batches of a new pass one by one."""
+        """Yields the batches of a new pass."""
         return map(Pass(self, self.order()).batch, range(self.num_batches))
 
 
 class Pass(NamedTuple):
-    """Arrays, and the order of their rows in one pass over them; `None` for that in which they stand."""
+    """Arrays, and the order of their rows in one pass over them; `None` for the original order."""
 
     data: ArrayData
     order: tf.Tensor | None = None
 
     def batch(self, index: int) -> Any:
-        """One batch."""
+        """Returns one batch."""
         data, order = self
         start = index * data.batch_size
         stop = min(start + data.batch_size, data.num_rows)
@@ -144,7 +144,7 @@ class Pass(NamedTuple):
 
 
 def take_rows(tensor: tf.Tensor, order: tf.Tensor | None, start: Any, stop: Any) -> tf.Tensor:
-    """Rows `start` to `stop` of a tensor, or the rows that stand there in `order`."""
+    """Returns rows `start` to `stop` of a tensor, or the rows at these positions of `order`."""
     return tensor[start:stop] if order is None else tf.gather(tensor, order[start:stop])
 
 
@@ -153,11 +153,11 @@ class DatasetData:
 
     Args:
         dataset: the batches.
-        num_batches: how many there are, `None` where that is not known.
-        source: where the batches come from if that is Python; its `error` is what the user's code raised.
+        num_batches: how many there are, `None` if that is not known.
+        source: the Python source of the batches, if any; its `error` is the error of the user's code.
 
     Attributes:
-        is_one_shot: whether the batches come from something that can be passed over only once.
+        is_one_shot: whether the data can be iterated over only once.
     """
 
     def __init__(
@@ -170,12 +170,12 @@ class DatasetData:
 
     @property
     def structure(self) -> Any:
-        """The form of a batch, with a spec in the place of each tensor."""
+        """The form of a batch, with a spec in place of each tensor."""
         return self.dataset.element_spec
 
     @property
     def known_size(self) -> int | None:
-        """Rows of every batch, where the dataset says so, as after `batch(4, drop_remainder=True)`."""
+        """The number of rows of every batch, if it is static, as after `batch(4, drop_remainder=True)`."""
         sizes = set()
         for spec in tf.nest.flatten(self.dataset.element_spec):
             sized = isinstance(spec, tf.TensorSpec) and bool(spec.shape.rank)
@@ -184,24 +184,24 @@ class DatasetData:
 
     @property
     def drawn_from(self) -> Any:
-        """The random states that the latest pass over Python's batches began with; `None` for others."""
+        """The random states at the beginning of the latest pass over batches from Python, else `None`."""
         return getattr(self._source, "drawn_from", None)
 
     def restart(self, drawn_from: Any) -> None:
-        """Lets the next pass over Python's batches be a new one, from random states if they are given."""
+        """Starts a new pass over batches from Python, from the given random states if there are any."""
         if self._source is not None:
             self._source.restart()
             if drawn_from is not None:
                 random_states.set(drawn_from)
 
     def end(self) -> None:
-        """Calls the source of batches from Python at the end of a pass."""
+        """Notifies the source of batches from Python that a pass has ended."""
         if self._source is not None:
             self._source.end()
 
     @contextlib.contextmanager
     def errors_of_user(self) -> Iterator[None]:
-        """Shows an error in the user's generator or loader as it is, and not as TensorFlow wraps it."""
+        """Context manager that raises an error of the user's generator without TensorFlow's wrapper."""
         raised = None
         try:
             yield
@@ -210,10 +210,10 @@ class DatasetData:
             if raised is None:
                 raise
         if raised is not None:
-            raise raised  # Out of the handler, for its cause to stay the user's.
+            raise raised  # Outside of the handler, so that the error keeps the user's cause.
 
     def batches(self) -> Iterator[Any]:
-        """The batches one by one."""
+        """Yields the batches."""
         with self.errors_of_user():
             yield from self.dataset
         self.end()
@@ -227,10 +227,10 @@ def make_arrays(
     shuffle: bool | str = False,
     class_weight: dict[int, float] | None = None,
 ) -> ArrayData:
-    """`make_data` for arrays and tensors.
+    """Returns the data for arrays and tensors, like `make_data`.
 
     Raises:
-        ValueError: where lengths differ, and for empty data.
+        ValueError: if lengths differ, and for empty data.
     """
     check_weights(y, sample_weight, class_weight)
     packed = tuple(without_none(part) for part in (x, y, sample_weight) if part is not None)
@@ -241,10 +241,10 @@ def make_arrays(
 
 
 def check_weights(y: Any, sample_weight: Any, class_weight: dict[int, float] | None) -> None:
-    """Refuses weights without targets.
+    """Raises an error for weights without targets.
 
     Raises:
-        ValueError: that says which.
+        ValueError: with the name of the weights.
     """
     if y is not None:
         return
@@ -255,7 +255,7 @@ def check_weights(y: Any, sample_weight: Any, class_weight: dict[int, float] | N
 
 
 def check_lengths(data: Any) -> None:
-    """Refuses arrays whose numbers of rows differ.
+    """Raises an error if arrays have different numbers of rows.
 
     Raises:
         ValueError: that names the number of rows of `x`, `y` and `sample_weight`; for Python numbers.
@@ -294,7 +294,7 @@ def check_lengths(data: Any) -> None:
 
 
 def check_class_weight(class_weight: Any) -> None:
-    """Refuses what is no dict from class indices to numbers.
+    """Raises an error unless `class_weight` is a dict from class indices to numbers.
 
     Raises:
         ValueError: that shows an entry that is wrong.
@@ -311,7 +311,7 @@ def check_class_weight(class_weight: Any) -> None:
 
 
 def with_class_weight(batch: Any, class_weight: dict[int, float]) -> Any:
-    """Adds sample weights that are the weights of the classes of the targets."""
+    """Returns the data with the weights of the targets' classes as sample weights."""
     x, y, sample_weight = unpack_x_y_sample_weight(batch)
     if tf.nest.is_nested(y):
         raise ValueError("`class_weight` is only supported for Models with a single output.")
@@ -334,7 +334,7 @@ def with_class_weight(batch: Any, class_weight: dict[int, float]) -> Any:
 def split_validation(
     data: tuple[Any, ...], fraction: float
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The first rows for training and the last ones, `fraction` of all, for validation."""
+    """Returns the first rows for training and the last ones, a `fraction` of all, for validation."""
     if not 0.0 < fraction < 1.0:
         raise ValueError(f"`validation_split` must be between 0 and 1. Received: {fraction}")
     data = tuple(part if part is None else without_none(part) for part in data)

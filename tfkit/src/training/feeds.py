@@ -1,10 +1,10 @@
-"""Feeds: where in its data a run of steps stands, and the programs that run them from there."""
+"""Feeds: the position of a run of steps in its data, and the programs that continue from there."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -15,13 +15,18 @@ from tfkit.src.training.data import ArrayData, DatasetData, Pass
 from tfkit.src.training.iterator_program import IteratorProgram
 from tfkit.src.training.tensor_slices import SlicesData, is_shuffled
 
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
+
+_USUAL_BATCH = 32  # rows, where a dataset does not say how many its batches have
+
 
 class ArrayFeed:
     """Rows of arrays, each pass in a new order if they are shuffled.
 
     Args:
         data: the arrays.
-        goes_on: whether an epoch goes on where the one before ended, until the rows are used up.
+        goes_on: whether an epoch continues where the one before ended, until the rows are used up.
 
     Attributes:
         is_spent: whether there is no other pass once the data is used up.
@@ -40,7 +45,7 @@ class ArrayFeed:
 
     @property
     def left(self) -> int:
-        """How many batches the pass has left."""
+        """The number of batches that the pass has left."""
         return self.data.num_batches - self._taken
 
     def begin(self) -> None:
@@ -55,29 +60,39 @@ class ArrayFeed:
         self._drawn_from = random_states.get() if self.data.shuffle else None
         self._rows = Pass(self.data, self.data.order())
 
-    def run(self, model: Any, mode: str, num_steps: int) -> tuple[int, dict[str, Any]]:
-        """Runs a program of at most `num_steps` steps; how many it did, and its logs."""
+    def run(
+        self, model: Trainer, mode: str, num_steps: int, out_of: int
+    ) -> tuple[int, dict[str, Any]]:
+        """Runs a program of at most `num_steps` steps; returns how many it ran, and its logs.
+
+        Args:
+            model: the model.
+            mode: `"train"` or `"test"`.
+            num_steps: number of steps.
+            out_of: number of steps of the whole training, as far as it is known.
+        """
         first, num_steps = self._taken, min(num_steps, self.left)
         self._taken += num_steps
         programs, before = model._programs, self._program
         self._program = programs.find(model, mode, ArrayProgram, self.data, before)
+        self._program.expect(out_of, min(self.data.batch_size, self.data.num_rows))
         return num_steps, self._program.run(self._rows, first, num_steps)
 
     def end(self) -> None:
         """Ends an epoch."""
         self._is_open = self.goes_on and self.left != 0
 
-    def build(self, model: Any, mode: str) -> None:
+    def build(self, model: Trainer, mode: str) -> None:
         """Makes all variables that a step needs, as the first step would."""
         _build(model, mode, self.data, lambda: Pass(self.data).batch(0))
 
     def description(self) -> dict[str, Any]:
-        """Returns what a saved state can be continued with."""
+        """Returns a description of the data that a saved state can be continued with."""
         data = self.data
         return {"rows": data.num_rows, "batch_size": data.batch_size, "shuffle": data.shuffle}
 
     def get_state(self) -> dict[str, Any]:
-        """Where the feed stands, as data."""
+        """Returns the position of the feed, as data."""
         return {
             "is_open": self._is_open,
             "taken": self._taken,
@@ -85,17 +100,17 @@ class ArrayFeed:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes to where another feed stood: draws the order that it had.
+        """Moves to the position of another feed, by drawing the same order of rows.
 
         Args:
-            state: what `get_state()` gave.
+            state: the result of `get_state()`.
         """
         if not state["is_open"]:
             return
         if state["drawn_from"] is not None:
             with random_states.replayed(state["drawn_from"]):
                 self.begin()
-        self.begin()  # Nothing, where it was done.
+        self.begin()  # Does nothing if the pass has begun already.
         self._taken = state["taken"]
 
 
@@ -114,14 +129,14 @@ class SlicesFeed(ArrayFeed):
         self._passes += 1
 
     def get_state(self) -> dict[str, Any]:
-        """Where the feed stands, as data."""
+        """Returns the position of the feed, as data."""
         return {"is_open": self._is_open, "taken": self._taken, "passes": self._passes}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes to where another feed stood.
+        """Moves to the position of another feed.
 
         Args:
-            state: what `get_state()` gave.
+            state: the result of `get_state()`.
         """
         self._passes = state["passes"] - state["is_open"]
         self.data.skip_passes(self._passes)
@@ -135,29 +150,29 @@ class DatasetFeed:
 
     Args:
         data: the dataset.
-        goes_on: whether an epoch goes on where the one before ended, until the batches are used up.
+        goes_on: whether an epoch continues where the one before ended, until the batches are used up.
     """
 
     def __init__(self, data: DatasetData, goes_on: bool = False) -> None:
         self.data = data
         self.goes_on = goes_on
         self._iterator: Any = None
-        self._passes = 0  # How many iterators there have been,
-        self._taken = 0  # and how many batches of the open one were taken.
+        self._passes = 0  # The number of iterators so far,
+        self._taken = 0  # and the number of batches taken from the open one.
         self._to_skip = 0
         self._ran_out = False
         self._program: Any = None
-        self._size = -1  # Rows that XLA is to compile for, where a saved state says so.
+        self._size = -1  # The number of rows that XLA is to compile for, if a saved state has one.
 
     @property
     def left(self) -> int | None:
-        """How many batches the pass has left, where that is known."""
+        """The number of batches that the pass has left, if it is known."""
         num_batches = self.data.num_batches
         return None if num_batches is None else num_batches - self._taken
 
     @property
     def is_spent(self) -> bool:
-        """Whether there is no other pass once the data is used up."""
+        """Whether the data is used up and allows no other pass."""
         return self.goes_on and self.data.is_one_shot
 
     def begin(self) -> None:
@@ -172,21 +187,24 @@ class DatasetFeed:
         if not self.data.is_one_shot:
             self._taken = 0
 
-    def run(self, model: Any, mode: str, num_steps: int) -> tuple[int, dict[str, Any]]:
-        """Runs a program of at most `num_steps` steps; how many it did, and its logs."""
+    def run(
+        self, model: Trainer, mode: str, num_steps: int, out_of: int
+    ) -> tuple[int, dict[str, Any]]:
+        """Runs a program of at most `num_steps` steps; arguments and results as `ArrayFeed.run`."""
         programs, before = model._programs, self._program
         with self.data.errors_of_user():
             self._program = program = programs.find(model, mode, IteratorProgram, self.data, before)
             if program is not before:
-                # Those of another feed may have had other sizes.
+                # The batches of another feed may have had other sizes.
                 program.size = self._size if before is None else before.size
+            program.expect(out_of, self.data.known_size or _USUAL_BATCH)
             done, logs = program.run(self._iterator, num_steps)
         self._taken += done
         self._ran_out = done < num_steps or self.left == 0
         return done, logs
 
     def end(self) -> None:
-        """Ends an epoch: gives up the iterator, in another thread, unless it has more for the next epoch.
+        """Ends an epoch; releases the iterator in another thread, unless the next epoch continues with it.
 
         It waits for the thread that tunes the pipeline, which sleeps up to half as long as the pass took:
         0.43 s after one of 0.84 s.
@@ -197,31 +215,31 @@ class DatasetFeed:
         threading.Thread(target=held.clear).start()
         self.data.end()
 
-    def build(self, model: Any, mode: str) -> None:
+    def build(self, model: Trainer, mode: str) -> None:
         """Makes all variables that a step needs, as the first step would."""
         spec = self.data.structure
         _build(model, mode, self.data, lambda: tf.nest.map_structure(_zeros, spec))
 
     def description(self) -> dict[str, Any]:
-        """Returns what a saved state can be continued with."""
+        """Returns a description of the data that a saved state can be continued with."""
         return {"batches": int(self.data.dataset.cardinality())}
 
     def get_state(self) -> dict[str, Any]:
-        """Where the feed stands, as data."""
+        """Returns the position of the feed, as data."""
         return {
             "passes": self._passes,
             "is_open": self._iterator is not None,
             "taken": self._taken,
             "drawn_from": self.data.drawn_from,
-            # XLA compiles for the size of the first batch; another program would round in another way.
+            # XLA compiles for the size of the first batch; another program would round differently.
             "size": -1 if self._program is None else self._program.size,
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes to where another feed stood: what it has read is read again, or known not to matter.
+        """Moves to the position of another feed: batches that it has read are read again or skipped.
 
         Args:
-            state: what `get_state()` gave.
+            state: the result of `get_state()`.
         """
         is_open, is_one_shot = state["is_open"], self.data.is_one_shot
         self._passes = state["passes"] - is_open
@@ -237,7 +255,7 @@ class DatasetFeed:
 
 
 def make_feed(data: ArrayData | DatasetData, goes_on: bool = False) -> ArrayFeed | DatasetFeed:
-    """The feed for data of either form."""
+    """Returns the feed for data of either form."""
     if isinstance(data, SlicesData):
         return SlicesFeed(data, goes_on)
     return ArrayFeed(data, goes_on) if isinstance(data, ArrayData) else DatasetFeed(data, goes_on)
@@ -247,7 +265,7 @@ def replay(dataset: tf.data.Dataset, num_passes: int) -> None:
     """Brings a dataset to its state after `num_passes` passes.
 
     A shuffle takes another order for each iterator. A cache, or a repetition, of what is shuffled makes
-    iterators of its own while it is read, so nothing less than reading brings it there.
+    iterators of its own while it is read, so it has to be read.
     """
     for _ in range(num_passes):
         if _keeps_order(dataset):
@@ -257,14 +275,14 @@ def replay(dataset: tf.data.Dataset, num_passes: int) -> None:
 
 
 def _keeps_order(dataset: Any) -> bool:
-    """Whether something shuffled is kept, or passed over, inside a dataset."""
+    """Whether a dataset contains a shuffle whose order is cached or skipped."""
     inner = dataset._inputs()
     if any(kind in type(dataset).__name__ for kind in ("Cache", "Repeat", "Concatenate")):
         return any(map(is_shuffled, inner))
     return any(map(_keeps_order, inner))
 
 
-def _build(model: Any, mode: str, data: Any, batch: Callable[[], Any]) -> None:
+def _build(model: Trainer, mode: str, data: Any, batch: Callable[[], Any]) -> None:
     step = model._step_for(mode)
     if model._programs.runs_eagerly:
         step.run(batch())

@@ -1,8 +1,8 @@
-"""The loop over epochs: training, validation, and how far both have come."""
+"""The loop over epochs: training and validation, and their progress."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfkit.src.errors.frames import warn
 from tfkit.src.training.callbacks.backup_and_restore import BackupAndRestore
@@ -11,24 +11,27 @@ from tfkit.src.training.callbacks.history import History
 from tfkit.src.training.loop import Logs, Steps, run_test
 from tfkit.src.training.validation import Validation
 
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
+
 
 class Fit:
-    """One `fit`: its data, its callbacks, and how far it has come.
+    """One `fit`: its data, its callbacks, and its progress.
 
     Args:
         model: the model.
         steps: the steps of an epoch.
-        validation: what is validated with, if anything is.
-        callbacks: what is told.
+        validation: the validation, if there is one.
+        callbacks: the callbacks to notify.
         epochs: the indices of the epochs.
 
     Attributes:
-        epoch: index of the epoch that is under way, or comes next.
+        epoch: index of the epoch in progress, or of the next one.
     """
 
     def __init__(
         self,
-        model: Any,
+        model: Trainer,
         steps: Steps,
         validation: Validation | None,
         callbacks: CallbackList,
@@ -42,6 +45,11 @@ class Fit:
         self._epochs = epochs
         self._is_over = False
         self._logs: Logs = {}
+        steps.horizon.num_runs = len(epochs)
+        if validation is not None:
+            validation.steps.horizon.num_runs = sum(
+                validation.is_due(epoch + 1) for epoch in epochs
+            )
         for callback in callbacks.callbacks:
             if isinstance(callback, BackupAndRestore):
                 callback.follow(self)
@@ -61,7 +69,7 @@ class Fit:
                 model.reset_metrics()
                 measured = run_test(self._validation.steps, callbacks)
                 logs = {**logs, **{f"val_{name}": value for name, value in measured.items()}}
-            # A state that is saved from here on begins with the next epoch.
+            # A state saved from here on begins with the next epoch.
             finished, self.epoch = self.epoch, self.epoch + 1
             self._steps.reset()
             self._logs, self._is_over = logs, ran_out
@@ -73,14 +81,14 @@ class Fit:
         return model.history
 
     def how_far(self) -> str:
-        """What the user is told after Ctrl-C."""
+        """Returns the message for the user after Ctrl-C."""
         return (
             f"Training was interrupted in epoch {self.epoch + 1} of {self._epochs.stop}, after step "
             f"{self._steps.done}. The model keeps the weights that it has."
         )
 
     def _check_ran_out(self) -> bool:
-        """Whether there is nothing to go on with; warns where an epoch had too few batches."""
+        """Whether there is no more data; warns if an epoch had too few batches."""
         steps = self._steps
         if steps.num_steps is None:
             steps.num_steps = steps.done
@@ -92,7 +100,7 @@ class Fit:
             )
         return ran_out and steps.feed.is_spent
 
-    # --- What a saved training keeps of it ------------------------------------------------------
+    # --- The saved state of a training ----------------------------------------------------------
 
     @property
     def is_inside_epoch(self) -> bool:
@@ -104,7 +112,7 @@ class Fit:
         self._steps.feed.build(self.model, "train")
 
     def description(self) -> dict[str, Any]:
-        """Returns what a saved state can be continued with: the optimizer, and the data."""
+        """Returns a description of the trainings that can continue from a saved state: optimizer and data."""
         optimizer = self.model.optimizer
         return {
             "optimizer": None if optimizer is None else type(optimizer).__name__,
@@ -112,7 +120,7 @@ class Fit:
         }
 
     def get_state(self) -> dict[str, Any]:
-        """How far the training has come, as data."""
+        """Returns the progress of the training, as data."""
         validation = self._validation
         return {
             "epoch": self.epoch,
@@ -123,7 +131,7 @@ class Fit:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes to where another training stood."""
+        """Restores the progress of another training."""
         self.epoch, self._logs = state["epoch"], state["logs"]
         self._is_over = self.model.stop_training = state["is_over"]
         self._steps.set_state(state["steps"])

@@ -1,6 +1,6 @@
-"""Losses of several outputs at once: those that `compile` was given for a nest inside the outputs.
+"""Losses of several outputs at once: losses passed to `compile` for a nest inside the outputs.
 
-A loss at a place of the outputs where a nest stands gets the whole nest, targets and predictions alike. A
+A loss in the place of a nest of outputs receives the whole nest, of targets and of predictions. A
 list in the place of a dict, or of a tuple, and a tuple in the place of a list, holds several losses for the
 same place: `[whole, (first, second)]` for a tuple of two outputs.
 """
@@ -14,7 +14,7 @@ from tfkit.src.base import nests
 
 
 class Assignment(NamedTuple):
-    """One loss, what it is for, and its weight.
+    """One loss, the outputs that it is for, and its weight.
 
     Attributes:
         path: keys that lead to the outputs.
@@ -32,14 +32,14 @@ class Assignment(NamedTuple):
 
 
 def has_groups(loss: Any, structure: Any) -> bool:
-    """Whether a nest of losses has one for several outputs; one loss alone is for each output."""
+    """Whether a nest of losses has one for several outputs; a single loss is for each output."""
     return nests.is_nested(loss) and any(
         len(found.outputs) > 1 for found in _assigned(loss, None, structure, (), strict=False)
     )
 
 
 def assigned(loss: Any, weights: Any, structure: Any) -> list[Assignment]:
-    """Each loss of a nest with what it is for.
+    """Returns each loss of a nest with the outputs that it is for.
 
     Args:
         loss: the nest of losses.
@@ -87,7 +87,7 @@ def _assigned(
 
 
 def _weight(weights: Any, key: Any, count: int, strict: bool) -> Any:
-    """The weights of one item of a nest of losses."""
+    """Returns the weights of one item of a nest of losses."""
     if isinstance(weights, Mapping):
         return weights.get(key)
     if isinstance(weights, (list, tuple)):
@@ -108,13 +108,13 @@ def _leaves(structure: Any) -> Iterator[int]:
         return
     entries = nests.items(structure)
     if isinstance(structure, Mapping):
-        entries = sorted(entries, key=lambda entry: entry[0])  # As `tf.nest` goes through them.
+        entries = sorted(entries, key=lambda entry: entry[0])  # In the order of `tf.nest`.
     for _, item in entries:
         yield from _leaves(item)
 
 
 def _path_to(structure: Any, number: int) -> tuple[Any, ...]:
-    """The keys that lead to one output in a nest of numbers."""
+    """Returns the keys that lead to one output in a nest of numbers."""
     if not nests.is_nested(structure):
         return ()
     for key, item in nests.items(structure):

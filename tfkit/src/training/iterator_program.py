@@ -13,7 +13,7 @@ from tfkit.src.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP
 from tfkit.src.training.programs import EagerProgram, Logs, LoopProgram
 from tfkit.src.training.step import Step, StepTrace, traced
 
-# An XLA loop over batches of an iterator reads at most so many, of so many bytes, before it runs.
+# An XLA loop over batches of an iterator reads at most this many batches, and bytes, before it runs.
 _MAX_BLOCK, _MAX_BLOCK_BYTES = 16, 2**24
 
 
@@ -29,7 +29,7 @@ class IteratorProgram(LoopProgram):
         self.size = -1
         self._block = _block_size(self.trace.specs)
         self._xla_steps = tf.function(self._steps, autograph=False, jit_compile=True)
-        # How each kind goes on from the batch that was read last.
+        # How each kind continues from the batch that was read last.
         self._advances = {
             GRAPH_LOOP: self._run_batch,
             XLA_STEP: self._run_either,
@@ -39,11 +39,11 @@ class IteratorProgram(LoopProgram):
 
     @staticmethod
     def eagerly(step: Step) -> EagerIteratorProgram:
-        """What runs a step eagerly in the place of such a program."""
+        """Returns the object that runs a step eagerly instead of such a program."""
         return EagerIteratorProgram(step)
 
     def run(self, iterator: Any, num_steps: int) -> tuple[int, Logs]:
-        """At most `num_steps` steps; how many there were batches for, and the logs of the last one."""
+        """Runs at most `num_steps` steps; returns how many batches there were, and the last step's logs."""
         run = functools.partial(self._run, iterator, num_steps)
         return self._guarded(run, lambda: int(self._position))
 
@@ -63,7 +63,7 @@ class IteratorProgram(LoopProgram):
     def _read(
         self, advance: Callable[..., Any], iterator: Any, num_steps: tf.Tensor, size: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor, Logs]:
-        """Runs the iterator's batches; each time round, `advance` runs one batch or more, and reads on.
+        """Runs the iterator's batches; in each iteration, `advance` runs one or more, and reads further.
 
         Batches are read as `Optional`s: the end of the data is a value then, and no error, which would end
         the program without the results of its last steps. One batch is read ahead, as the loop must know
@@ -95,7 +95,7 @@ class IteratorProgram(LoopProgram):
     def _run_either(
         self, iterator: Any, num_steps: tf.Tensor, index: tf.Tensor, size: tf.Tensor, batch: Any
     ) -> tuple[Any, ...]:
-        """Runs one batch, as an XLA program if it is of the size that XLA compiles for."""
+        """Runs one batch, as an XLA program if it has the size that XLA compiles for."""
         tensors = tf.nest.flatten(batch.get_value())
         with self._at(index):
             if self._strict:
@@ -109,7 +109,7 @@ class IteratorProgram(LoopProgram):
         return index + 1, _next(iterator, index + 1 < num_steps), logs
 
     def _run_block(self, *state: Any) -> tuple[Any, ...]:
-        """Runs as many batches of one size as make a block as one XLA program; another one by itself."""
+        """Runs a block of batches of one size as one XLA program; a batch of another size separately."""
         _, _, _, size, batch = state
         return tf.cond(
             _num_rows(batch.get_value()) == size,
@@ -120,7 +120,7 @@ class IteratorProgram(LoopProgram):
     def _read_block(
         self, iterator: Any, num_steps: tf.Tensor, index: tf.Tensor, size: tf.Tensor, batch: Any
     ) -> tuple[Any, ...]:
-        """Reads on while batches have the same size, and runs them.
+        """Reads batches as long as they have the same size, and runs them.
 
         XLA cannot read from an iterator: batches are stacked first, so that one XLA program runs them all.
         """
@@ -131,7 +131,7 @@ class IteratorProgram(LoopProgram):
 
         def fits(count: tf.Tensor, batch: Any, blocks: Any) -> tf.Tensor:
             room = tf.logical_and(count < self._block, batch.has_value())
-            # Not `room & ...`: the value of an empty `Optional` must not be asked for.
+            # Not `room & ...`: the value of an empty `Optional` must not be read.
             return tf.cond(room, lambda: _num_rows(batch.get_value()) == size, lambda: False)
 
         def read(count: tf.Tensor, batch: Any, blocks: Any) -> tuple[Any, ...]:
@@ -160,7 +160,7 @@ class IteratorProgram(LoopProgram):
         return index + count, batch, logs
 
     def _ask_each(self, stacks: list[tf.Tensor], index: tf.Tensor, count: tf.Tensor) -> Logs:
-        """Runs a block, of which TensorFlow's kernels might refuse a batch; `index` batches were before."""
+        """Runs a block in which TensorFlow's kernels might refuse a batch, after `index` batches."""
 
         def run(done: tf.Tensor, logs: Any) -> tuple[tf.Tensor, Any]:
             batch = [stack[done] for stack in stacks]
@@ -175,11 +175,12 @@ class IteratorProgram(LoopProgram):
         return self._loop_over(count, run)
 
     def _run_asking(self, stacks: list[tf.Tensor], index: tf.Tensor, count: tf.Tensor) -> Logs:
-        """Runs a block, while XLA asks about each batch; `index` batches were before."""
+        """Runs a block while XLA checks each batch, after `index` batches."""
 
         def run(done: tf.Tensor, logs: Any) -> tuple[tf.Tensor, Any]:
             done, logs = self._xla_steps(stacks, done, count)
-            # XLA cannot vouch for the next step: TensorFlow's kernels run it, and refuse it or not.
+            # The guards do not accept the next step: TensorFlow's kernels run it, and refuse its values or
+            # not.
             with self._at(index + done):
                 return tf.cond(
                     done < count,
@@ -197,7 +198,7 @@ class IteratorProgram(LoopProgram):
     def _steps(
         self, stacks: list[tf.Tensor], first: tf.Tensor, count: tf.Tensor
     ) -> tuple[tf.Tensor, Logs]:
-        """The batches of a block from `first` to `count`, or to one that XLA cannot vouch for."""
+        """Runs the batches of a block from `first` to `count`, or to the first that is not accepted."""
         step = self._step_of(XLA_LOOP)
 
         def body(index: tf.Tensor, accepted: tf.Tensor, logs: Any) -> Any:
@@ -224,12 +225,12 @@ class EagerIteratorProgram(EagerProgram):
     size = -1
 
     def run(self, iterator: Any, num_steps: int) -> tuple[int, Logs]:
-        """At most `num_steps` steps; how many there were batches for, and the logs of the last one."""
+        """Runs at most `num_steps` steps; returns how many batches there were, and the last step's logs."""
         return self.run_batches(itertools.islice(iterator, num_steps))
 
 
 def _next(iterator: Any, wanted: tf.Tensor) -> Any:
-    """The next batch if there is one and it is wanted, as an `Optional`."""
+    """Returns the next batch as an `Optional`, empty if there is none or none is wanted."""
     return tf.cond(
         wanted,
         iterator.get_next_as_optional,
@@ -242,7 +243,7 @@ def _num_rows(batch: Any) -> tf.Tensor:
 
 
 def _block_size(specs: list[Any]) -> int:
-    """How many batches make a block, at 64 rows a batch."""
+    """Returns the number of batches in a block, at 64 rows a batch."""
     num_bytes = 0
     for spec in specs:
         if isinstance(spec, tf.TensorSpec) and spec.shape.rank is not None:

@@ -1,19 +1,24 @@
-"""The loop over programs: what happens between one compiled call and the next."""
+"""The loop over programs, and everything between one compiled call and the next."""
 
 from __future__ import annotations
 
 import functools
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
 
 from tfkit.src.errors import kernel_errors
 from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list
+from tfkit.src.training.counts import limited_steps
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.feeds import make_feed
+from tfkit.src.training.horizon import Horizon
 from tfkit.src.training.pace import Pace
+
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
 
 Logs = dict[str, Any]
 
@@ -24,32 +29,35 @@ class Steps:
     Args:
         model: the model.
         mode: `"train"` or `"test"`.
-        data: what to pass over.
+        data: the data to iterate over.
         num_steps: steps of one run; all batches unless given.
 
     Attributes:
-        num_steps: steps of one run, `None` where that is not known yet.
-        epoch: index of the epoch that is under way, in a training.
+        num_steps: steps of one run, `None` if that is not known yet.
+        epoch: index of the epoch in progress, in a training.
         done: steps of the present run.
+        horizon: the steps of all runs.
         logs: their results.
     """
 
     def __init__(
-        self, model: Any, mode: str, data: ArrayData | DatasetData, num_steps: int | None
+        self, model: Trainer, mode: str, data: ArrayData | DatasetData, num_steps: int | None
     ) -> None:
         self.model = model
         self.mode = mode
+        num_steps = limited_steps(num_steps, data.num_batches)
         self.num_steps = num_steps if num_steps is not None else data.num_batches
         self.feed = make_feed(data, goes_on=mode == "train" and num_steps is not None)
         self.epoch: int | None = None
         self.done = 0
         self.logs: Logs = {}
+        self.horizon = Horizon(model._programs.steps_run[mode])
         self._size = model.steps_per_execution or 1
         self._pace = Pace(model.steps_per_execution)
         self._stopped_by = "stop_training" if mode == "train" else "stop_evaluating"
 
     def run(self, callbacks: CallbackList) -> Logs:
-        """Runs all steps that are left, or until a callback says to stop; the results."""
+        """Runs all remaining steps, or until a callback stops them; returns the results."""
         if not self.done:
             self.feed.begin()
         training = self.mode == "train"
@@ -65,25 +73,30 @@ class Steps:
         """Runs a program and calls the callbacks; returns whether there were batches for all its steps.
 
         Args:
-            callbacks: what is told.
+            callbacks: the callbacks to notify.
             dense: whether that is before and after each batch, or each `steps_per_execution` batches.
         """
         first, size = self.done, self._size
         limit = size if dense else None
         if not dense and self.mode == "train":
             limit = callbacks.chunk_limit(first)
+        if not dense:  # Then programs end where time has it.
+            limit = min((x for x in (limit, self.horizon.limit(self.num_steps)) if x), default=None)
         wanted = self._pace.steps(None if self.num_steps is None else self.num_steps - first, limit)
         if dense:
             getattr(callbacks, f"on_{self.mode}_batch_begin")(first)
         started = time.perf_counter()
         try:
-            steps, logs = self.feed.run(self.model, self.mode, wanted)
+            out_of = self.horizon.num_steps(self.num_steps)
+            steps, logs = self.feed.run(self.model, self.mode, wanted, out_of)
         except tf.errors.OpError as error:
             raise self._located(error) from None
         if steps == 0:
             return False
         self._pace.learn(steps, time.perf_counter() - started)
         self.done, self.logs = first + steps, logs
+        self.horizon.done += steps
+        self.model._programs.steps_run[self.mode] += steps
         if dense:
             if size > 1:
                 callbacks.note_steps(self.done - 1, steps)
@@ -94,7 +107,7 @@ class Steps:
         return steps == wanted
 
     def _located(self, error: tf.errors.OpError) -> tf.errors.OpError:
-        """The error with the place in the epoch that the program's step has."""
+        """Returns the error with the step's place in the epoch added to it."""
         step = kernel_errors.step_of(error)
         return kernel_errors.located(
             error,
@@ -104,28 +117,35 @@ class Steps:
         )
 
     def reset(self) -> None:
-        """The next run begins with its first step."""
+        """Resets the run, so that it begins with its first step."""
         self.done, self.logs = 0, {}
 
     def get_state(self) -> dict[str, Any]:
-        """How far the run has come, as data."""
+        """Returns the progress of the run, as data."""
         return {
             "done": self.done,
             "num_steps": self.num_steps,
             "logs": to_floats(self.logs),
             "feed": self.feed.get_state(),
+            "horizon": self.horizon.get_state(),
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes to where another run stood."""
+        """Restores the progress of another run."""
         self.done, self.num_steps, self.logs = state["done"], state["num_steps"], state["logs"]
         self.feed.set_state(state["feed"])
+        if "horizon" in state:  # Older states have none.
+            self.horizon.set_state(state["horizon"])
 
 
 def evaluate(
-    model: Any, data: ArrayData | DatasetData, verbose: int, num_steps: int | None, callbacks: Any
+    model: Trainer,
+    data: ArrayData | DatasetData,
+    verbose: int,
+    num_steps: int | None,
+    callbacks: Any,
 ) -> dict[str, Any]:
-    """What `Model.evaluate` does, with a dict of logs as its result."""
+    """Runs `Model.evaluate` on data, and returns a dict of logs."""
     steps = Steps(model, "test", data, num_steps)
     callbacks = make_callback_list(
         model, callbacks, verbose, add_history=False, epochs=1, steps=steps.num_steps
@@ -135,7 +155,7 @@ def evaluate(
 
 
 def run_test(steps: Steps, callbacks: CallbackList) -> Logs:
-    """An evaluation, by itself or in a `fit`."""
+    """Returns the results of an evaluation, whether in a `fit` or alone."""
     steps.model.stop_evaluating = False
     callbacks.on_test_begin()
     steps.reset()
@@ -145,13 +165,13 @@ def run_test(steps: Steps, callbacks: CallbackList) -> Logs:
 
 
 def to_floats(logs: Logs) -> Logs:
-    """Logs as Python numbers by sorted name, as in Keras, dicts among them opened; arrays stay arrays."""
+    """Returns logs as Python numbers sorted by name, nested dicts flattened, as in Keras; arrays are kept."""
     floats: Logs = {}
     for name, value in sorted(logs.items()):
         if isinstance(value, dict):
             floats.update(to_floats(value))
             continue
-        # NumPy by itself does not make an array of a bfloat16 tensor.
+        # NumPy alone does not convert a bfloat16 tensor to an array.
         array = value.numpy() if isinstance(value, tf.Tensor) else np.asarray(value)
         floats[name] = float(array) if array.ndim == 0 else array
     return floats

@@ -1,4 +1,4 @@
-"""The steps of training, their loss and their metrics: what a subclass of `Model` may override."""
+"""The training, test and prediction steps with loss and metrics, which a subclass of `Model` may override."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tfkit.src.training.compilation import Compiled
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.data import batch_size_of, unpack_x_y_sample_weight
 
-# The model of which nobody reads the results of single steps: a program computes them after its last step.
+# The model whose results of single steps are not read: a program computes them after its last step.
 _without_results: ContextVar[Any] = ContextVar("model whose results are put off", default=None)
 
 
 class ModelSteps(Compiled):
-    """One step of training, evaluation and prediction each, on one batch.
+    """The steps of training, evaluation and prediction, on one batch each.
 
     The steps can be copied into a subclass, to be changed there; they need
     `from tfkit.utils import unpack_x_y_sample_weight`.
@@ -75,12 +75,12 @@ class ModelSteps(Compiled):
         sample_weight: Any = None,
         training: bool = True,
     ) -> tf.Tensor:
-        """Returns the total loss of a batch: that of `compile`, and what `add_loss` and regularizers add.
+        """Returns the total loss of a batch: the loss of `compile`, added losses and penalties.
 
         Raises:
-            ValueError: where there is nothing to minimize.
+            ValueError: if there is nothing to minimize.
         """
-        del training  # For overrides.
+        del training  # The parameters are for overrides.
         if y_pred is None and self._compiled_loss is not None:
             raise ValueError(
                 f"Model '{self.name}' (of type {type(self).__name__}) returned None from its `call()`. "
@@ -108,20 +108,20 @@ class ModelSteps(Compiled):
 
     @property
     def _compute_loss(self) -> Callable[..., tf.Tensor]:
-        """`compute_loss` as a step calls it: an override of before Keras 3.5 does not take `training`."""
+        """`compute_loss` as a step calls it: an override from before Keras 3.5 does not accept `training`."""
         compute_loss = self.compute_loss
         if _takes_argument(compute_loss, "training"):
             return compute_loss
         return lambda *batch, training: compute_loss(*batch)
 
     def _track_loss(self, loss: tf.Tensor, *batch: Any) -> None:
-        """Adds the loss of a batch to the mean over the epoch, in which each row counts the same."""
+        """Adds the loss of a batch to the mean over the epoch, in which each row has the same weight."""
         assert self._tfkit_loss_tracker is not None
         self._tfkit_loss_tracker.update_state(loss, sample_weight=batch_size_of(batch))
 
     @property
     def _needs_targets(self) -> bool:
-        """Whether an evaluation needs `y`: it has a loss of `compile`, and nothing of it is overridden."""
+        """Whether an evaluation needs `y`: there is a loss of `compile`, and no method is overridden."""
         is_own = is_overridden(self, "compute_loss", "test_step")
         return self._compiled_loss is not None and not is_own
 
@@ -130,8 +130,8 @@ class ModelSteps(Compiled):
     def compute_metrics(
         self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
     ) -> dict[str, Any]:
-        """Feeds a batch to the metrics of `compile` and returns the results so far."""
-        del x  # For overrides.
+        """Updates the metrics of `compile` with a batch, and returns the results so far."""
+        del x  # The parameter is for overrides.
         if self._tfkit_metrics is not None and y is not None:
             with tf.name_scope("metrics"):
                 self._tfkit_metrics.update_state(y, y_pred, sample_weight)
@@ -149,11 +149,11 @@ class ModelSteps(Compiled):
 
     @property
     def metrics(self) -> list[Metric]:
-        """The mean loss, the metrics of `compile` as one, the mean of each loss, and the layers' own."""
+        """The mean loss, the metrics of `compile` as one, the mean of each loss, and the layers' metrics."""
         found: list[Any] = [self._tfkit_loss_tracker, self._tfkit_metrics]
         if self._compiled_loss is not None:
             found += self._compiled_loss.metrics
-        # The loss and metrics of a model inside are results of its own training.
+        # The loss and metrics of a model inside this one are results of its own training.
         layers: list[Any] = [self]
         layers += [
             it for it in tracking.all_layers(self._tfkit.layer) if not isinstance(it, ModelSteps)
@@ -168,7 +168,7 @@ class ModelSteps(Compiled):
         return [metric.name for metric in self.metrics]
 
     def _in_order(self, logs: dict[str, Any]) -> list[Any]:
-        """Results in the order of `metrics`; those under other names, such as an output's, come last."""
+        """Returns results in the order of `metrics`, followed by those under other names."""
         names: list[str] = []
         for metric in self.metrics:
             parts = metric.metrics if isinstance(metric, CompiledMetrics) else [metric]
@@ -177,14 +177,14 @@ class ModelSteps(Compiled):
         return [logs[name] for name in [*known, *sorted(logs.keys() - known)]]
 
     def reset_metrics(self) -> None:
-        """Sets all metrics back to where they began."""
+        """Resets all metrics to their initial state."""
         for metric in self.metrics:
             metric.reset_state()
 
 
 @contextlib.contextmanager
 def without_results(model: ModelSteps) -> Iterator[None]:
-    """Within the `with` block `get_metrics_result` of a model computes nothing: steps update metrics only."""
+    """Context manager in which `get_metrics_result` computes nothing: steps only update metrics."""
     token = _without_results.set(model)
     try:
         yield
@@ -193,11 +193,11 @@ def without_results(model: ModelSteps) -> Iterator[None]:
 
 
 def is_overridden(model: ModelSteps, *methods: str) -> bool:
-    """Whether the class of a model has a method of its own in the place of one of `ModelSteps`."""
+    """Whether the class of a model overrides a method of `ModelSteps`."""
     return any(getattr(type(model), name) is not getattr(ModelSteps, name) for name in methods)
 
 
 def _takes_argument(function: Callable[..., Any], name: str) -> bool:
-    """Whether a function takes a keyword argument of this name."""
+    """Whether a function accepts a keyword argument of this name."""
     parameters = inspect.signature(function).parameters
     return name in parameters or any(it.kind is it.VAR_KEYWORD for it in parameters.values())

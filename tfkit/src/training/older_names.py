@@ -1,4 +1,4 @@
-"""What models had before Keras 3 and still have in it, for programs that call it."""
+"""Methods of models from before Keras 3 that Keras 3 still has."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class OlderNames(ModelSteps):
     """`compiled_loss`, `make_train_function` and the like.
 
     Attributes:
-        train_function: what `make_train_function` made; `fit` does not use it.
-        test_function: what `make_test_function` made.
-        predict_function: what `make_predict_function` made.
+        train_function: the result of `make_train_function`; `fit` does not use it.
+        test_function: the result of `make_test_function`.
+        predict_function: the result of `make_predict_function`.
     """
 
     train_function: StepFunction | None = None
@@ -30,7 +30,7 @@ class OlderNames(ModelSteps):
     def compiled_loss(
         self, y: Any, y_pred: Any, sample_weight: Any = None, regularization_losses: Any = None
     ) -> tf.Tensor:
-        """The loss of `compile`, with a warning: `compute_loss` is the method to use.
+        """Returns the loss of `compile`, with a warning: `compute_loss` is the method to use.
 
         Args:
             y: targets.
@@ -51,23 +51,23 @@ class OlderNames(ModelSteps):
         return OlderMetrics(self) if self.compiled else None
 
     def make_train_function(self, force: bool = False) -> StepFunction:
-        """A function that takes a batch from an iterator, trains on it, and returns the results so far.
+        """Returns a function that trains on a batch from an iterator, and returns the results so far.
 
         Args:
-            force: whether it is made anew if there is one already.
+            force: whether it is made again if there is one already.
         """
         if self.train_function is None or force:
             self.train_function = self._function_of("train")
         return self.train_function
 
     def make_test_function(self, force: bool = False) -> StepFunction:
-        """A function that takes a batch from an iterator, and returns loss and metrics so far."""
+        """Returns a function that evaluates a batch from an iterator, and returns the results so far."""
         if self.test_function is None or force:
             self.test_function = self._function_of("test")
         return self.test_function
 
     def make_predict_function(self, force: bool = False) -> StepFunction:
-        """A function that takes a batch from an iterator, and returns the outputs for it."""
+        """Returns a function that takes a batch from an iterator, and returns the outputs for it."""
         if self.predict_function is None or force:
             self.predict_function = self._function_of("predict")
         return self.predict_function
@@ -95,7 +95,7 @@ class OlderMetrics:
 
     name = "compile_metrics"
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: ModelSteps) -> None:
         self._model = model
 
     def update_state(self, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
@@ -104,14 +104,12 @@ class OlderMetrics:
             "`model.compiled_metrics` is deprecated. Use "
             "`model.compute_metrics(x, y, y_pred, sample_weight)`.",
         )
-        result: dict[str, Any] = self._model.compute_metrics(None, y, y_pred, sample_weight)
-        return result
+        return self._model.compute_metrics(None, y, y_pred, sample_weight)
 
     def result(self) -> dict[str, Any]:
-        """The results of the metrics by name."""
-        result: dict[str, Any] = self._model.get_metrics_result()
-        return result
+        """Returns the results of the metrics by name."""
+        return self._model.get_metrics_result()
 
     def reset_state(self) -> None:
-        """Sets the metrics back to where they began."""
+        """Resets the metrics to their initial state."""
         self._model.reset_metrics()

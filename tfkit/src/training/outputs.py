@@ -1,4 +1,4 @@
-"""A model's outputs, and what `compile` and `fit` were given for each of them."""
+"""Matches the arguments of `compile` and `fit` to the model's outputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Outputs:
         names: names of the outputs, where the model has them.
 
     Attributes:
-        names: name of each result; `None` where it has none, neither by a key nor by the model.
+        names: name of each result; `None` if it has none, neither by a key nor by the model.
     """
 
     def __init__(self, y_pred: Any, names: list[str] | None) -> None:
@@ -38,31 +38,31 @@ class Outputs:
         self.single = count == 1
 
     def label(self, index: int, otherwise: str) -> str:
-        """What the loss of an output is called: its keys, with its name for its place in a list."""
+        """Returns the name of an output's loss: its keys, with the output's name instead of a list index."""
         path = self._paths[index]
         if not path or isinstance(path[-1], int):
             path = (*path[:-1], self.names[index] or otherwise)
         return "/".join(map(str, path))
 
     def numbered(self) -> Any:
-        """The nest of the outputs with a number for each, in order."""
+        """Returns the nest of the outputs with a number for each, in order."""
         return tf.nest.pack_sequence_as(self._structure, list(range(len(self.names))))
 
     def rank(self, index: int, given: Any) -> int:
-        """The place of an output among the keys of a dict, which are keys or names of outputs; else 0."""
+        """Returns the index of an output among a dict's keys, which are keys or names of outputs; else 0."""
         keys = list(given) if isinstance(given, Mapping) else []
         names = (*self._paths[index][:1], self.names[index])
         return next((keys.index(name) for name in names if name in keys), 0)
 
     def group_label(self, path: Path, outputs: list[int], otherwise: str) -> str:
-        """What the loss of several outputs is called: its keys, or the names of the outputs."""
+        """Returns the name of the loss of several outputs: their keys, or their names."""
         if path and isinstance(path[-1], int):
             path = path[:-1]
         names = "_".join(self.names[number] or otherwise for number in outputs)
         return "/".join(map(str, path)) or names
 
     def split(self, value: Any, what: str) -> list[Any]:
-        """One value of `value` for each output: by key or name from a dict, by place from a list."""
+        """Returns one value of `value` for each output: by key or name from a dict, by index from a list."""
         if self.single:
             return [self._only(value, what)]
         if self._is_flat_list(value, what):
@@ -79,7 +79,7 @@ class Outputs:
         )
 
     def split_tensors(self, value: Any, what: str, wanted: list[bool] | None = None) -> list[Any]:
-        """Like `split`, for targets and predictions, where each output needs its own.
+        """Returns the parts of targets or predictions as `split` does; each output must have its own.
 
         Args:
             value: a nest of tensors.
@@ -119,11 +119,11 @@ class Outputs:
             return [value]
         keys = _keys(structure)
         if isinstance(value, Mapping):
-            # The names of the model's layers stand for the places of a list and for other keys.
+            # The names of the model's layers are accepted for list indices and for other keys.
             names: list[Any] = self.names if len(keys) == len(self.names) else keys
             unknown = [key for key in value if key not in keys and key not in names]
             if unknown:
-                # As Keras has it: a path that is not in the nest of losses, or a wrong argument.
+                # As in Keras: the path is not in the nest of losses, or the argument is wrong.
                 kind = KeyError if what == "loss" and isinstance(structure, Mapping) else ValueError
                 raise kind(
                     f"Invalid `{what}`: the keys {unknown}, in the `{what}` argument, can't be found in "
@@ -153,17 +153,17 @@ class Outputs:
 
 
 def _paths(structure: Any, path: Path = ()) -> list[Path]:
-    """Where the leaves of a nest are, in the order in which `tf.nest` flattens it."""
+    """Returns the paths of the leaves of a nest, in the order of `tf.nest.flatten`."""
     if not tf.nest.is_nested(structure):
         return [path]
     return [p for key in _keys(structure) for p in _paths(structure[key], (*path, key))]
 
 
 def _keys(structure: Any) -> list[Any]:
-    """The keys of a dict, or the places of a list, in the order of `tf.nest`."""
+    """Returns the keys of a dict, or the indices of a list, in the order of `tf.nest`."""
     return sorted(structure) if isinstance(structure, Mapping) else list(range(len(structure)))
 
 
 def as_list(value: Any) -> list[Any]:
-    """A list or tuple as a list; anything else as its only entry."""
+    """Returns a list or tuple as a list; anything else as the only entry of one."""
     return list(value) if isinstance(value, (list, tuple)) else [value]

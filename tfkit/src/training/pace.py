@@ -1,16 +1,16 @@
-"""How many steps a program runs."""
+"""Chooses the number of steps of each program."""
 
 from __future__ import annotations
 
-# A program ends often enough for the bar to be redrawn and Ctrl-C to be heard.
+# A program ends often enough to redraw the bar and to react to Ctrl-C.
 _SECONDS_A_PROGRAM = 0.1
 
 
 class Pace:
-    """How many steps the next program should run to take about a tenth of a second.
+    """The number of steps with which the next program takes about a tenth of a second.
 
     Args:
-        limit: the most steps, if the user has said so.
+        limit: the largest number of steps, if the user has set one.
     """
 
     def __init__(self, limit: int | None) -> None:
@@ -18,12 +18,12 @@ class Pace:
         self._steps = limit or 1
 
     def steps(self, left: int | None, callback_limit: int | None) -> int:
-        """Steps of the next program."""
+        """Returns the number of steps of the next program."""
         limits = [limit for limit in (left, callback_limit) if limit is not None]
         return max(1, min([self._steps, *limits]))
 
     def learn(self, steps: int, seconds: float) -> None:
-        """Notes how long the last program took."""
+        """Learns from the duration of the last program."""
         if self._limit is None:
             per_step = seconds / max(steps, 1)
             self._steps = int(

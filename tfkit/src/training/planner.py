@@ -1,4 +1,4 @@
-"""Which kind of program suits a step.
+"""Chooses the kind of program that suits a step.
 
 No kind is the best everywhere, and the wrong one can be 30 times slower. Microseconds a step on two cores:
 
@@ -55,22 +55,23 @@ class Plans(dict[str, Plan]):
 
 
 def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
-    """The plan for a step.
+    """Returns the plan for a step.
 
     Args:
         trace: the step.
-        jit_compile: what `compile` was given.
+        jit_compile: the arguments of `compile`.
 
     Raises:
-        ValueError: under `jit_compile=True`, that names what XLA cannot compile.
+        ValueError: under `jit_compile=True`, with the part that XLA cannot compile.
     """
     if jit_compile is False:
         return Plan(GRAPH_LOOP, "`jit_compile=False`")
     operations = trace.operations
     convolution = _first(operations, _CONVOLUTIONS) if xla.device() == "CPU" else None
-    if jit_compile == "auto" and convolution is not None:  # Before XLA is loaded: it takes 30 MB.
+    # Before XLA is loaded, which takes 30 MB.
+    if jit_compile == "auto" and convolution is not None:
         return Plan(GRAPH_LOOP, f"XLA is slow with {convolution} on CPUs")
-    # What XLA gets in the place of a kernel that it lacks is slower: only for those who insist.
+    # XLA's replacement for a kernel that it lacks is slower, so it is used only on explicit request.
     in_xla = operations if jit_compile == "auto" else trace.operations_in_xla
     obstacle = _obstacle(trace.specs, in_xla)
     if obstacle is not None:
@@ -96,21 +97,21 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
 
 
 def _obstacle(specs: Sequence[Any], operations: Sequence[tuple[str, str]]) -> str | None:
-    """What XLA cannot compile."""
+    """Returns a description of the first thing that XLA cannot compile, or `None`."""
     for spec in specs:
         if not isinstance(spec, tf.TensorSpec):
             return f"batches with a {spec.value_type.__name__}"
         if spec.dtype in (tf.string, tf.variant, tf.resource):
             return f"batches with a tensor of dtype {spec.dtype.name}"
     for kind, name in operations:
-        # To ask TensorFlow takes 2 ms for each type of operation.
+        # Asking TensorFlow takes 2 ms for each type of operation.
         if not (xla.device() == "CPU" and is_listed(kind)) and xla.not_compilable(kind):
             return _describe(kind, name)
     return None
 
 
 def _first(operations: Sequence[tuple[str, str]], kinds: tuple[str, ...]) -> str | None:
-    """The first operation of one of the kinds, in words."""
+    """Returns a description of the first operation of one of the kinds."""
     for kind, name in operations:
         if kind.startswith(kinds):
             return _describe(kind, name)
@@ -118,7 +119,7 @@ def _first(operations: Sequence[tuple[str, str]], kinds: tuple[str, ...]) -> str
 
 
 def _describe(kind: str, name: str) -> str:
-    """An operation and the layer it stands in, from the scopes in its name."""
+    """Returns a description of an operation and its layer, from the scopes in its name."""
     scopes = name.removeprefix("gradient_tape/").split("/")
     layer = "/".join(itertools.takewhile(lambda scope: scope != "while", scopes[:-1]))
     return f"the operation {kind}" + (f" of '{layer}'" if layer else "")

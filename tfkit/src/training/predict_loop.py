@@ -1,24 +1,29 @@
-"""The loop of `predict`: all batches, with the callbacks in between."""
+"""The loop of `predict` over all batches, with the callbacks between them."""
 
 from __future__ import annotations
 
 import itertools
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list
+from tfkit.src.training.counts import limited_steps
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.pace import Pace
 from tfkit.src.training.prediction import Gathered, PredictProgram, to_numpy
 
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
 
-def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: Any) -> Any:
-    """What `Model.predict` does."""
+
+def predict(model: Trainer, data: Any, verbose: int, steps: int | None, callbacks: Any) -> Any:
+    """Runs `Model.predict` on data, and returns the outputs."""
     program = predict_program(model, data)
     in_order = isinstance(data, ArrayData) and not data.shuffle
+    steps = limited_steps(steps, data.num_batches)
     if data.num_batches == 1 and not verbose and callbacks is None:
         batch = data.tensors if in_order else next(data.batches())
         outputs = program.run_batch(batch)
@@ -37,17 +42,18 @@ def predict(model: Any, data: Any, verbose: int, steps: int | None, callbacks: A
     return result
 
 
-def stream(model: Any, data: Any, steps: int | None) -> Iterator[Any]:
-    """What `Model.predict(stream=True)` does: the outputs batch by batch."""
+def stream(model: Trainer, data: Any, steps: int | None) -> Iterator[Any]:
+    """Yields the outputs batch by batch, for `Model.predict(stream=True)`."""
     program = predict_program(model, data)
+    steps = limited_steps(steps, data.num_batches)
     for batch in itertools.islice(data.batches(), steps):
         yield tf.nest.map_structure(to_numpy, program.run_batch(batch))
 
 
 def _predict_arrays(
-    model: Any, program: Any, data: ArrayData, num_steps: int, callbacks: CallbackList
+    model: Trainer, program: Any, data: ArrayData, num_steps: int, callbacks: CallbackList
 ) -> Any:
-    """Predicts for rows of arrays, a program at a time."""
+    """Returns the predictions for rows of arrays, a program at a time."""
     num_steps = min(num_steps, -(-data.num_rows // data.batch_size))
     num_rows = min(num_steps * data.batch_size, data.num_rows)
     gathered, pace, done = Gathered(num_rows), Pace(model.steps_per_execution), 0
@@ -72,13 +78,13 @@ def _predict_arrays(
 
 
 def _predict_batches(
-    model: Any,
+    model: Trainer,
     program: Any,
     data: ArrayData | DatasetData,
     num_steps: int | None,
     callbacks: CallbackList,
 ) -> Any:
-    """Predicts for batches one by one."""
+    """Returns the predictions for batches, one at a time."""
     gathered = Gathered(None)
     dense, size = callbacks.needs_predict_batches, model.steps_per_execution or 1
     batches, done = itertools.islice(data.batches(), num_steps), 0
@@ -104,6 +110,6 @@ def _predict_batches(
     return gathered.result()
 
 
-def predict_program(model: Any, data: ArrayData | DatasetData) -> Any:
-    """The program that predicts for data of this form."""
+def predict_program(model: Trainer, data: ArrayData | DatasetData) -> Any:
+    """Returns the program that predicts for data of this form."""
     return model._programs.find(model, "predict", PredictProgram, data)

@@ -18,11 +18,11 @@ from tfkit.src.training.step import Step, StepTrace, traced
 class PredictProgram:
     """Runs a traced `predict_step` over the rows of arrays.
 
-    XLA takes part under `jit_compile=True` only: it would compile anew for each number of rows.
+    XLA takes part under `jit_compile=True` only: it would compile again for each number of rows.
 
     Args:
         trace: the step.
-        jit_compile: what `compile` was given.
+        jit_compile: the arguments of `compile`.
     """
 
     def __init__(self, trace: StepTrace, jit_compile: bool | str) -> None:
@@ -39,15 +39,15 @@ class PredictProgram:
 
     @staticmethod
     def eagerly(step: Step) -> EagerPrediction:
-        """What runs a step eagerly in the place of such a program."""
+        """Returns the object that runs a step eagerly instead of such a program."""
         return EagerPrediction(step)
 
     def run_batch(self, batch: Any) -> Any:
-        """The outputs for one batch."""
+        """Returns the outputs for one batch."""
         return self._located(self._run_batch, *tf.nest.flatten(batch))
 
     def _located(self, run: Callable[..., Any], *arguments: Any) -> Any:
-        """Runs; an error of a kernel says in which layer."""
+        """Runs a call; an error of a kernel names the layer."""
         try:
             return run(*arguments)
         except tf.errors.OpError as error:
@@ -56,7 +56,7 @@ class PredictProgram:
             ) from None
 
     def run(self, data: ArrayData, first_step: int, num_steps: int) -> Any:
-        """The outputs of steps `first_step` to `first_step + num_steps`, joined."""
+        """Returns the outputs of steps `first_step` to `first_step + num_steps`, joined."""
         arrays = tf.nest.flatten(data.tensors)
         start = first_step * data.batch_size
         stop = min(start + num_steps * data.batch_size, data.num_rows)
@@ -64,7 +64,7 @@ class PredictProgram:
             return self.run_batch(arrays)
         if not self._can_be_joined():
             return self.run_batch([array[start:stop] for array in arrays])
-        # Single steps run in the loop too: TensorFlow may round another way outside of it.
+        # Single steps run in the loop too: TensorFlow may round differently outside of it.
         if self._loop is None:
             number = tf.TensorSpec([], "int64")
             self._loop = traced(self._steps, [self.trace.specs, number, number, number])
@@ -113,11 +113,11 @@ class EagerPrediction:
         self._step = step
 
     def run_batch(self, batch: Any) -> Any:
-        """The outputs for one batch."""
+        """Returns the outputs for one batch."""
         return self._step.run(batch)
 
     def run(self, data: ArrayData, first_step: int, num_steps: int) -> Any:
-        """The outputs of steps `first_step` to `first_step + num_steps`, joined."""
+        """Returns the outputs of steps `first_step` to `first_step + num_steps`, joined."""
         steps = range(first_step, first_step + num_steps)
         outputs = [self._step.run(batch) for batch in map(Pass(data).batch, steps)]
         joined = [
@@ -128,10 +128,10 @@ class EagerPrediction:
 
 
 class Gathered:
-    """One result out of the outputs of programs: an array that is filled as they come.
+    """Collects the outputs of programs into one result: an array that is filled step by step.
 
     Args:
-        num_rows: rows of the whole, `None` where that is not known.
+        num_rows: rows of the whole, `None` if that is not known.
     """
 
     def __init__(self, num_rows: int | None) -> None:
@@ -142,7 +142,7 @@ class Gathered:
         self._filled = 0
 
     def add(self, outputs: Any, num_rows: int) -> None:
-        """Takes the outputs of a program that read `num_rows` rows."""
+        """Adds the outputs of a program that read `num_rows` rows."""
         self._structure = outputs
         leaves = [_viewed(leaf) for leaf in tf.nest.flatten(outputs)]
         if self._arrays is None and not self._parts and self._can_be_filled(leaves, num_rows):
@@ -163,7 +163,7 @@ class Gathered:
         )
 
     def result(self) -> Any:
-        """The whole, in the form of the outputs."""
+        """Returns the whole result, in the form of the outputs."""
         if self._arrays is not None:
             leaves: list[Any] = [array[: self._filled] for array in self._arrays]
         else:
@@ -177,7 +177,7 @@ def _join(parts: Sequence[Any]) -> Any:
     if isinstance(parts[0], tf.RaggedTensor):
         return tf.concat(parts, axis=0)
     if isinstance(parts[0], tf.SparseTensor):
-        return tf.sparse.concat(0, list(parts))  # Of a tuple TensorFlow 2.21 makes a generator.
+        return tf.sparse.concat(0, list(parts))  # TensorFlow 2.21 makes a generator of a tuple.
     ranks = {np.ndim(part) for part in parts}
     shapes = [np.shape(part)[1:] for part in parts]
     if len(ranks) == 1 and len(set(shapes)) > 1:  # Sequences of other lengths in other batches.
@@ -189,7 +189,7 @@ def _join(parts: Sequence[Any]) -> Any:
 
 
 def to_numpy(leaf: Any) -> Any:
-    """An output as an array of its own, which may be written to; a ragged or sparse one as it is.
+    """Returns an output as a writable array of its own; ragged and sparse outputs are not converted.
 
     The memory of a tensor is not given away: it may be that of the input, or of a weight.
     """
@@ -198,5 +198,5 @@ def to_numpy(leaf: Any) -> Any:
 
 
 def _viewed(leaf: Any) -> Any:
-    """An output as an array in the memory of the tensor, for reading."""
+    """Returns a read-only view of an output's memory as an array."""
     return leaf if isinstance(leaf, (tf.RaggedTensor, tf.SparseTensor)) else np.asarray(leaf)

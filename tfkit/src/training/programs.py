@@ -2,7 +2,8 @@
 
 A step is traced once, for batches of any size (`StepTrace`). A program calls it in a loop inside
 TensorFlow: over rows of arrays that stay in memory (`array_program.py`), or over batches of a `tf.data`
-iterator (`iterator_program.py`). The plan says what XLA compiles: the whole loop, each step, or nothing.
+iterator (`iterator_program.py`). The plan determines what XLA compiles: the whole loop, each step, or
+nothing.
 
 XLA compiles for one size of batch. The smaller last batch of an epoch runs outside of XLA, as compiling once
 more costs more than it saves; under `jit_compile=True` it is compiled all the same.
@@ -19,6 +20,7 @@ import tensorflow as tf
 from tfkit.src.errors import kernel_errors
 from tfkit.src.errors.frames import warn
 from tfkit.src.runtime import xla
+from tfkit.src.training.compile_cost import steps_that_pay
 from tfkit.src.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP, Plan, choose
 from tfkit.src.training.step import Step, StepTrace
 
@@ -27,33 +29,33 @@ _COMPILE_ERRORS = (tf.errors.InvalidArgumentError, tf.errors.UnimplementedError)
 
 
 class Program(Protocol):
-    """What all programs have, those of predictions and those that run eagerly among them."""
+    """The interface of all programs, of predictions and eager ones too."""
 
     @property
     def trace(self) -> StepTrace | None:
-        """The step that the program runs, `None` where it runs eagerly."""
+        """The step that the program runs; `None` if it runs eagerly."""
 
     @property
     def plan(self) -> Plan:
-        """How it is run, and why."""
+        """The kind of program, and why it was chosen."""
 
 
 class TracedProgram(Program, Protocol):
-    """What is made of a traced step."""
+    """A program made from a traced step."""
 
     def __init__(self, trace: StepTrace, jit_compile: bool | str) -> None: ...
 
     @staticmethod
     def eagerly(step: Step) -> Program:
-        """What runs a step eagerly in the place of such a program."""
+        """Returns the object that runs a step eagerly instead of such a program."""
 
 
 class LoopProgram:
-    """A loop of TensorFlow's around a traced step: what is the same for arrays and for datasets.
+    """A TensorFlow loop around a traced step: the common part for arrays and datasets.
 
     Args:
         trace: the step.
-        jit_compile: what `compile` was given.
+        jit_compile: the arguments of `compile`.
     """
 
     def __init__(self, trace: StepTrace, jit_compile: bool | str) -> None:
@@ -61,16 +63,37 @@ class LoopProgram:
         self._strict = jit_compile is True
         self._proven = False
         self.plan = choose(trace, jit_compile)
-        # Where the step stands that is under way, for an error to say: a loop of TensorFlow's cannot tell it.
+        self._in_xla: Plan | None = None  # The plan for a training of enough steps,
+        self._least: int | None = None  # and how many these are.
+        if jit_compile == "auto" and self.plan.kind != GRAPH_LOOP:
+            self._in_xla = self.plan
+        # The index of the step in progress, for errors: a TensorFlow loop does not report it.
         with tf.init_scope():
             self._position = tf.Variable(0, trainable=False, dtype="int64")
 
+    def expect(self, num_steps: int, batch_size: int) -> None:
+        """Lets XLA compile the program, once and for all, if that pays over the steps that are to come.
+
+        Args:
+            num_steps: the steps of the training, those that are done among them, as far as they are known.
+            batch_size: rows of a batch.
+        """
+        if self._in_xla is None:
+            return
+        if self._least is None:
+            self._least = steps_that_pay(self.trace, batch_size)
+            reason = f"XLA would compile for longer than it saves in less than {self._least} steps"
+            self.plan = Plan(GRAPH_LOOP, reason)
+        if num_steps >= self._least:
+            self.plan, self._in_xla = self._in_xla, None
+            self._proven = False
+
     def _guarded(self, run: Callable[[], Any], step: Callable[[], int]) -> Any:
-        """Runs; where XLA refuses the program at its first run, goes on without XLA.
+        """Runs a call; if XLA refuses the program at its first run, continues without XLA.
 
         Args:
             run: runs the program.
-            step: says which of the program's steps is under way, from 0.
+            step: returns the index of the program's step in progress, from 0.
         """
         refused = None
         try:
@@ -82,19 +105,19 @@ class LoopProgram:
         if refused is not None:
             result = self._without_xla(run, step, refused)
         if not self._proven:
-            # It is compiled: what looks like a refusal from now on is an error of the user's data.
+            # It is compiled: an error that looks like a refusal is from now on an error in the user's data.
             self._proven = True
             if self.plan.kind != GRAPH_LOOP:
                 xla.give_back_memory()
         return result
 
     def _located(self, error: tf.errors.OpError, step: Callable[[], int]) -> Any:
-        """The error of a kernel with its layer and the step of the program."""
+        """Returns the error of a kernel with its layer and the step of the program."""
         error = kernel_errors.in_layer(error, self.trace.watch.path_of, self.trace.function.graph)
         return kernel_errors.located(error, step=step())
 
     def _is_refused_by_xla(self, error: tf.errors.OpError) -> bool:
-        """Whether the program may go on without XLA: it was not compiled, and nothing of it has run."""
+        """Whether the program can continue without XLA: it was not compiled, and no part of it has run."""
         may_go_on = not self._proven and not self._strict
         is_refused = isinstance(error, _COMPILE_ERRORS) and kernel_errors.is_of_compiler(error)
         return may_go_on and is_refused
@@ -123,11 +146,11 @@ class LoopProgram:
         raise kernel_errors.as_value_error(refused)
 
     def _at(self, position: tf.Tensor) -> contextlib.AbstractContextManager[Any]:
-        """Around a step in a loop of TensorFlow's: notes where it stands."""
+        """Returns a context for a step in a TensorFlow loop, which stores the step's index."""
         return tf.control_dependencies([self._position.assign(position)])
 
     def _step_of(self, kind: str) -> Callable[..., tuple[tf.Tensor, Logs]]:
-        """The step of a kind of program: whether it was run, and its logs."""
+        """Returns the step of a kind of program, which returns whether it ran, and its logs."""
         guarded = self.trace.guarded
         if kind == XLA_LOOP and not guarded.asks_ahead:
             return lambda *batch: guarded.run_guarded(list(batch))
@@ -137,7 +160,7 @@ class LoopProgram:
         return lambda *batch: (tf.constant(True), step(*batch))
 
     def _loop(self, cond: Any, body: Any, variables: tuple[Any, ...]) -> Any:
-        # One step after the other: by default TensorFlow may begin up to 10 of them at once.
+        # One step after the other: by default TensorFlow may run up to 10 of them at once.
         return tf.while_loop(cond, body, variables, parallel_iterations=1)
 
     def _with_finish(self, logs: Logs) -> Logs:
@@ -146,7 +169,7 @@ class LoopProgram:
 
 
 class EagerProgram:
-    """Runs steps eagerly: what is the same for arrays and for datasets.
+    """Runs steps eagerly: the common part for arrays and datasets.
 
     Args:
         step: the step.
@@ -155,11 +178,14 @@ class EagerProgram:
     trace = None
     plan = Plan(EAGER, "`run_eagerly=True`")
 
+    def expect(self, num_steps: int, batch_size: int) -> None:
+        """Does nothing: see `LoopProgram.expect`."""
+
     def __init__(self, step: Step) -> None:
         self._step = step
 
     def run_batches(self, batches: Iterable[Any]) -> tuple[int, Logs]:
-        """Steps over batches; how many there were, and the logs of the last one."""
+        """Runs steps over batches; returns how many there were, and the logs of the last one."""
         done, logs = 0, {}
         for batch in batches:
             try:

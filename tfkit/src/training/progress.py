@@ -13,16 +13,17 @@ import numpy as np
 from absl import logging
 
 from tfkit.src.base import settings
+from tfkit.src.base.quoting import printable
 
-_DONE, _LEFT = "━", "─"  # Other characters, since not every place shows colours.
+_DONE, _LEFT = "━", "─"  # Different characters, since colours are not shown everywhere.
 _BOLD, _GREEN, _GREY, _RESET = "\x1b[1m", "\x1b[32m", "\x1b[37m", "\x1b[0m"
 
 
-# --- Where messages go ---------------------------------------------------------------------------
+# --- The destination of messages -----------------------------------------------------------------
 
 
 def print_message(message: str, line_break: bool = True) -> None:
-    """Writes `message` to standard output, or to `absl.logging` where that was chosen.
+    """Writes `message` to standard output, or to `absl.logging` if that was chosen.
 
     Args:
         message: the text.
@@ -35,7 +36,7 @@ def print_message(message: str, line_break: bool = True) -> None:
     try:
         sys.stdout.write(text)
     except UnicodeEncodeError:
-        # A console that cannot show the bar's characters gets the nearest ones that it can.
+        # A console that cannot show the bar's characters gets similar ones.
         encoding = sys.stdout.encoding or "utf-8"
         plain = text.replace(_DONE, "=").replace(_LEFT, "-").encode(encoding, errors="ignore")
         sys.stdout.write(plain.decode(encoding))
@@ -46,23 +47,23 @@ def print_message(message: str, line_break: bool = True) -> None:
 
 
 class Progbar:
-    """A line that shows how far a loop has come, how long it takes, and the values that it reports.
+    """A line that shows the progress of a loop, its duration, and the values that it reports.
 
     In a terminal or a notebook the line is redrawn in place. In a log file or a pipe only the
     final line is written, without control characters.
 
     Args:
-        target: number of steps to come; `None` where it is not known.
+        target: total number of steps; `None` if it is not known.
         width: characters of the bar. Default: `20`.
         verbose: `0` writes nothing, `1` the bar, `2` only a line at the end. Default: `1`.
         interval: shortest time between two redraws, in seconds. Default: `0.05`.
-        stateful_metrics: names of values to show as they are; of the others the mean is shown.
+        stateful_metrics: names of values to show directly; of the others the mean is shown.
         stateless_metrics: the other way round: names of values to show the mean of. At most one
             of the two may be given.
         unit_name: name of a step. Default: `"step"`.
 
     Raises:
-        ValueError: where both `stateful_metrics` and `stateless_metrics` are given.
+        ValueError: if both `stateful_metrics` and `stateless_metrics` are given.
 
     Example:
         >>> bar = Progbar(target=2, verbose=0)
@@ -108,7 +109,7 @@ class Progbar:
         self._last_width = 0
 
     def due(self) -> bool:
-        """Whether an `update` now would redraw the line, so that fetching values is worth while."""
+        """Whether an `update` now would redraw the line, so that values must be fetched."""
         return self.verbose == 1 and self._live and time.time() - self._last_drawn >= self.interval
 
     def update(
@@ -157,7 +158,7 @@ class Progbar:
             self._values[name] = (total + value * steps, count + steps)
 
     def _seconds_per_step(self, current: int, now: float) -> float:
-        """Mean time of a step after the first update, which paid for compilation."""
+        """Returns the mean time of a step after the first update, which includes compilation."""
         if not current:
             return 0.0
         if self._first_update is None:
@@ -175,7 +176,7 @@ class Progbar:
             pieces.append((f"{now - self._start:.0f}s", _BOLD))
         pieces.append((f" {self._step_time(seconds_per_step)}{self._shown_values()}", ""))
 
-        # A redrawn line that wraps could not be taken back; the last one is written in full.
+        # A redrawn line that wraps could not be erased; the last one is written in full.
         room = (
             shutil.get_terminal_size().columns - 1 if self._in_terminal and not finalize else None
         )
@@ -199,7 +200,7 @@ class Progbar:
         ]
 
     def _compose(self, pieces: list[tuple[str, str]], room: int | None) -> tuple[str, int]:
-        """The line of text, cut to `room` visible characters, and how many it has."""
+        """Returns the line of text, cut to `room` visible characters, and its length."""
         line, width = "", 0
         for text, style in pieces:
             text = text if room is None else text[: max(room - width, 0)]
@@ -219,14 +220,14 @@ class Progbar:
 
     def _shown_values(self) -> str:
         shown = ""
-        for name, (total, count) in self._values.items():
-            mean = total / count
+        for key, (total, count) in self._values.items():
+            name, mean = printable(key), total / count  # A name may come from a file.
             shown += f" - {name}: {mean:.4f}" if abs(mean) > 1e-3 else f" - {name}: {mean:.4e}"
         return shown
 
 
 def _clock(seconds: float) -> str:
-    """`42s`, `3:07` or `1:02:09`."""
+    """Returns seconds as `42s`, `3:07` or `1:02:09`."""
     whole = int(seconds)
     if whole > 3600:
         return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d}"

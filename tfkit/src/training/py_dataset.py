@@ -1,4 +1,4 @@
-"""`PyDataset`: batches by index, made by the user's Python code, in several threads or processes if asked."""
+"""`PyDataset`: batches by index, made by the user's Python code, in threads or processes if requested."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _dataset_of_worker: Any = None
 
 
 class PyDataset:
-    """A data set of batches that can be asked for by index; subclass it.
+    """A data set that returns batches by index; subclass it.
 
     A subclass defines `__getitem__(index)`, which returns a batch `(x, y)` or
     `(x, y, sample_weight)`, and `__len__`, the number of batches. Batches are made ahead of time
@@ -52,14 +52,14 @@ class PyDataset:
         self.max_queue_size = max_queue_size
 
     def __getitem__(self, index: int) -> Any:
-        """The batch at `index`."""
+        """Returns the batch at `index`."""
         raise NotImplementedError(
             f"{type(self).__name__} defines no `__getitem__(self, index)`, which gives a batch."
         )
 
     @property
     def num_batches(self) -> int | None:
-        """How many batches there are; `None` for endless data, in an override."""
+        """The number of batches; an override may return `None` for endless data."""
         if hasattr(self, "__len__"):
             return len(self)
         raise NotImplementedError(
@@ -67,18 +67,18 @@ class PyDataset:
         )
 
     def on_epoch_begin(self) -> None:
-        """Called before each pass."""
+        """Does nothing; called before each pass."""
 
     def on_epoch_end(self) -> None:
-        """Called after each pass."""
+        """Does nothing; called after each pass."""
 
 
 class PyDatasetPasses:
-    """The passes over a `PyDataset`: iterate over it once for each.
+    """The passes over a `PyDataset`: each iteration over this object is one.
 
     Args:
         dataset: the data set.
-        shuffle: whether batches come in a new order each time.
+        shuffle: whether each pass has a new order of batches.
     """
 
     def __init__(self, dataset: PyDataset, shuffle: bool) -> None:
@@ -98,7 +98,7 @@ class PyDatasetPasses:
                 yield pending.popleft().result()
 
     def end(self) -> None:
-        """Ends a pass of the data set: its batches have been used, not only read ahead."""
+        """Ends a pass of the data set: its batches have been used, not only prefetched."""
         self.dataset.on_epoch_end()
 
     def _indices(self) -> Iterator[int]:
@@ -116,7 +116,7 @@ class PyDatasetPasses:
 
 @contextlib.contextmanager
 def _executor(dataset: PyDataset) -> Iterator[tuple[Any, int]]:
-    """A function that orders a batch, and how many batches to have on order."""
+    """Context manager; yields a function that requests a batch, and how many to request ahead."""
     workers = max(1, dataset.workers)
     num_ahead = max(1, dataset.max_queue_size)
     if not dataset.use_multiprocessing:
@@ -124,9 +124,9 @@ def _executor(dataset: PyDataset) -> Iterator[tuple[Any, int]]:
             yield lambda index: threads.submit(dataset.__getitem__, index), num_ahead
             threads.shutdown(wait=False, cancel_futures=True)
         return
-    # Forked processes need no guard in the user's script and no pickled data set, as in Keras.
+    # Forked processes need neither a guard in the user's script nor a pickled data set, as in Keras.
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
-    # For good: `catch_warnings` would put back, for all threads, the filters that there were before.
+    # Permanently: `catch_warnings` would restore, for all threads, the earlier filters.
     warnings.filterwarnings("ignore", ".*fork", DeprecationWarning, r"multiprocessing\.popen_fork")
     with concurrent.futures.ProcessPoolExecutor(
         workers, multiprocessing.get_context(method), _set_dataset, (dataset,)

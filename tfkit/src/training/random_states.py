@@ -1,4 +1,4 @@
-"""The states of the two generators that data is shuffled with: Python's `random`, and NumPy's."""
+"""The states of the two generators that shuffle data: Python's `random`, and NumPy's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ States = dict[str, Any]
 
 
 def get() -> States:
-    """The states of both generators in force, as data."""
+    """Returns the states of both current generators, as data."""
     generators = generators_in_force()
     return {
         "python": generators.python.getstate(),
@@ -23,10 +23,11 @@ def get() -> States:
 
 
 def set(states: States) -> None:
-    """Puts both generators in force into the states that `get` gave.
+    """Sets both current generators to states that `get` returned.
 
     Raises:
-        ValueError, TypeError, KeyError: for what `get` did not return; neither has changed then.
+        ValueError, TypeError, KeyError: for values that `get` did not return; neither generator has changed
+        then.
     """
     generators = generators_in_force()
     np.random.RandomState().set_state(states["numpy"])
@@ -35,7 +36,7 @@ def set(states: States) -> None:
 
 
 def replayed(states: States) -> AbstractContextManager[None]:
-    """Within the `with` block tfkit draws in this thread what it drew after `get` gave these states."""
+    """Returns a context in which tfkit, in this thread, repeats the draws that followed these states."""
     python, numpy = python_random.Random(), np.random.RandomState()
     python.setstate(states["python"])
     numpy.set_state(states["numpy"])

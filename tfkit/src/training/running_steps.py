@@ -1,4 +1,4 @@
-"""A model's steps as programs run them: under the settings of the model, with checked results."""
+"""Wraps a model's steps for programs: under the model's settings, with checked results."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def runs_eagerly(model: ModelSteps) -> bool:
 
 
 def _governed(model: ModelSteps, function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` under the settings of a model, given `None` where data has what stands for it."""
+    """Returns `function` run under a model's settings; placeholders in the data become `None`."""
 
     def governed(*args: Any) -> Any:
         with execution.governed_by(model._tfkit_settings):
@@ -60,11 +60,11 @@ def _governed(model: ModelSteps, function: Callable[..., Any]) -> Callable[..., 
 
 
 def _warning_of_no_weights(model: ModelSteps, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """`step`, with a warning where it has nothing to train; a step of the user's own may know better."""
+    """Returns `step` with a warning if nothing is trainable; a user's own step need not train weights."""
 
     def warning(data: Any) -> Any:
         results = step(data)
-        if not model.trainable_weights:  # After the step, which may have made them.
+        if not model.trainable_weights:  # Checked after the step, which may have made the weights.
             warn(
                 f"The model '{model.name}' does not have any trainable weights: `fit` changes none. "
                 "`layer.trainable = True` thaws a layer."
@@ -75,7 +75,7 @@ def _warning_of_no_weights(model: ModelSteps, step: Callable[[Any], Any]) -> Cal
 
 
 def _noting_metrics(model: ModelSteps, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """`step`; a trace of it is stale when a metric has changed."""
+    """Returns `step` such that a trace of it is stale once a metric has changed."""
 
     def noting(data: Any) -> Any:
         results = step(data)
@@ -88,10 +88,10 @@ def _noting_metrics(model: ModelSteps, step: Callable[[Any], Any]) -> Callable[[
 
 
 def _checked(logs: Any, step: str) -> Any:
-    """The logs of a step of the user's.
+    """Returns the logs of a user's step after checking them.
 
     Raises:
-        ValueError: for what is no dict of values.
+        ValueError: unless the result is a dict of values.
     """
     if not isinstance(logs, Mapping):
         raise ValueError(

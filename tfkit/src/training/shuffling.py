@@ -1,9 +1,9 @@
-"""The shuffle of a `tf.data` pipeline for the numbers of rows: the same orders, in a seventh of the time.
+"""Shuffles row numbers in the same order as a `tf.data` pipeline, in a seventh of the time.
 
 `tf.data` moves one number at a time through its pipeline, half a microsecond each. A small model trains on a
-row in one. Its shuffle holds a window of rows, gives a random one of them, and lets the row at the beginning
-of the window stand in its place: a Fisher-Yates shuffle whose choices reach no further than the window. The
-choices are Philox's integers, one after the other, so they are known before a row is moved.
+row in one. Its shuffle holds a window of rows, yields a random one of them, and moves the row at the
+beginning of the window to its place: a Fisher-Yates shuffle whose choices reach no further than the window.
+The choices are Philox's integers, one after the other, so they are known before a row is moved.
 
 References: Durstenfeld (1964), "Algorithm 235: Random permutation"; Salmon et al. (2011), "Parallel random
 numbers: as easy as 1, 2, 3".
@@ -16,7 +16,7 @@ import functools
 import numpy as np
 import tensorflow as tf
 
-# Choices at once. Their places fit into 16 bits, which sort fastest, with a window that is not larger.
+# The number of choices at once. Positions fit into 16 bits, which sort fastest, with a smaller window.
 _CHOICES = 2**15
 
 
@@ -39,7 +39,7 @@ class Shuffle:
         self.passes = 0
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
-        """The rows in the order of a new pass."""
+        """Returns the rows in the order of a new pass."""
         seeds = self.seeds
         if self.reshuffle:
             seeds = _integers(self.seeds, 2 * (self.passes + 1))[-2:]
@@ -49,17 +49,17 @@ class Shuffle:
 
 @functools.cache
 def agrees_with_tensorflow() -> bool:
-    """Whether this TensorFlow shuffles as the one that this was written for."""
+    """Whether the installed TensorFlow shuffles like the version for which this was written."""
     dataset = tf.data.Dataset.range(40).shuffle(7, seed=5)
     ours = Shuffle(7, (int(dataset._seed), int(dataset._seed2)), True)
     return all([*dataset.as_numpy_iterator()] == [*ours(np.arange(40))] for _ in range(2))
 
 
 def shuffled(rows: np.ndarray, window: int, choices: np.ndarray) -> np.ndarray:
-    """Rows, each one chosen from a window that begins where it will stand.
+    """Returns the rows, each chosen from a window that begins at its new position.
 
     Args:
-        rows: what is shuffled.
+        rows: the rows to shuffle.
         window: how many there are to choose from, fewer at the end; all rows if negative.
         choices: a random integer for each row.
     """
@@ -75,9 +75,10 @@ def shuffled(rows: np.ndarray, window: int, choices: np.ndarray) -> np.ndarray:
 
 
 def _swapped(places: np.ndarray, size: int) -> np.ndarray:
-    """What `0...size - 1` become when number 0 and the one at `places[0]` are swapped, then 1 and so on."""
+    """Returns `0...size - 1` after swaps of elements 0 and `places[0]`, then 1 and `places[1]`, and so on."""
     steps = np.arange(len(places))
-    # Steps by place: who chose a place latest, and, for each step, who chose the same place before it.
+    # Steps by position: the latest that chose a position, and, for each step, the earlier one that chose the
+    # same.
     by_place = np.argsort(places.astype("uint16") if size <= 2**16 else places, kind="stable")
     sorted_places = places[by_place]
     latest = np.full(size, -1)
@@ -85,7 +86,7 @@ def _swapped(places: np.ndarray, size: int) -> np.ndarray:
     before = np.full(len(places), -1)
     again = np.flatnonzero(sorted_places[1:] == sorted_places[:-1])
     before[by_place[again + 1]] = by_place[again]
-    # What stands at place `i` at step `i` came there from the place of an earlier step, and so on.
+    # The element at position `i` at step `i` came there from the position of an earlier step, and so on.
     came = latest[: len(places)]
     came = np.where(came == steps, before, came)
     origin = np.where(came < 0, steps, came)
@@ -97,7 +98,7 @@ def _swapped(places: np.ndarray, size: int) -> np.ndarray:
 
 
 def _integers(seeds: np.ndarray, count: int) -> np.ndarray:
-    """`count` integers of 32 random bits, as TensorFlow's own generator gives them for two seeds."""
+    """Returns `count` 32-bit integers, as TensorFlow's own generator draws them from two seeds."""
     key, counter = seeds.astype("uint64")
     drawn = tf.raw_ops.StatelessRandomUniformFullIntV2(
         shape=[count], key=[key], counter=[0, counter], alg=1, dtype=tf.uint32

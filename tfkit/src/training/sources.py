@@ -1,4 +1,4 @@
-"""What the user passed as data, recognized: arrays, datasets, generators, loaders."""
+"""Recognizes the data that the user passes: arrays, datasets, generators, loaders."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def make_data(
     shuffle: bool | str = False,
     class_weight: dict[int, float] | None = None,
 ) -> ArrayData | DatasetData:
-    """Brings what the user passed into one of the two forms.
+    """Converts data of any accepted type to one of the two forms.
 
     Args:
         x: arrays or tensors, a `tf.data.Dataset`, or an iterable of batches.
@@ -96,12 +96,13 @@ def make_data(
         return _rows_dataset(pack_x_y_sample_weight(*packed), batch_size, shuffle)
     arrays = make_arrays(x, y, sample_weight, batch_size, shuffle, class_weight)
     arrays.tensors = pack_x_y_sample_weight(*arrays.tensors)
-    arrays.batch_size = min(arrays.batch_size, arrays.num_rows)  # A single batch is a full one.
+    # A single batch counts as a full one.
+    arrays.batch_size = min(arrays.batch_size, arrays.num_rows)
     return arrays
 
 
 def is_batches(x: Any) -> bool:
-    """Whether `x` yields batches when it is iterated over, as datasets, generators and loaders do."""
+    """Whether iterating over `x` yields batches, as for datasets, generators and loaders."""
     if hasattr(x, "__array__") or nests.is_nested(x) or _is_composite(x):
         return False
     return isinstance(x, (Iterable, PyDataset)) or (
@@ -120,7 +121,7 @@ def _advice(x: Any) -> str:
 def is_arrays(x: Any) -> bool:
     """Whether `x` is an array, a tensor or a nest of these."""
     leaves = tf.nest.flatten(x)
-    plain = isinstance(x, (list, tuple))  # Of numbers, perhaps.
+    plain = isinstance(x, (list, tuple))  # They may be numbers.
     return bool(leaves) and (
         plain or all(hasattr(leaf, "shape") or _is_composite(leaf) for leaf in leaves)
     )
@@ -129,13 +130,13 @@ def is_arrays(x: Any) -> bool:
 class _Source:
     """Batches from Python: an iterable, or an object with `__getitem__` and `__len__`.
 
-    It is asked for a new iterator for each pass; one that can be passed over only once goes on.
+    Each pass has a new iterator; an iterable that can be read only once is continued.
 
     Args:
-        batches: what the user passed.
+        batches: the user's data.
 
     Attributes:
-        error: what the user's code raised, if it did.
+        error: the error of the user's code, if there was one.
         is_one_shot: whether it can be passed over only once.
         drawn_from: the random states that the latest pass began with.
     """
@@ -144,7 +145,7 @@ class _Source:
 
     def __init__(self, batches: Any) -> None:
         self._batches = batches
-        # TensorFlow asks for batches in threads of its own: the settings are those of the thread that trains.
+        # TensorFlow reads batches in threads of its own: the settings are those of the training thread.
         self._context = contextvars.copy_context()
         self.is_one_shot = hasattr(batches, "__next__")
         self._current = self._new_pass()
@@ -165,7 +166,7 @@ class _Source:
             given = (self._batches[index] for index in range(len(self._batches)))
         if isinstance(
             self._batches, PyDatasetPasses
-        ):  # In Keras an array alone is `(x,)` here only.
+        ):  # Unlike in Keras, where a lone array always is `(x,)`.
             given = ((batch,) if hasattr(batch, "shape") else batch for batch in given)
         return map(_as_batch, given)
 
@@ -175,11 +176,11 @@ class _Source:
             self._batches.end()
 
     def restart(self) -> None:
-        """Forgets the pass that has begun."""
+        """Discards the pass that has begun."""
         self._fresh, self._head = False, []
 
     def element_spec(self) -> Any:
-        """The specs of the batches: sizes in which the first two differ are free, and so is the batch."""
+        """Returns the specs of the batches; sizes in which the first two batches differ are free."""
         first = self._head[0]
         for batch in self._head[1:]:
             _check_structure(first, batch)
@@ -187,7 +188,7 @@ class _Source:
         return self._spec
 
     def __call__(self) -> Iterator[Any]:
-        """The batches of one pass."""
+        """Yields the batches of one pass."""
         if self._fresh or self.is_one_shot:
             self._fresh = False
         else:
@@ -204,7 +205,7 @@ class _Source:
 
 
 def _inside(context: contextvars.Context, items: Iterator[Any]) -> Iterator[Any]:
-    """Items that are made with the settings of a context, whichever thread reads them."""
+    """Yields items made in the given context, whichever thread reads them."""
     end = object()
     while (item := context.run(next, items, end)) is not end:
         yield item
@@ -218,12 +219,12 @@ def _from_iterable(batches: Any) -> DatasetData:
 
 
 def _length(batches: Any) -> int | None:
-    """How many batches there are, where that is known."""
+    """Returns the number of batches, or `None` if it is not known."""
     if isinstance(batches, PyDatasetPasses):
         return batches.dataset.num_batches
     try:
         return len(batches)
-    except TypeError:  # Loaders of streams define `__len__` and refuse to answer.
+    except TypeError:  # Loaders of streams define `__len__`, which raises an error.
         return None
 
 
@@ -245,7 +246,7 @@ def _check_structure(first: Any, batch: Any) -> None:
 
 
 def _check_fits(batch: Any, spec: Any) -> None:
-    """Refuses a batch of another form than the first ones, which programs are made for."""
+    """Raises an error for a batch of another form than the first ones, for which programs are made."""
     try:
         tf.nest.assert_same_structure(spec, batch)
         fits = all(
@@ -258,8 +259,8 @@ def _check_fits(batch: Any, spec: Any) -> None:
         raise tf.errors.InvalidArgumentError(
             None,
             None,
-            "All batches must have one structure, and the same sizes beside the batch where the first two "
-            "have. "
+            "All batches must have one structure, and, apart from the batch size, the same sizes where those "
+            "of the first two agree. "
             f"Received first: {spec}, then: {tf.nest.map_structure(_batch_spec_of, batch)}",
         )
 
@@ -269,7 +270,7 @@ def _batch_spec_of(leaf: Any) -> Any:
 
 
 def _batch_spec(leaves: tuple[Any, ...]) -> tf.TypeSpec:
-    """A spec for the same leaf of several batches."""
+    """Returns a spec that fits the same leaf of several batches."""
     first, *others = (free_batch(leaf) for leaf in leaves)
     return first.most_specific_common_supertype(others) or first
 
@@ -282,7 +283,7 @@ def _is_composite(leaf: Any) -> bool:
 
 
 def _rows_dataset(data: Any, batch_size: int | None, shuffle: bool | str) -> DatasetData:
-    """Arrays with ragged or sparse ones among them, as a dataset: these cannot be sliced in programs."""
+    """Returns arrays that include ragged or sparse ones as a dataset, since programs cannot slice these."""
     tensors = tf.nest.map_structure(as_tensor, data)
     num_rows = int(tf.nest.flatten(tensors)[0].shape[0])
     size = 32 if batch_size is None else batch_size

@@ -1,4 +1,4 @@
-"""A step, traced once for batches of any size: what every kind of program runs."""
+"""Traces a step once for batches of any size, for all kinds of programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tfkit.src.runtime.shared_programs import SharedProgram, differs_in_xla
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """What a program runs again and again.
+    """The interface of the step that a program runs repeatedly.
 
     Args:
         run: function of a batch that returns a nest of tensors.
@@ -43,12 +43,13 @@ class StepTrace:
         function: the step as a `ConcreteFunction` of a batch's flat tensors.
         outputs: the nest that the step returns, of specs.
         watch: the layers that took part.
-        version: what `Programs` notes of the settings that the trace has read.
+        version: the version of the settings that the trace has read, for `Programs`.
         programs: the programs that run the trace, by their class.
     """
 
     def __init__(self, step: Step, structure: Any, known_size: int | None = None) -> None:
-        batch = tf.nest.map_structure(free_batch, structure)  # Not the data, which may be large.
+        # Specs instead of the data, which may be large.
+        batch = tf.nest.map_structure(free_batch, structure)
         self.finish = step.finish
         self.specs = tf.nest.flatten(batch)
         self.watch = StateWatch()
@@ -69,12 +70,12 @@ class StepTrace:
         self._compiled = tf.function(self._run_in_xla, autograph=False, jit_compile=True)
 
     def __call__(self, *tensors: Any) -> Any:
-        """Makes the step, as TensorFlow's kernels run it, a part of what is being traced."""
+        """Adds the step, as TensorFlow's kernels run it, to the current trace."""
         return self.guarded.run_plain(list(tensors))
 
     @functools.cached_property
     def guarded(self) -> GuardedFunction:
-        """The step in the forms that programs run it in."""
+        """The step with guards, in the forms in which programs run it."""
         return GuardedFunction(self.function, self._definition)
 
     @functools.cached_property
@@ -84,7 +85,7 @@ class StepTrace:
     def _run_in_xla(self, *tensors: Any) -> tuple[tf.Tensor, Any]:
         guarded = self.guarded
         if self.loop_gradient:
-            # XLA compiles the gradient of a loop only where the trace knows the number of rows.
+            # XLA compiles the gradient of a loop only if the trace knows the number of rows.
             specs = [tf.TensorSpec.from_tensor(tensor) for tensor in tensors]
             guarded = GuardedFunction(trace_once(self._flat_step, specs))
         if self.guarded.asks_ahead:
@@ -92,7 +93,7 @@ class StepTrace:
         return guarded.run_guarded(list(tensors))
 
     def compiled(self, *tensors: Any) -> Any:
-        """Runs the step as one XLA program, which is compiled for each size of batch.
+        """Runs the step as one XLA program, which is compiled for each batch size.
 
         Where TensorFlow's kernels might refuse a value, they run the step themselves.
         """
@@ -111,31 +112,31 @@ class StepTrace:
 
     @functools.cached_property
     def operations_in_xla(self) -> list[tuple[str, str]]:
-        """Type and name of each operation but those in functions in whose place XLA gets others."""
+        """Type and name of each operation, except in functions that XLA replaces by others."""
         return list(xla.operations(self._definition, differs_in_xla))
 
     @functools.cached_property
     def loop_gradient(self) -> tuple[str, str] | None:
-        """Type and name of a loop that is the gradient of another, made by TensorFlow."""
+        """Type and name of a loop that TensorFlow made as the gradient of another; `None` without one."""
         return xla.gradient_loop(self._definition)
 
     def no_outputs(self) -> Any:
-        """Zeros in the form of the outputs, for a loop to begin with."""
+        """Returns zeros in the form of the outputs, as a loop's initial value."""
         return tf.nest.map_structure(
             lambda spec: tf.zeros([size or 0 for size in spec.shape], spec.dtype), self.outputs
         )
 
 
 def traced(function: Callable[..., Any], specs: Any, jit_compile: bool = False) -> Any:
-    """A function of tensors as a program, traced for `specs` and never again."""
+    """Returns a function of tensors as a program, traced once for `specs`."""
     return SharedProgram(trace_once(function, specs, jit_compile))
 
 
 def trace_once(function: Callable[..., Any], specs: Any, jit_compile: bool = False) -> Any:
-    """A `ConcreteFunction` of a function of tensors."""
+    """Returns a function of tensors as a `ConcreteFunction`."""
 
     def build(*arguments: Any) -> Any:
-        # `tf.function` traces a second time where the first time made variables.
+        # `tf.function` traces a second time if the first trace made variables.
         with tf.variable_creator_scope(_make_variable):
             return function(*arguments)
 
@@ -144,14 +145,14 @@ def trace_once(function: Callable[..., Any], specs: Any, jit_compile: bool = Fal
 
 
 def _make_variable(next_creator: Callable[..., tf.Variable], **options: Any) -> tf.Variable:
-    """A variable whose value is known is made at once, out of sight of the trace under way."""
+    """Returns a variable; if its value is known, it is made at once, outside of the trace in progress."""
     if tf.executing_eagerly() and not tf.distribute.has_strategy():
         return default_variable_creator_v2(None, **options)
     return next_creator(**options)
 
 
 def free_batch(tensor: Any) -> Any:
-    """The spec of a tensor, or of a spec, with any number of rows."""
+    """Returns the spec of a tensor, or of a spec, with any number of rows."""
     spec = tensor if isinstance(tensor, tf.TypeSpec) else tf.type_spec_from_value(tensor)
     if isinstance(spec, tf.TensorSpec) and spec.shape.rank:
         return tf.TensorSpec([None, *spec.shape[1:]], spec.dtype)
@@ -161,12 +162,12 @@ def free_batch(tensor: Any) -> Any:
 
 
 def _as_tensor(value: Any) -> Any:
-    """A result of a step as a tensor; ragged and sparse outputs of a model stay what they are."""
+    """Returns a result of a step as a tensor; ragged and sparse outputs of a model are not converted."""
     if isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
         return value
     return tf.convert_to_tensor(value)
 
 
 def _with_size(tensor: Any, size: int) -> Any:
-    """A batch of any number of rows as one of `size` rows, which is checked when the program runs."""
+    """Returns a batch of any number of rows as one of `size` rows, which is checked at run time."""
     return tf.ensure_shape(tensor, [size, *tensor.shape[1:]])

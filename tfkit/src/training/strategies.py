@@ -1,14 +1,14 @@
-"""Which methods do not run under a strategy of `tf.distribute` yet: they refuse, instead of ignoring it."""
+"""Raises errors for methods that do not run under a strategy of `tf.distribute` yet."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import tensorflow as tf
 
+from tfkit.src.core.layer import Layer
 
-def check_strategy(model: Any, method: str) -> None:
-    """Refuses a method where a strategy is in scope, or has placed the model's variables on several devices.
+
+def check_strategy(model: Layer, method: str) -> None:
+    """Raises an error if a strategy is in scope, or has placed the model's variables on several devices.
 
     Raises:
         NotImplementedError: that names the strategy.
@@ -23,8 +23,8 @@ def check_strategy(model: Any, method: str) -> None:
     )
 
 
-def strategy_of(model: Any) -> tf.distribute.Strategy | None:
-    """The strategy that has placed the model's variables, if it uses more than one device."""
+def strategy_of(model: Layer) -> tf.distribute.Strategy | None:
+    """Returns the strategy that has placed the model's variables, if it uses more than one device."""
     for variable in model.variables:
         strategy = getattr(variable, "_distribute_strategy", None)
         if strategy is not None and not isinstance(strategy, tf.distribute.OneDeviceStrategy):

@@ -1,4 +1,4 @@
-"""Datasets that are slices of tensors in memory: `from_tensor_slices(...).shuffle(...).batch(...)`.
+"""Recognizes datasets that slice tensors in memory: `from_tensor_slices(...).shuffle(...).batch(...)`.
 
 Such a pipeline takes 89 microseconds for a batch that a small model trains on in 27. Its tensors are in
 memory, so they are trained on as arrays are, in the order that the dataset would have given them in.
@@ -22,19 +22,19 @@ Stage = Callable[[np.ndarray], np.ndarray]
 _AROUND_BATCHES = ("_PrefetchDataset", "_OptionsDataset")
 _BATCHES = ("_BatchDataset", "_ParallelBatchDataset")
 
-# Each pass over a shuffle has another order, whichever dataset it is part of: they share it.
+# Each pass over a shuffle has a new order, whichever dataset contains it: the datasets share its state.
 _shuffles: weakref.WeakKeyDictionary[Any, Shuffle] = weakref.WeakKeyDictionary()
 _shuffles_lock = threading.Lock()
 
 
 class SlicesData(ArrayData):
-    """Tensors whose rows a dataset yields in an order that is new in each pass.
+    """Tensors whose rows a dataset yields in a new order in each pass.
 
     Args:
         data: the tensors.
         batch_size: rows a step.
         num_rows: number of rows of a pass.
-        stages: what is done to the numbers of all rows in turn: shuffled, or some taken.
+        stages: the stages on the row numbers, in order: shuffles and selections.
     """
 
     def __init__(self, data: Any, batch_size: int, num_rows: int, stages: list[Stage]) -> None:
@@ -43,21 +43,21 @@ class SlicesData(ArrayData):
         self.num_rows = num_rows
 
     def order(self) -> tf.Tensor:
-        """The order of a new pass."""
+        """Returns the order of a new pass."""
         return tf.constant(_row_numbers(self._num_all, self._stages)[: self.num_rows])
 
     def skip_passes(self, count: int) -> None:
-        """Continues as if there had been `count` passes more."""
+        """Continues as if there had been `count` more passes."""
         for stage in self._stages:
             if isinstance(stage, Shuffle):
                 stage.passes += count
 
 
 def as_slices(dataset: tf.data.Dataset) -> ArrayData | None:
-    """The tensors of whose rows a dataset makes batches; `None` for other datasets."""
+    """Returns the tensors of whose rows a dataset makes batches; `None` for other datasets."""
     try:
         return _as_slices(dataset)
-    except AttributeError:  # A TensorFlow that names its parts in another way.
+    except AttributeError:  # A version of TensorFlow with other names for its parts.
         return None
 
 
@@ -77,7 +77,7 @@ def _as_slices(dataset: Any) -> ArrayData | None:
     num_rows -= num_rows % size if keeps_size else 0
     if num_rows < 1:
         return None
-    size = min(size, num_rows)  # A single batch is a full one.
+    size = min(size, num_rows)  # A single batch counts as a full one.
     tensors = tf.nest.pack_sequence_as(source.element_spec, source._tensors)
     if is_shuffled(given):
         return _sized(SlicesData(tensors, size, num_rows, stages), keeps_size)
@@ -95,11 +95,11 @@ def _sized(data: ArrayData, keeps_size: bool) -> ArrayData:
 
 
 def _source(dataset: Any, stages: list[Stage]) -> Any:
-    """The slices at the beginning of a pipeline of single rows, whose stages are added; `None` for others."""
+    """Returns the slices at the start of a pipeline of single rows, and adds its stages; else `None`."""
     kind = type(dataset).__name__
     if kind == "_TensorSliceDataset":
         specs = tf.nest.flatten(dataset.element_spec)
-        dense = all(isinstance(spec, tf.TensorSpec) for spec in specs)  # Not ragged, not sparse.
+        dense = all(isinstance(spec, tf.TensorSpec) for spec in specs)  # Neither ragged nor sparse.
         return dataset if dense else None
     if kind not in ("_ShuffleDataset", "_TakeDataset", "_SkipDataset"):
         return None
@@ -133,5 +133,5 @@ def _row_numbers(count: int, stages: list[Stage]) -> np.ndarray:
 
 
 def is_shuffled(dataset: Any) -> bool:
-    """Whether a dataset, or one that it is made of, shuffles."""
+    """Whether a dataset, or one of its inputs, shuffles."""
     return "Shuffle" in type(dataset).__name__ or any(map(is_shuffled, dataset._inputs()))

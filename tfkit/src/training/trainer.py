@@ -1,4 +1,4 @@
-"""`fit`, `evaluate`, `predict`: what a model adds to a layer."""
+"""The methods `fit`, `evaluate` and `predict`, which a model adds to a layer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ from tfkit.src.training import copies, loop, predict_loop
 from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.callbacks.callback_list import make_callback_list, with_backup
 from tfkit.src.training.callbacks.history import History
-from tfkit.src.training.counts import check_counts, check_positive, check_validation
+from tfkit.src.training.counts import (
+    check_counts,
+    check_positive,
+    check_validation,
+    limited_epochs,
+)
 from tfkit.src.training.data import (
     DatasetData,
     Pass,
@@ -36,10 +41,10 @@ from tfkit.src.training.validation import Validation, make_validation_data
 
 
 class Trainer(OlderNames):
-    """A layer that can be trained and evaluated, and that predicts."""
+    """A layer that can be trained, evaluated and used for predictions."""
 
     if TYPE_CHECKING:
-        # For type checkers subclasses may name and annotate the arguments of these as they like.
+        # For type checkers: subclasses may give these methods other parameters.
         train_step: Callable[..., dict[str, Any]]
         test_step: Callable[..., dict[str, Any]]
         predict_step: Callable[..., Any]
@@ -50,10 +55,11 @@ class Trainer(OlderNames):
         ("stop_training", "stop_evaluating", "stop_predicting", "history")
         + ("train_function", "test_function", "predict_function")
     )
-    _in_turn: Lock  # What uses the metrics: threads that train or evaluate one model take turns.
+    history: History  # Of the last `fit`.
+    _in_turn: Lock  # Held while the metrics are in use: threads that train or evaluate one model take turns.
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy or a pickle of a model: configuration, values of variables, and what it is trained with."""
+        """Returns what `pickle` and `copy` need: configuration, variables, and training settings."""
         return copies.from_state, (copies.state_of(self),)
 
     @property
@@ -137,6 +143,7 @@ class Trainer(OlderNames):
         check_validation(validation_split, validation_freq)
         check_positive(steps_per_epoch=steps_per_epoch, validation_steps=validation_steps)
         verbose = _verbosity(verbose)
+        epochs = limited_epochs(epochs)
         with self._in_turn:
             if validation_split and validation_data is None:
                 (x, y, sample_weight), validation_data = split_validation(
@@ -152,7 +159,7 @@ class Trainer(OlderNames):
                     needs_targets=y is not None and self._needs_targets,
                 )
                 evaluation = loop.Steps(self, "test", data, validation_steps)
-                # Batches that were read ahead of a generator would be lost with the iterator.
+                # Batches prefetched from a generator would be lost with the iterator.
                 evaluation.feed.goes_on = (
                     validation_steps is not None
                     and isinstance(data, DatasetData)
@@ -364,6 +371,8 @@ class Trainer(OlderNames):
         with self._in_turn:
             self.reset_metrics()
             program = self._programs.find(self, mode, ArrayProgram, data)
+            self._programs.steps_run[mode] += 1
+            program.expect(self._programs.steps_run[mode], data.num_rows)
             logs = loop.to_floats(program.run(Pass(data), 0, 1))
         if return_dict:
             return logs
@@ -371,7 +380,7 @@ class Trainer(OlderNames):
         return values[0] if len(values) == 1 else values
 
     def _step_for(self, mode: str) -> Step:
-        """The step of a mode, as programs run it."""
+        """Returns the step of a mode, as programs run it."""
         return step_for(self, mode)
 
     @shortened
@@ -386,7 +395,8 @@ class Trainer(OlderNames):
         """
         forks.check("`predict_on_batch()`")
         data = make_arrays(x, None, None, 2**31 - 1)
-        data.tensors = pack_x_y_sample_weight(*data.tensors)  # As in `predict`, for one trace.
+        # As in `predict`, so that both use one trace.
+        data.tensors = pack_x_y_sample_weight(*data.tensors)
         outputs = predict_loop.predict_program(self, data).run_batch(data.tensors)
         return tf.nest.map_structure(to_numpy, outputs)
 

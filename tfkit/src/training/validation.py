@@ -1,4 +1,4 @@
-"""What `fit` validates with, and when."""
+"""The validation data of `fit`, and the epochs after which it is used."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Validation(NamedTuple):
     frequency: Any
 
     def is_due(self, number: int) -> bool:
-        """Whether there is one after the epoch of this number, counted from 1."""
+        """Whether there is a validation after this epoch, counted from 1."""
         if isinstance(self.frequency, int):
             return number % self.frequency == 0
         return number in self.frequency
@@ -32,15 +32,15 @@ class Validation(NamedTuple):
 def make_validation_data(
     given: Any, batch_size: int | None, needs_targets: bool
 ) -> ArrayData | DatasetData:
-    """The data of `validation_data`.
+    """Returns the data of `validation_data`.
 
     Args:
-        given: what `fit` was given.
+        given: the argument of `fit`.
         batch_size: rows per step, for arrays.
         needs_targets: whether data without targets are refused: before the first epoch, not after it.
 
     Raises:
-        ValueError: for what is no data, or has no targets.
+        ValueError: for an argument that is not data, or has no targets.
     """
     parts = given if isinstance(given, (tuple, list)) else (given,)
     x, y, sample_weight = (*parts, None, None)[:3]

@@ -35,7 +35,7 @@ class Config(MutableMapping[str, Any]):
         return self._frozen
 
     def freeze(self) -> None:
-        """Refuses changes from now on."""
+        """Forbids changes from now on."""
         object.__setattr__(self, "_frozen", True)
 
     def unfreeze(self) -> None:

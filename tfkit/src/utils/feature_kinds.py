@@ -1,4 +1,4 @@
-"""The kinds of features that a `FeatureSpace` knows."""
+"""The kinds of features of a `FeatureSpace`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class FeatureKinds:
 
     @classmethod
     def feature(cls, dtype: str, preprocessor: Any, output_mode: str) -> Feature:
-        """Returns a feature that a layer of yours prepares.
+        """Returns a feature with a custom preprocessing layer.
 
         Args:
             dtype: dtype of the column.
@@ -55,7 +55,7 @@ class FeatureKinds:
 
     @classmethod
     def float(cls, name: str | None = None) -> Feature:
-        """Returns a feature of floats that stay as they are; `name` begins that of its layer."""
+        """Returns a feature of unchanged floats; `name` begins that of its layer."""
         return Feature("float32", Identity(dtype="float32", name=_named("float", name)), "float")
 
     @classmethod
@@ -68,7 +68,7 @@ class FeatureKinds:
 
     @classmethod
     def float_normalized(cls, name: str | None = None) -> Feature:
-        """Returns a feature of floats that get mean 0 and variance 1; `name` begins that of its layer."""
+        """Returns a feature of floats scaled to mean 0 and variance 1; `name` begins that of its layer."""
         layer = Normalization(axis=-1, name=_named("float_normalized", name))
         return Feature("float32", layer, "float")
 

@@ -1,4 +1,4 @@
-"""Tables as inputs of models: each column with its own preprocessing."""
+"""`FeatureSpace`: tables as inputs of models, each column with its own preprocessing."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _INPUT_SHAPE = (None, 1)
 
 
 class FeatureSpace(FeatureKinds, Layer):
-    """The columns of a table as numbers and vectors: one layer for each, and crosses of them.
+    """Encodes the columns of a table as numbers and vectors: one layer for each, and crosses of them.
 
     It is used on dicts, in `dataset.map(feature_space)`, or in a functional model by `get_inputs()` and
     `get_encoded_features()`.
 
     Args:
-        features: dict from names of columns to what they are: a name such as `"float_normalized"`, or what
+        features: dict from names of columns to their kinds: a name such as `"float_normalized"`, or what
             the class method of this name returns, `FeatureSpace.float_normalized()`. The kinds are
             `float`, `float_rescaled`, `float_normalized`, `float_discretized`, `integer_categorical`,
             `string_categorical`, `integer_hashed` and `string_hashed`; `FeatureSpace.feature(...)` takes a
@@ -160,11 +160,11 @@ class FeatureSpace(FeatureKinds, Layer):
 
     @shortened
     def adapt(self, dataset: Any) -> None:
-        """Lets each layer find in data what it needs: means, vocabularies, borders.
+        """Adapts each layer to data: means, vocabularies, bin boundaries.
 
         Args:
             dataset: a dict of lists or arrays; or a `tf.data.Dataset` of dicts, of rows or of batches.
-                Labels beside the dicts are left out. It is read once for each layer that learns from it.
+                Labels next to the dicts are left out. It is read once for each layer that adapts to it.
 
         Raises:
             ValueError: for anything else, and for data without one of the features.
@@ -190,7 +190,7 @@ class FeatureSpace(FeatureKinds, Layer):
         self.get_encoded_features()
 
     def _check_adapted(self) -> None:
-        """Refuses a use before `adapt`; makes the layers whose sizes `adapt` has found."""
+        """Raises an error before `adapt`; makes the layers whose sizes `adapt` has found."""
         if not self._is_adapted:
             raise ValueError(
                 "You need to call `.adapt(dataset)` on the FeatureSpace before you can start using it."
@@ -202,7 +202,8 @@ class FeatureSpace(FeatureKinds, Layer):
         }
         sizes = {name: size for name, size in found.items() if size}
         made = {name: encoder.num_tokens for name, encoder in self.one_hot_encoders.items()}
-        if sizes != made:  # They change with the vocabularies, which a file may bring, too.
+        # They change with the vocabularies, which may also be loaded from a file.
+        if sizes != made:
             self.one_hot_encoders = {
                 name: CategoryEncoding(size, output_mode="multi_hot")
                 for name, size in sizes.items()
@@ -210,7 +211,7 @@ class FeatureSpace(FeatureKinds, Layer):
             self.encoded_features = None
 
     def _output_modes(self) -> dict[str, str]:
-        """The output mode of each feature and cross, in the order of the outputs."""
+        """Returns the output mode of each feature and cross, in the order of the outputs."""
         crosses = {cross.name: cross.output_mode for cross in self.crosses}
         features = {name: feature.output_mode for name, feature in self.features.items()}
         return dict(sorted(features.items())) | dict(sorted(crosses.items()))
@@ -227,7 +228,7 @@ class FeatureSpace(FeatureKinds, Layer):
         return self.inputs
 
     def get_encoded_features(self) -> Any:
-        """Returns what is made of `get_inputs()`: a symbolic tensor, or a dict of them."""
+        """Returns the encoding of `get_inputs()`: a symbolic tensor, or a dict of them."""
         self._check_adapted()
         if self.encoded_features is None:
             self.encoded_features = self.call(self.inputs)
@@ -236,7 +237,7 @@ class FeatureSpace(FeatureKinds, Layer):
 
     @shortened
     def __call__(self, data: Any) -> Any:
-        """Encodes a row or a batch.
+        """Returns the encoding of a row or a batch.
 
         Args:
             data: a dict with a value for each feature.
@@ -286,7 +287,7 @@ class FeatureSpace(FeatureKinds, Layer):
         return self.concat(vectors) if len(vectors) > 1 else vectors[0]
 
     def _vectors(self, name: str, output_mode: str, x: Any) -> Any:
-        """Indices as vectors, where the feature says so."""
+        """Returns indices as vectors, if the feature requires it."""
         if output_mode != "one_hot":
             return x
         dtype = tf.as_dtype(x.dtype)
@@ -327,7 +328,7 @@ class FeatureSpace(FeatureKinds, Layer):
         return {name: {"input_shape": _INPUT_SHAPE} for name in self.features}
 
     def build_from_config(self, config: dict[str, Any]) -> None:
-        """Makes the weights of the layers inside; what `adapt` has found is in the file."""
+        """Makes the weights of the layers inside; the results of `adapt` are in the file."""
         for layer in self.preprocessors.values():
             if not layer.built and layer._overrides("build"):
                 layer.build(_INPUT_SHAPE)
@@ -344,7 +345,7 @@ class FeatureSpace(FeatureKinds, Layer):
 
 
 def _columns(dataset: tf.data.Dataset, name: str, rank: int) -> tf.data.Dataset:
-    """One column of a dataset, in batches of shape `(batch, 1)`."""
+    """Returns one column of a dataset, in batches of shape `(batch, 1)`."""
     column = dataset.map(lambda features, *_: features[name])
     if rank == 0:
         column = column.batch(32)

@@ -1,4 +1,4 @@
-"""What a `FeatureSpace` is made of: columns of a table, and crosses of them."""
+"""The parts of a `FeatureSpace`: columns of a table, and crosses of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TENSORS = (tf.Tensor, tf.SparseTensor, tf.RaggedTensor)
 
 
 class Feature:
-    """A column, and how it becomes a number, an index or a vector.
+    """A column, and its conversion to a number, an index or a vector.
 
     Args:
         dtype: dtype of the column.
@@ -96,7 +96,7 @@ class Cross:
 
 
 def check_mode(output_mode: str, allowed: tuple[str, ...]) -> None:
-    """Refuses an output mode that is none of those allowed."""
+    """Raises an error for an output mode that is not allowed."""
     if output_mode not in allowed:
         raise ValueError(
             f"Invalid value for argument `output_mode`. Expected one of {allowed}. "
@@ -105,7 +105,7 @@ def check_mode(output_mode: str, allowed: tuple[str, ...]) -> None:
 
 
 def may_adapt(layer: Layer) -> bool:
-    """Whether a layer learns something from data that its constructor was not given."""
+    """Whether a layer adapts to data something that its constructor was not given."""
     if isinstance(layer, Normalization):
         return layer.input_mean is None
     if isinstance(layer, Discretization):
@@ -118,7 +118,7 @@ def may_adapt(layer: Layer) -> bool:
 
 
 def num_indices(layer: Layer) -> int | None:
-    """How many indices a preprocessing layer can return; `None` for layers of which this is not known."""
+    """Returns how many indices a preprocessing layer can return; `None` if this is not known."""
     if isinstance(layer, IndexLookup):
         return (
             layer._known_size or layer.vocabulary_size()
@@ -133,9 +133,9 @@ def num_indices(layer: Layer) -> int | None:
 
 
 def as_values(value: Any, feature: Feature) -> Any:
-    """Numbers or texts as a tensor; integers as floats where these are expected."""
+    """Returns numbers or texts as a tensor; integers as floats if these are expected."""
     if isinstance(value, KerasTensor):
-        return value  # Cast by the layer that gets it.
+        return value  # The layer that receives it casts it.
     if not isinstance(value, _TENSORS):
         value = tf.convert_to_tensor(value)
     becomes_float = tf.as_dtype(feature.dtype).is_floating and value.dtype.is_integer
@@ -143,14 +143,14 @@ def as_values(value: Any, feature: Feature) -> Any:
 
 
 def as_column(values: Any) -> Any:
-    """Values of any rank with at least two axes, of which the first is the batch."""
+    """Returns values of any rank with at least two axes, the first of which is the batch."""
     if len(values.shape) == 0:
         return tf.reshape(values, (1, 1))
     return expand_dims(values, -1) if len(values.shape) == 1 else values
 
 
 def without_batch(value: Any) -> Any:
-    """The only row of an output."""
+    """Returns the only row of an output."""
     if isinstance(value, tf.SparseTensor):
         return tf.sparse.reshape(value, value.dense_shape[1:])
     return tf.squeeze(value, 0)

@@ -1,4 +1,4 @@
-"""Images between files, Pillow and NumPy. Pillow is needed for these functions alone."""
+"""Converts images between files, Pillow and NumPy. Only these functions need Pillow."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def array_to_img(
         data_format: `"channels_last"` or `"channels_first"`; `None` for that of
             `config.image_data_format()`.
         scale: whether to stretch the values so that the least is 0 and the largest 255. If not,
-            they should lie in this range. Default: `True`.
+            they should be in this range. Default: `True`.
         dtype: dtype to compute in; `None` for the default float dtype.
 
     Returns:
@@ -74,7 +74,7 @@ def array_to_img(
 
 @shortened
 def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) -> np.ndarray:
-    """Returns a Pillow image as an array with an axis of channels, values as they are.
+    """Returns a Pillow image as an array with an axis of channels, with unchanged values.
 
     Args:
         img: the image.
@@ -209,7 +209,7 @@ def load_img(
 
 
 def _centre_box(size: tuple[int, int], target: tuple[int, int]) -> tuple[int, int, int, int]:
-    """The largest box in the centre of an image, `(width, height)`, with the form of the target."""
+    """Returns the largest centred box of an image, `(width, height)`, with the target's aspect ratio."""
     width = min(size[0], size[1] * target[0] // target[1])
     height = min(size[1], size[0] * target[1] // target[0])
     left, top = (size[0] - width) // 2, (size[1] - height) // 2

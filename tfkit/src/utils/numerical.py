@@ -1,4 +1,4 @@
-"""Class indices as one-hot vectors, and vectors of length one."""
+"""Converts class indices to one-hot vectors, and normalizes vectors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tfkit.src.ops.losses import one_hot
 
 @shortened
 def to_categorical(x: Any, num_classes: int | None = None) -> Any:
-    """Returns class numbers as vectors with a one at the place of the class and zeros elsewhere.
+    """Returns class indices as vectors with a one at the index of the class and zeros elsewhere.
 
     Args:
         x: integers from 0 to `num_classes - 1`, of any shape.
@@ -46,7 +46,7 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
 
 @shortened
 def normalize(x: Any, axis: int = -1, order: int = 2) -> Any:
-    """Returns vectors divided by their norms; zeros stay zeros.
+    """Returns vectors divided by their norms; zeros remain zeros.
 
     Args:
         x: an array with at least two axes; anything else is taken as a tensor, and a tensor is

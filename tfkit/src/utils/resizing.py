@@ -1,4 +1,4 @@
-"""Images in another size, cut off at the sides."""
+"""Resizes images without distortion, with cropped sides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def smart_resize(
     interpolation: str = "bilinear",
     data_format: str = "channels_last",
 ) -> Any:
-    """Returns images in another size, cut off at the sides where their shape is another, and not distorted.
+    """Returns images in another size without distortion, cropped where the aspect ratio differs.
 
     Args:
         x: one image of shape `(height, width, channels)` or a batch of shape

@@ -1,4 +1,4 @@
-"""Sequences of different lengths as one array."""
+"""Combines sequences of different lengths into one array."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pad_sequences(
             Default: `"pre"`.
         truncating: `"pre"` (at the start) or `"post"` (at the end): the side at which items are
             cut off. Default: `"pre"`.
-        value: what to pad with. Default: `0.0`.
+        value: padding value. Default: `0.0`.
 
     Returns:
         An array of shape `(len(sequences), maxlen, ...)`.

@@ -1,4 +1,4 @@
-"""Clearing of what the process keeps between models."""
+"""Clears state that the process keeps between models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfkit.src.registry.dtype_policies import reset_dtype_policy
 
 
 def clear_session(free_memory: bool = True) -> None:
-    """Forgets default names, the global seed generator, the global dtype policy and log switches.
+    """Resets default names, the global seed generator, the global dtype policy and log switches.
 
     Models need no such call to be freed: they go, with their compiled programs, after their last
     use.

@@ -1,4 +1,4 @@
-"""One data set as two."""
+"""Splits a data set into two."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def split_dataset(
     seed: int | None = None,
     preferred_backend: str | None = None,
 ) -> tuple[tf.data.Dataset, tf.data.Dataset]:
-    """Returns data in two parts, such as one to train on and one to validate on.
+    """Returns data in two parts, for example for training and validation.
 
     Args:
         dataset: a NumPy array, a list or tuple of arrays of one length, or a `tf.data.Dataset`,
             which is read into memory and, if its last step is `batch`, unbatched before and
             batched after.
         left_size: samples in the first part: a whole number, or a fraction between 0 and 1;
-            `None` for what the second part leaves.
+            `None` for the rest.
         right_size: samples in the second part, from the end of the data: a whole number, or a
-            fraction between 0 and 1; `None` for what the first part leaves.
+            fraction between 0 and 1; `None` for the rest.
         shuffle: whether to shuffle the samples first. Default: `False`.
-        seed: seed of the shuffle. Python's `random` goes on from this seed, as it does in Keras,
-            so that what is drawn later is equal too.
+        seed: seed of the shuffle. Python's `random` continues from this seed, as in Keras,
+            so that later draws are equal too.
         preferred_backend: `"tensorflow"`, or `None` for the same.
 
     Returns:
@@ -76,9 +76,9 @@ def split_dataset(
 
 
 def _columns(dataset: Any) -> tuple[Any, Any]:
-    """The data as a nest of arrays of one length, and the batch size, if it is batched."""
+    """Returns the data as a nest of arrays of one length, and the batch size, if it is batched."""
     if isinstance(dataset, tf.data.Dataset):
-        batch_size = getattr(dataset, "_batch_size", None)  # Has no public name.
+        batch_size = getattr(dataset, "_batch_size", None)  # It has no public name.
         samples = list(dataset if batch_size is None else dataset.unbatch())
         if not samples:
             raise ValueError("`dataset` has no samples.")
@@ -103,7 +103,7 @@ def _columns(dataset: Any) -> tuple[Any, Any]:
 
 
 def _counts(left_size: Any, right_size: Any, num_samples: int) -> tuple[int, int]:
-    """The sizes of both parts in samples, checked."""
+    """Returns the sizes of both parts in samples, after checking them."""
     counts = []
     for name, size in (("left_size", left_size), ("right_size", right_size)):
         if size is not None and type(size) not in (int, float):

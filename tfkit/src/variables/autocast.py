@@ -1,4 +1,4 @@
-"""Weights under mixed precision: kept in `float32`, read as the 16-bit dtype of the layer that is called."""
+"""Weights under mixed precision: stored in `float32`, read in the 16-bit dtype of the calling layer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfkit.src.variables.variables import Variable
 
 
 class AutocastVariable(Variable, BaseResourceVariable):
-    """A variable that, inside a layer's call, reads as the layer's compute dtype.
+    """A variable that, inside a layer's call, is read in the layer's compute dtype.
 
     Only the conversion to a tensor is different: `tf.matmul(x, self.w)`, `x * self.w` and
     `tf.nn.bias_add(x, self.b)` get 16 bits, gradients and assignments go to the 32-bit variable.
@@ -30,7 +30,7 @@ class AutocastVariable(Variable, BaseResourceVariable):
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Leaves all to the constructor; `Variable.__new__` has other arguments, and makes a plain one."""
+        """Leaves everything to the constructor; `Variable.__new__` has other parameters."""
         return object.__new__(cls)
 
     def __init__(
@@ -42,7 +42,7 @@ class AutocastVariable(Variable, BaseResourceVariable):
         constraint: Any,
         aggregation: tf.VariableAggregation,
     ) -> None:
-        # The plain variable makes the resource, and deletes it when it goes.
+        # The plain variable owns the resource, and deletes it.
         self._owner = tf.Variable(initial_value, dtype=dtype, name=name, trainable=trainable)
         super().__init__(
             trainable=trainable,
@@ -58,11 +58,11 @@ class AutocastVariable(Variable, BaseResourceVariable):
 
     @property
     def uncast(self) -> tf.Variable:
-        """The variable that holds the value, which reads as its own dtype everywhere."""
+        """The variable that holds the value, which is always read in its own dtype."""
         return self._owner
 
     def _read(self) -> tf.Tensor:
-        """The value, in the dtype of the call in progress."""
+        """Returns the value, in the dtype of the call in progress."""
         return _autocast(super()._read())
 
     @property
@@ -73,11 +73,11 @@ class AutocastVariable(Variable, BaseResourceVariable):
         return self.dtype if dtype is None else tf.as_dtype(dtype)
 
     def read_value(self) -> tf.Tensor:
-        """The value, in the dtype of the call in progress."""
+        """Returns the value, in the dtype of the call in progress."""
         return _autocast(super().read_value())
 
     def sparse_read(self, indices: Any, name: str | None = None) -> tf.Tensor:
-        """The rows at `indices`, in the dtype of the call in progress."""
+        """Returns the rows at `indices`, in the dtype of the call in progress."""
         return _autocast(super().sparse_read(indices, name=name))
 
     def _dense_var_to_tensor(

@@ -1,4 +1,4 @@
-"""What copies and pickles of objects with variables hold in the place of the variables: their values."""
+"""Values that replace variables in copies and pickles of objects."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _AGGREGATIONS = {
     tf.VariableAggregation.ONLY_FIRST_REPLICA: "only_first_replica",
 }
 _LABELS = ("label", "made", "path")
-_BOOKKEEPING = "_self_"  # TensorFlow's.
+_BOOKKEEPING = "_self_"  # The flag of TensorFlow's variable.
 
 
 class SavedVariable:
-    """A variable as data, and the variable that is made of it: always the same one.
+    """A variable as data, and the variable that is made of it, once.
 
     Args:
         variable: the variable.
@@ -28,7 +28,7 @@ class SavedVariable:
     def __init__(self, variable: tf.Variable) -> None:
         self.value = variable.numpy()
         self.dtype = variable.dtype.name
-        # That of a copy: a frozen weight can be trained again.
+        # The flag of the copy: a frozen weight can be trained again.
         self.trainable = getattr(variable, "made_trainable", variable.trainable)
         self.frozen = self.trainable and not variable.trainable
         self.aggregation = _AGGREGATIONS.get(variable.aggregation, "none")
@@ -39,7 +39,7 @@ class SavedVariable:
         return {name: value for name, value in vars(self).items() if name != "_made"}
 
     def variable(self) -> tf.Variable:
-        """The variable, which is made when it is first asked for."""
+        """Returns the variable, which is made on first use."""
         if "_made" not in vars(self):
             self._made = make_variable(
                 f"the copy of a variable '{self.labels.get('path', '')}'",
@@ -59,7 +59,7 @@ class SavedVariable:
 
 
 def attributes_of(owner: Any) -> dict[str, Any]:
-    """The attributes of an object, with each variable in them, or in nests in them, as a `SavedVariable`."""
+    """Returns an object's attributes, with each variable in them, or in their nests, as a `SavedVariable`."""
     saved: dict[int, SavedVariable] = {}
 
     def replaced(value: Any) -> Any:
@@ -72,7 +72,7 @@ def attributes_of(owner: Any) -> dict[str, Any]:
 
 
 def set_attributes(owner: Any, attributes: dict[str, Any], untracked: tuple[str, ...] = ()) -> None:
-    """Gives an object the attributes that `attributes_of` gave, with variables of its own.
+    """Sets the attributes that `attributes_of` returned, with new variables.
 
     Args:
         owner: a new object, whose constructor has not run.
@@ -89,7 +89,7 @@ def set_attributes(owner: Any, attributes: dict[str, Any], untracked: tuple[str,
 
 
 def _mapped(function: Any, value: Any) -> Any:
-    """A nest with `function` applied to its items; one that `tf.Module` has wrapped as a plain one."""
+    """Returns a nest with `function` applied to its items; `tf.Module`'s wrappers become plain nests."""
     if isinstance(value, (dict, tuple)):
         value = getattr(value, "__wrapped__", value)
     if isinstance(value, list) and type(value).__module__.startswith("tensorflow."):

@@ -1,4 +1,4 @@
-"""Arithmetic on variables, and `variable.value`, which Keras has as a property and TensorFlow as a method."""
+"""Arithmetic on variables, and `variable.value`, a property in Keras and a method in TensorFlow."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _operator(name: str) -> Callable[[Any, Any], Any]:
 
 
 def _is_mixed(variable: Any, other: Any, name: str) -> bool:
-    """Whether TensorFlow's operator would refuse the operands, or divide integers in `float64`."""
+    """Whether TensorFlow's operator would reject the operands, or divide integers in `float64`."""
     dtype = variable.dtype
     number = isinstance(other, (bool, int, float, np.generic, np.ndarray))
     if dtype.is_integer and (number or isinstance(other, (tf.Tensor, tf.Variable))):
@@ -49,13 +49,13 @@ def _is_mixed(variable: Any, other: Any, name: str) -> bool:
 
 
 class Operators:
-    """Operators that take operands of other dtypes, as `tfkit.ops` does; and arrays."""
+    """Operators that accept operands of other dtypes, like `tfkit.ops`, and arrays."""
 
     read_dtype: tf.DType
     numpy: Callable[[], Any]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """The value as an array. TensorFlow's own method has no `copy`, of which NumPy 2 warns."""
+        """Returns the value as an array. TensorFlow's method lacks `copy`, of which NumPy 2 warns."""
         value = self.numpy()
         return np.array(value, dtype) if copy else np.asarray(value, dtype)
 
@@ -65,7 +65,7 @@ for _name in _PROMOTING:
 
 
 class Value:
-    """The value of a variable, read when it is used: a tensor in operations, and what the variable can do.
+    """The value of a variable, read on use: a tensor in operations, with the variable's methods.
 
     Calling it gives the tensor that the variable holds now: `variable.value()`, as TensorFlow has it.
 
@@ -81,7 +81,7 @@ class Value:
         self._variable = variable
 
     def __call__(self) -> tf.Tensor:
-        """The value now, as a tensor."""
+        """Returns the present value, as a tensor."""
         return self._variable._read()
 
     def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> tf.Tensor:

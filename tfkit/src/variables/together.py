@@ -1,4 +1,4 @@
-"""Values for several variables at once: assigned to all or none, or lent for one computation."""
+"""Sets several variables at once: assigns all or none, or replaces values for one computation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tfkit.src.variables.variables import lent
 
 
 def assign_all(variables: Sequence[Any], values: Sequence[Any], owner: str) -> None:
-    """Assigns values to variables, to all of them or, where something is wrong, to none.
+    """Assigns values to variables: to all or, if there is an error, to none.
 
     Args:
         variables: weights.
@@ -21,7 +21,7 @@ def assign_all(variables: Sequence[Any], values: Sequence[Any], owner: str) -> N
         owner: whose weights they are, for messages: `"layer 'dense'"`.
 
     Raises:
-        ValueError: where the number of values, a shape or a kind of numbers differs.
+        ValueError: if the number of values, a shape or a kind of numbers differs.
     """
     if len(values) != len(variables):
         raise ValueError(
@@ -46,7 +46,7 @@ def assign_all(variables: Sequence[Any], values: Sequence[Any], owner: str) -> N
 
 
 class HasVariables(HasPath, Protocol):
-    """A layer, as far as its variables go."""
+    """The part of a layer's interface that concerns variables."""
 
     @property
     def trainable_variables(self) -> Sequence[Any]:
@@ -63,7 +63,7 @@ def computed_with(
     trainable_values: Sequence[Any],
     non_trainable_values: Sequence[Any],
 ) -> dict[str, Any]:
-    """What `compute` gives while a layer's variables have other values; afterwards they have their own.
+    """Returns the result of `compute` with temporary values of a layer's variables.
 
     Gradients flow to `trainable_values`.
 
@@ -94,8 +94,8 @@ def computed_with(
     @tf.custom_gradient
     def pure(*values: tf.Tensor) -> Any:
         with lent((*trainable, *non_trainable), (*values, *non_trainable_values), "variables"):
-            # Inside, the results depend on the variables; outside, on `values`. Of the step between, an
-            # assignment, no gradient is known: it is taken here, with respect to the variables.
+            # Inside, the results depend on the variables; outside, on `values`. The assignment between them
+            # has no gradient: it is taken here, with respect to the variables.
             with tf.GradientTape(persistent=True) as tape:
                 results = compute()
             results["state"] = [tf.identity(variable) for variable in non_trainable]

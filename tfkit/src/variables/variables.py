@@ -1,7 +1,7 @@
-"""How all variables are made, by one set of rules, and how they are lent other values for a while.
+"""Makes all variables, and replaces their values temporarily.
 
-A variable that tfkit makes is TensorFlow's, of the class that the distribution strategy in force wants, with
-the interface of Keras's on top: its class is a subclass of that one and of `Variable`.
+A variable that tfkit makes is TensorFlow's, of the class that the current distribution strategy requires,
+with the interface of Keras's on top: its class is a subclass of that one and of `Variable`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base import budget
+from tfkit.src.base import budget, stateless
 from tfkit.src.base.names import auto_name, operation_name
 from tfkit.src.borrowed.private import tape, write_object_proto_for_resource_variable
 from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.registry.serialization import resolve
+from tfkit.src.variables.name_scope import current_path
 from tfkit.src.variables.operators import Operators, Value
 
 _AGGREGATIONS = {
@@ -36,7 +37,7 @@ _READ_BY_STEPS = ("constraint", "overwrite_with_gradient", "regularizer", "train
 
 
 class Variable(Operators):
-    """A `tf.Variable` with the interface of Keras's: what `add_weight` returns, and all that tfkit makes.
+    """A `tf.Variable` with the interface of Keras's: the class of weights and of tfkit's other variables.
 
     An attribute of a layer or a metric that holds one is tracked like the variables of `add_weight`. It is
     read in its own dtype; under a mixed policy only `add_weight` makes weights that are read in 16 bits.
@@ -71,7 +72,7 @@ class Variable(Operators):
     regularizer: Any = None
     overwrite_with_gradient = False
     _frozen = False
-    # Gives the bookkeeping of the layer whose traces have read the settings of its weight.
+    # Returns the bookkeeping of the layer whose traces have read the settings of its weight.
     owner: Callable[[], Any] | None = None
 
     def __new__(
@@ -86,7 +87,7 @@ class Variable(Operators):
         name: str | None = None,
         layout: Any = None,
     ) -> Any:
-        """Makes a variable of TensorFlow's."""
+        """Makes a variable of TensorFlow's class."""
         name = auto_name("variable") if name is None else name
         if not isinstance(name, str) or "/" in name:
             raise ValueError(
@@ -122,7 +123,7 @@ class Variable(Operators):
 
     @property
     def name(self) -> str:
-        """The label: the last part of `path`."""
+        """The last part of `path`."""
         return vars(self).get("label") or self._shared_name
 
     @property
@@ -131,12 +132,12 @@ class Variable(Operators):
 
     @property
     def ndim(self) -> int:
-        """Number of axes."""
+        """The number of axes."""
         return len(self.shape)  # type: ignore[attr-defined]
 
     @property
     def value(self) -> Value:
-        """The value, to be used like a tensor; `variable.value()` is a tensor, as in TensorFlow."""
+        """The value, which can be used like a tensor; `variable.value()` is a tensor, as in TensorFlow."""
         return Value(self)
 
     def _read(self) -> tf.Tensor:
@@ -144,29 +145,29 @@ class Variable(Operators):
 
     @property
     def read_dtype(self) -> tf.DType:
-        """The dtype that it is read in."""
+        """The dtype in which it is read."""
         return self.dtype  # type: ignore[attr-defined]
 
     @property
     def trainable(self) -> bool:
-        """Whether training updates it; gradients with respect to it can be taken all the same."""
+        """Whether training updates it; gradients with respect to it can be computed in any case."""
         return self.made_trainable and not self._frozen
 
     @trainable.setter
     def trainable(self, trainable: bool) -> None:
-        # TensorFlow's own flag says for good whether tapes watch the variable.
+        # TensorFlow's own flag permanently determines whether tapes watch the variable.
         if trainable:
             self._set("_trainable", True)
         self._frozen = not trainable
 
     @property
     def made_trainable(self) -> bool:
-        """Whether it is of the kind that training updates, frozen or not: these come first in `weights`."""
+        """Whether it was made as trainable, frozen or not: such variables come first in `weights`."""
         return bool(super().trainable)  # type: ignore[misc]
 
     @property
     def constraint(self) -> Any:
-        """Function that projects it after each update, or `None`."""
+        """The function that projects it after each update, or `None`."""
         return super().constraint  # type: ignore[misc]
 
     @constraint.setter
@@ -174,7 +175,7 @@ class Variable(Operators):
         self._set("_constraint", constraint)
 
     def _watch(self) -> None:
-        # TensorFlow's methods that read a variable ask for `trainable`, and tell no tape if it is false.
+        # TensorFlow's methods that read a variable check `trainable`, and notify no tape if it is false.
         if self.made_trainable and not self.trainable:
             tape.variable_accessed(self)
 
@@ -183,12 +184,12 @@ class Variable(Operators):
         return super()._read_variable_op(*args, **kwargs)  # type: ignore[misc]
 
     def sparse_read(self, *args: Any, **kwargs: Any) -> tf.Tensor:
-        """The rows at given indices."""
+        """Returns the rows at given indices."""
         self._watch()
         return super().sparse_read(*args, **kwargs)  # type: ignore[misc]
 
     def gather_nd(self, *args: Any, **kwargs: Any) -> tf.Tensor:
-        """The slices at given indices."""
+        """Returns the slices at given indices."""
         self._watch()
         return super().gather_nd(*args, **kwargs)  # type: ignore[misc]
 
@@ -207,22 +208,26 @@ class Variable(Operators):
 
         Raises:
             ValueError: for a value of another shape.
-            TypeError: for text where numbers are, and the other way round.
+            TypeError: for text in place of numbers, and vice versa.
         """
-        return super().assign(_assignable(self, value), *args, **kwargs)  # type: ignore[misc]
+        value = _assignable(self, value)
+        stateless.about_to_change(self)
+        return super().assign(value, *args, **kwargs)  # type: ignore[misc]
 
     def assign_add(self, delta: Any, *args: Any, **kwargs: Any) -> Any:
         """Adds a value that is cast to the dtype, and broadcast to the shape, of the variable."""
         delta = _assignable(self, delta, broadcast=True)
+        stateless.about_to_change(self)
         return super().assign_add(delta, *args, **kwargs)  # type: ignore[misc]
 
     def assign_sub(self, delta: Any, *args: Any, **kwargs: Any) -> Any:
         """Subtracts a value that is cast to the dtype, and broadcast to the shape, of the variable."""
         delta = _assignable(self, delta, broadcast=True)
+        stateless.about_to_change(self)
         return super().assign_sub(delta, *args, **kwargs)  # type: ignore[misc]
 
     def _write_object_proto(self, proto: Any, options: Any) -> None:
-        # TensorFlow's own refuses a name that does not end in ":0" (seen in 2.21).
+        # TensorFlow's own rejects a name that does not end in ":0" (seen in 2.21).
         if hasattr(self, "_values"):
             super()._write_object_proto(proto, options)  # type: ignore[misc]
         else:
@@ -230,11 +235,11 @@ class Variable(Operators):
 
 
 def _first_value(initializer: Any, shape: Any) -> Any:
-    """An initializer as a function of shape and dtype; a value as a tensor."""
+    """Returns an initializer as a function of shape and dtype; a value as a tensor."""
     if isinstance(initializer, (str, dict)):
         initializer = resolve(initializer, "initializers")
     if not callable(initializer) or isinstance(initializer, Value):
-        with tf.init_scope():  # A number is no part of a trace that is under way.
+        with tf.init_scope():  # A number must not be part of a trace in progress.
             return tf.convert_to_tensor(initializer)
     if shape is None:
         raise ValueError(
@@ -245,7 +250,7 @@ def _first_value(initializer: Any, shape: Any) -> Any:
 
 
 def _assignable(variable: Any, value: Any, broadcast: bool = False) -> Any:
-    """`value` in the dtype of a variable, and in its shape."""
+    """Returns `value` in the dtype of a variable, and in its shape."""
     if isinstance(value, tf.distribute.DistributedValues):
         return value
     dtype = variable.dtype
@@ -277,16 +282,31 @@ def _assignable(variable: Any, value: Any, broadcast: bool = False) -> Any:
     return value
 
 
+def _told(name: str) -> Callable[..., Any]:
+    """Returns a method that changes a variable in parts, and notifies a `StatelessScope`."""
+
+    def change(self: Any, *args: Any, **kwargs: Any) -> Any:
+        stateless.about_to_change(self)
+        return getattr(super(Variable, self), name)(*args, **kwargs)
+
+    change.__name__ = name
+    return change
+
+
+for _name in ("add", "div", "max", "min", "mul", "sub", "update", "nd_add", "nd_sub", "nd_update"):
+    setattr(Variable, f"scatter_{_name}", _told(f"scatter_{_name}"))
+
+
 @functools.cache
 def _class_over(base: type) -> type:
-    """A class of TensorFlow's with `Variable` on top."""
-    # `Variable(...)` would call the constructor of TensorFlow's class on what it gives.
+    """Returns a class of TensorFlow's with `Variable` as an additional base."""
+    # `Variable(...)` would call the constructor of TensorFlow's class on its result.
     own = {"__init__": lambda self, *args, **kwargs: None, "__module__": Variable.__module__}
     return type(base)("Variable", (Variable, base), own)
 
 
-_LARGE = 1 << 18  # elements: drawing fewer takes no time and no memory
-_ALIGNMENT = 64  # of TensorFlow's tensors
+_LARGE = 1 << 18  # elements: below this size drawing takes little time and memory
+_ALIGNMENT = 64  # the alignment of TensorFlow's tensors
 
 
 def make_variable(
@@ -303,18 +323,18 @@ def make_variable(
     may_be_deferred: bool = False,
     **options: Any,
 ) -> Any:
-    """Makes a variable outside of any trace that is under way.
+    """Makes a variable outside of any trace in progress.
 
     Args:
-        what: what it is, for messages: `"weight 'kernel' of layer 'dense'"`.
+        what: a description, for messages: `"weight 'kernel' of layer 'dense'"`.
         shape: its sizes, all known; one integer for a vector, `None` for a scalar.
         value: a function of shape and dtype that returns the initial value, or that value.
         dtype: its dtype, the default float type unless given.
         name: name of the variable.
         trainable: whether training updates it.
         aggregation: how a distribution strategy combines the values of replicas.
-        counted_as: whether a file holds it as it is, and so bounds its size; `None` where a file does not
-            say how large it may be.
+        counted_as: whether a file holds it unchanged, and so limits its size; `None` if a file does not
+            limit its size.
         variable_class: its class.
         may_be_deferred: whether it may hold zeros at first where a file is about to give it values.
         **options: further arguments of the class.
@@ -359,10 +379,11 @@ def make_variable(
         deferred.append((variable, draw))
     if isinstance(variable, tf.Variable):  # A strategy may have split it into several.
         if not isinstance(variable, Variable):
-            # Its class is up to the strategy and to scopes of `tf.variable_creator_scope`.
+            # Its class depends on the strategy and on scopes of `tf.variable_creator_scope`.
             base: Any = type(variable)
             variable.__class__ = _class_over(base)
-        variable.label = variable.path = name or "variable"
+        variable.label = name or "variable"
+        variable.path = "/".join(filter(None, (current_path(), variable.label)))
     return variable
 
 
@@ -371,7 +392,7 @@ def _is_large(shape: tuple[int, ...], dtype: str) -> bool:
 
 
 def _untouched_zeros(shape: tuple[int, ...], dtype: str) -> tf.Tensor:
-    """Zeros in memory that the operating system gives when it is written to, which nobody does."""
+    """Returns zeros in memory that the operating system provides on the first write, which never happens."""
     size = math.prod(shape) * tf.as_dtype(dtype).size
     memory = np.zeros(size + _ALIGNMENT, "uint8")
     first = -memory.ctypes.data % _ALIGNMENT
@@ -392,15 +413,15 @@ def _checked_shape(shape: Any, what: str) -> tuple[int, ...]:
 
 @contextlib.contextmanager
 def lent(variables: Sequence[Any], values: Sequence[Any], what: str) -> Iterator[None]:
-    """Within the `with` block the variables hold `values`; after it, or an error, what they held before.
+    """Context manager in which the variables hold `values`, and which restores them, also after an error.
 
-    All values are compared with the variables before the first one is lent. In a traced function, an
+    All values are compared with the variables before the first one is changed. In a traced function, an
     operation that fails when the program runs ends the program before its last steps give anything back.
 
     Args:
         variables: variables.
         values: a value for each.
-        what: what the values are called, for messages.
+        what: a name of the values, for messages.
 
     Raises:
         ValueError: for another number of values, and for a value of another shape; nothing has changed then.
@@ -426,7 +447,7 @@ def lent(variables: Sequence[Any], values: Sequence[Any], what: str) -> Iterator
 
 
 def _fitting(variable: Any, value: Any, what: str) -> tf.Tensor:
-    """`value` as a tensor that the variable can hold."""
+    """Returns `value` as a tensor that the variable can hold."""
     if isinstance(value, (tf.Tensor, tf.Variable, Value)):
         tensor = tf.cast(value, variable.dtype)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -14,11 +15,11 @@ from tfkit.src.models.model import Model
 
 
 class _Estimator(BaseEstimator):
-    """What the estimators share: which model is fitted, and to what."""
+    """The common base of the estimators: the model to fit, and its data."""
 
     def __init__(
         self,
-        model: Any,
+        model: Model | Callable[..., Model],
         warm_start: bool = False,
         model_kwargs: dict[str, Any] | None = None,
         fit_kwargs: dict[str, Any] | None = None,
@@ -30,11 +31,11 @@ class _Estimator(BaseEstimator):
 
     @property
     def epoch_(self) -> int:
-        """How many epochs the last `fit` has run."""
+        """The number of epochs that the last `fit` has run."""
         return len(self.history_.epoch)
 
     def fit(self, X: Any, y: Any, **kwargs: Any) -> Self:
-        """Fits a model to data.
+        """Fits a model to data, and returns the estimator.
 
         Args:
             X: inputs, of shape `(samples, features)`.
@@ -69,7 +70,7 @@ class _Estimator(BaseEstimator):
         return self.model_.predict(validate_data(self, X, reset=False), verbose=0)
 
     def _new_model(self, X: Any, targets: Any) -> Model:
-        """A compiled model with new weights."""
+        """Returns a compiled model with new weights."""
         if isinstance(self.model, Model):
             model = clone_model(self.model)
             config = self.model.get_compile_config()
@@ -118,7 +119,7 @@ class SKLearnClassifier(ClassifierMixin, _Estimator):
     Args:
         model: a compiled model, of which each `fit` trains a copy with new weights; or a function
             `model(X, y, **model_kwargs)` that returns a compiled model for inputs and encoded targets.
-        warm_start: whether `fit` goes on with the model that it has.
+        warm_start: whether `fit` continues with the existing model.
         model_kwargs: further arguments of the function `model`.
         fit_kwargs: arguments of `Model.fit`.
 
@@ -149,13 +150,13 @@ class SKLearnClassifier(ClassifierMixin, _Estimator):
     classes_: np.ndarray
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The outputs of the model, of shape `(samples, classes)`."""
+        """Returns the outputs of the model, of shape `(samples, classes)`."""
         return self._outputs(X)
 
     def _encoded(self, y: Any) -> Any:
         try:
             check_classification_targets(y)
-        except TypeError as error:  # Labels of several types, which cannot be sorted.
+        except TypeError as error:  # Labels of several types cannot be sorted.
             raise ValueError(
                 f"Unknown label type: the labels cannot be compared. {error}"
             ) from None
@@ -188,7 +189,7 @@ class SKLearnRegressor(RegressorMixin, _Estimator):
     Args:
         model: a compiled model, of which each `fit` trains a copy with new weights; or a function
             `model(X, y, **model_kwargs)` that returns a compiled model for the inputs and the targets.
-        warm_start: whether `fit` goes on with the model that it has.
+        warm_start: whether `fit` continues with the existing model.
         model_kwargs: further arguments of the function `model`.
         fit_kwargs: arguments of `Model.fit`.
 
@@ -216,7 +217,7 @@ class SKLearnTransformer(TransformerMixin, _Estimator):
     Args:
         model: a compiled model, of which each `fit` trains a copy with new weights; or a function
             `model(X, y, **model_kwargs)` that returns a compiled model for the inputs and the targets.
-        warm_start: whether `fit` goes on with the model that it has.
+        warm_start: whether `fit` continues with the existing model.
         model_kwargs: further arguments of the function `model`.
         fit_kwargs: arguments of `Model.fit`.
 
@@ -232,11 +233,11 @@ class SKLearnTransformer(TransformerMixin, _Estimator):
     """
 
     def fit(self, X: Any, y: Any = None, **kwargs: Any) -> Self:
-        """Fits a model to data; arguments as those of `SKLearnRegressor.fit`, `y` may be left out."""
+        """Fits a model to data; arguments as those of `SKLearnRegressor.fit`, but `y` is optional."""
         return super().fit(X, y, **kwargs)
 
     def transform(self, X: Any) -> np.ndarray:
-        """The outputs of the model for inputs of shape `(samples, features)`."""
+        """Returns the outputs of the model for inputs of shape `(samples, features)`."""
         return self._outputs(X)
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""scikit-learn is imported when one of the names of `tfkit.wrappers` is used."""
+"""Imports scikit-learn when one of the names of `tfkit.wrappers` is used."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The workloads: each module has a `WORKLOAD` with a method `measure(framework, kind, quick)`."""
 
-# Module and what the table calls it; trained ones with their batch size.
+# Modules with their names in the table; trained ones with their batch size.
 TRAINED = {
     "mlp": "MLP 16-32-32-10 (32)",
     "vae": "guide's VAE, MNIST (64)",

@@ -24,7 +24,7 @@ class Call:
         return measures | {"memory": peak_memory()}
 
     def function(self, framework, module, x):
-        """A compiled call, and its argument in the form of the framework."""
+        """Returns a compiled call, and its argument in the form of the framework."""
         blocks = [BLOCKS] if module is transformer else []
         if FRAMEWORKS[framework].module:
             keras = FRAMEWORKS[framework].load()

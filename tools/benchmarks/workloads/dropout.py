@@ -31,7 +31,7 @@ class Plain:
         self.hidden = [dense(*pair) for pair in itertools.pairwise(sizes)]
         self.head = dense(UNITS, 1)
         self.weights = tf.nest.flatten([self.hidden, self.head])
-        # How many predictions of either class lie in each span between thresholds.
+        # The number of predictions of either class in each interval between thresholds.
         self.counts = constant(0, 2, THRESHOLDS)
 
     def loss(self, x, y, step):

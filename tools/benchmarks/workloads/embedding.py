@@ -1,4 +1,4 @@
-"""A large table of which a step reads little and Adam updates all."""
+"""A large table of which a step reads little and Adam updates everything."""
 
 import numpy as np
 import tensorflow as tf

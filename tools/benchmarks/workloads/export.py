@@ -1,4 +1,4 @@
-"""Export of a transformer, load of the SavedModel and the first call of what was loaded."""
+"""Exports a transformer, loads the SavedModel and calls it for the first time."""
 
 import tempfile
 from pathlib import Path
@@ -28,7 +28,7 @@ class Export:
         return measures | {"memory": peak_memory()}
 
     def writer(self, framework, path, x):
-        """What writes the SavedModel of a model that was called."""
+        """Returns a function that writes the SavedModel of a model that was called."""
         if FRAMEWORKS[framework].module:
             model = transformer.build_model(FRAMEWORKS[framework].load(), BLOCKS)
             model(x)

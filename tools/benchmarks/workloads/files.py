@@ -17,7 +17,7 @@ LAYERS, UNITS = 13, 2000  # 13 times 4 million numbers.
 class Files:
     def measure(self, framework, kind, quick):
         if not FRAMEWORKS[framework].module:
-            return {}  # There is nothing to do by hand.
+            return {}  # Plain TensorFlow has no counterpart.
         keras = FRAMEWORKS[framework].load()
         units = 20 if quick else UNITS
         model = keras.Sequential(

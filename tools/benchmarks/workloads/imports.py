@@ -1,4 +1,4 @@
-"""`import`, in a process that has imported nothing of the kind yet."""
+"""`import`, in a process that has not imported anything similar yet."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""A tiny multilayer perceptron, where the framework is nearly all of the cost."""
+"""A tiny multilayer perceptron, for which the framework is nearly all of the cost."""
 
 import numpy as np
 import tensorflow as tf

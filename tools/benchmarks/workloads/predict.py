@@ -39,7 +39,7 @@ class Predict:
         return measures | {"memory": peak_memory()}
 
     def function(self, framework):
-        """NumPy array to NumPy array."""
+        """Returns a function from NumPy arrays to NumPy arrays."""
         if FRAMEWORKS[framework].module:
             model = build_model(FRAMEWORKS[framework].load())
             return lambda rows: model.predict(rows, verbose=0)

@@ -46,7 +46,7 @@ class Plain:
         self.weights = trained + self.head
 
     def convolution(self, channels):
-        """Kernel; scale and offset; moving mean and variance."""
+        """Returns kernel, scale and offset, moving mean and variance."""
         numbers = [constant(value, FILTERS) for value in (1, 0, 0, 1)]
         return [glorot(3, 3, channels, FILTERS), *numbers]
 

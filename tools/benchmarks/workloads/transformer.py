@@ -68,7 +68,7 @@ class Plain:
 
 
 def normalize(x, scale, offset):
-    """Ba et al. (2016), "Layer Normalization"."""
+    """Returns the normalization of Ba et al. (2016), "Layer Normalization"."""
     mean, variance = tf.nn.moments(x, [-1], keepdims=True)
     return (x - mean) * tf.math.rsqrt(variance + 1e-3) * scale + offset
 

@@ -10,7 +10,7 @@ from benchmarks.training import Training
 
 PIXELS, UNITS, LATENT = 784, 64, 32
 BATCH_SIZE = 64
-NUM_STEPS = 938  # all of MNIST; the last batch is half a one
+NUM_STEPS = 938  # all of MNIST; the last batch is half full
 
 
 def data(rows):
@@ -21,7 +21,7 @@ def data(rows):
 
 
 def read_mnist():
-    """The digits to train on, from the folders that TFKIT_DATA names; `None` if they are not there."""
+    """Returns the training digits, from the folders in TFKIT_DATA; `None` if they are not there."""
     for folder in os.environ.get("TFKIT_DATA", "").split(os.pathsep):
         path = os.path.join(folder, "mnist.npz")
         if folder and os.path.exists(path):

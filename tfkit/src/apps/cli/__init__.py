@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code: 0; 1 for a file that is damaged, refused or differs; 2 for a command that cannot be
-        run. What went wrong stands in one line on the standard error stream.
+        run. Errors are printed in one line on the standard error stream.
     """
     parser = argparse.ArgumentParser(prog="tfkit", description="Works with model files of tfkit.")
     parser.add_argument("--version", action="version", version=f"tfkit {__version__}")

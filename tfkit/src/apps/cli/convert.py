@@ -1,4 +1,4 @@
-"""`tfkit convert SOURCE TARGET`: a model in another format."""
+"""`tfkit convert SOURCE TARGET`: converts a model to another format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tfkit.src.interop import formats
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of the command to a parser; `run` takes what it parses."""
+    """Adds the command's arguments to a parser; `run` receives the parsed ones."""
     parser.add_argument("source", type=Path, help="a model of tfkit or Keras")
     parser.add_argument("target", type=Path, help="the file to write; its ending says the format")
     parser.add_argument("--overwrite", action="store_true", help="replace a file that is there")

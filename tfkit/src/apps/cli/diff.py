@@ -1,4 +1,4 @@
-"""`tfkit diff OLD NEW`: what differs between two files."""
+"""`tfkit diff OLD NEW`: prints the differences between two files."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tfkit.src.base.quoting import printable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of the command to a parser; `run` takes what it parses."""
+    """Adds the command's arguments to a parser; `run` receives the parsed ones."""
     parser.add_argument("old", type=Path, help="a model, or weights")
     parser.add_argument("new", type=Path, help="another one")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints how the second file differs from the first; 1 where it does."""
+    """Prints how the second file differs from the first, and returns 1 if it does."""
     with open_file(args.old) as old, open_file(args.new) as new:
         lines = [*_different_texts(old, new), *_different_arrays(old, new)]
     for line in lines or ["no difference"]:
@@ -40,7 +40,7 @@ def _different_texts(old: File, new: File) -> Iterator[str]:
 
 
 def _difference(label: str, old: str | None, new: str | None) -> Iterator[str]:
-    """A line for what was removed, added or changed; none for what is as it was."""
+    """Yields a line for each removed, added or changed entry."""
     if new is None:
         yield f"- {label} {old}"
     elif old is None:
@@ -50,7 +50,7 @@ def _difference(label: str, old: str | None, new: str | None) -> Iterator[str]:
 
 
 def _leaves(config: Any) -> dict[str, str]:
-    """What stands at each place of a configuration, as JSON."""
+    """Returns the leaves of a configuration by their paths, as JSON."""
     found: dict[str, str] = {}
     pending = [("", config)]
     while pending:
@@ -77,7 +77,7 @@ def _different_arrays(old: File, new: File) -> Iterator[str]:
 
 
 def _different_values(old: np.ndarray, new: np.ndarray) -> str | None:
-    """How many values differ, and by how much at most; `None` where all bits are equal."""
+    """Returns how many values differ, and the largest difference; `None` if all bits are equal."""
     if old.tobytes() == new.tobytes():
         return None
     kind = np.complex128 if old.dtype.kind == "c" else np.float64

@@ -1,4 +1,4 @@
-"""Files of models and weights, tfkit's and Keras's, as the commands see them."""
+"""Files of models and weights, tfkit's and Keras's, for the commands."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class File:
         reader: the file.
 
     Attributes:
-        format: what it is, in words.
+        format: a description of the format.
         arrays: shape and dtype of each array.
         config: the configuration of the model, `None` for weights alone.
-        compiled: what `compile` was given.
+        compiled: the arguments of `compile`.
     """
 
     format = f"tfkit format {FORMAT_VERSION}"
@@ -49,13 +49,13 @@ class File:
         self._reader.close()
 
     def value(self, path: str) -> np.ndarray:
-        """The numbers of an array."""
+        """Returns the values of an array."""
         group, _, rest = path.partition("/")
         value: np.ndarray = self._reader.value(group, rest)
         return value
 
     def verify(self) -> str:
-        """Compares all checksums; says how many there are."""
+        """Compares all checksums, and returns how many there are."""
         for path in self._contents:
             group, _, rest = path.partition("/")
             if rest:
@@ -66,7 +66,7 @@ class File:
 
 
 class KerasFile(File):
-    """A file of Keras; as `File`."""
+    """A file of Keras with the interface of `File`."""
 
     format = "a file of Keras"
 
@@ -76,24 +76,24 @@ class KerasFile(File):
         self.config, self.compiled = reader.documents()
 
     def value(self, path: str) -> np.ndarray:
-        """The numbers of an array."""
+        """Returns the values of an array."""
         value: np.ndarray = self._reader.read(path)
         return value
 
     def verify(self) -> str:
-        """Reads all arrays; says how many there are."""
+        """Reads all arrays, and returns how many there are."""
         for path in self.arrays:
             self._reader.read(path)
         return f"{len(self.arrays):,} arrays read; Keras's HDF5 has no checksums"
 
 
 def open_file(path: Path) -> File:
-    """A file, of whichever kind its content is."""
+    """Returns an open file of the kind that its content shows."""
     if keras_files.is_keras_file(path):
         return KerasFile(keras_files.open_file(path))
     return File(weights.open_file(path))
 
 
 def sort_key(path: str) -> list[tuple[int, str]]:
-    """Numbers by their value, names by the alphabet."""
+    """Returns a key that sorts numbers by value, and names alphabetically."""
     return [(int(part) if part.isdecimal() else -1, part) for part in path.split("/")]

@@ -1,4 +1,4 @@
-"""`tfkit inspect FILE`: what is in a file."""
+"""`tfkit inspect FILE`: prints the contents of a file."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tfkit.src.base.quoting import printable, quoted, shown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of the command to a parser; `run` takes what it parses."""
+    """Adds the command's arguments to a parser; `run` receives the parsed ones."""
     parser.add_argument("file", type=Path, help="a model, or weights")
     parser.add_argument("--config", action="store_true", help="print the configuration as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints what a file holds. Nothing in it is run, and no model is made."""
+    """Prints the contents of a file. Nothing in it is run, and no model is made."""
     with open_file(args.file) as file:
         contents, config, compiled = file.arrays, file.config, file.compiled
     if args.config:
@@ -55,7 +55,7 @@ def _about_config(config: Any) -> Iterator[str]:
 
 
 def _objects(config: Any) -> Iterator[dict[str, Any]]:
-    """All descriptions of objects in a configuration, outer ones first."""
+    """Yields all descriptions of objects in a configuration, outer ones first."""
     pending = [config]
     while pending:
         item = pending.pop()
@@ -80,7 +80,7 @@ def _about_compile(compiled: Any) -> Iterator[str]:
 
 
 def _short(value: Any) -> str:
-    """A configuration in a few words: the names of classes and functions."""
+    """Returns a summary of a configuration: the names of classes and functions."""
     if isinstance(value, dict) and "class_name" in value:
         config = value.get("config")
         return shown(config if value["class_name"] == "function" else value["class_name"])
@@ -97,7 +97,7 @@ _LONGEST_LINE = 100_000  # A list of the classes of a large model.
 
 
 def _tree(contents: Contents) -> Iterator[str]:
-    """Groups with what is in them together, and below them the arrays."""
+    """Yields groups with their total contents, each followed by its arrays."""
     totals: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     for path, found in contents.items():
@@ -115,7 +115,7 @@ def _tree(contents: Contents) -> Iterator[str]:
 
 
 def _groups(path: str) -> list[str]:
-    """`a/b/c` -> `a`, `a/b`."""
+    """Returns the groups of a path: `a/b/c` -> `a`, `a/b`."""
     parts = path.split("/")
     return ["/".join(parts[:end]) for end in range(1, len(parts))]
 

@@ -1,4 +1,4 @@
-"""`tfkit verify FILE`: whether a file is whole."""
+"""`tfkit verify FILE`: checks that a file is complete and undamaged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfkit.src.base.quoting import printable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of the command to a parser; `run` takes what it parses."""
+    """Adds the command's arguments to a parser; `run` receives the parsed ones."""
     parser.add_argument("file", type=Path, help="a model, or weights")
 
 
@@ -18,7 +18,7 @@ def run(args: argparse.Namespace) -> int:
     """Compares the checksum of everything in a file.
 
     Raises:
-        LoadError: where one is another than the stored one.
+        LoadError: if one is another than the stored one.
     """
     with open_file(args.file) as file:
         count = file.verify()

@@ -1,9 +1,8 @@
-"""Requests that come while the models are busy, run as one.
+"""Runs requests that arrive while the models are busy together.
 
-Nobody waits for company: a request that finds a free thread runs at once. One that would have to wait for a
-thread is joined with those that wait too, if they ask the same signature of the same version for rows of the
-same shape. A model may be asked so when its rows do not depend on each other, which is what TF Serving's
-batching presumes too.
+No request waits in order to be joined: if a thread is free, it runs at once. A request that has to wait for a
+thread is joined with others that wait, if they use the same signature of the same version with rows of the
+same shape. This requires that the rows of a model do not depend on each other, as in TF Serving's batching.
 """
 
 from __future__ import annotations
@@ -29,16 +28,17 @@ class _Batch:
 
     servable: Servable
     name: str
-    key: Any  # of those that may be joined with it; `None` for none
+    key: Any  # the key of requests that may be joined with it; `None` for none
     inputs: list[Arrays] = dataclasses.field(default_factory=list)
     answers: list[asyncio.Future[Arrays]] = dataclasses.field(default_factory=list)
     rows: list[int] = dataclasses.field(default_factory=list)
     num_rows: int = 0
-    held: asyncio.TimerHandle | None = None  # while it waits for others, be there a thread or not
+    # while it waits for others, whether or not a thread is free
+    held: asyncio.TimerHandle | None = None
 
 
 class Batcher:
-    """Runs requests in threads, joined with others where they have to wait.
+    """Runs requests in threads, joined with others if they have to wait.
 
     Args:
         window: seconds that the first of several requests waits for others although a thread is free.
@@ -59,12 +59,12 @@ class Batcher:
         self._max_rows = max_rows
         self._threads = ThreadPoolExecutor(threads, "tfkit-serving")
         self._free = threads
-        self._waiting: deque[_Batch] = deque()  # for a thread, the first one first
+        self._waiting: deque[_Batch] = deque()  # waiting for a thread, in order
         self._open: dict[Any, _Batch] = {}  # that others may still join
         self._running: set[asyncio.Task[None]] = set()
 
     async def run(self, servable: Servable, name: str, inputs: Arrays) -> Arrays:
-        """The outputs of a signature of `servable` for `inputs`.
+        """Returns the outputs of a signature of `servable` for `inputs`.
 
         Raises:
             RequestError: for inputs that do not fit, and for errors of the model.
@@ -93,7 +93,7 @@ class Batcher:
         return await answer
 
     async def close(self) -> None:
-        """Ends the threads, when they have answered."""
+        """Ends the threads after their last requests."""
         for batch in list(self._open.values()):
             self._close(batch)
         self._start()
@@ -102,7 +102,7 @@ class Batcher:
         await asyncio.to_thread(self._threads.shutdown)
 
     def _joinable_rows(self, servable: Servable, name: str, inputs: Arrays) -> int | None:
-        """How many rows the inputs have; `None` where they cannot be joined with others."""
+        """Returns the number of rows of the inputs; `None` if they cannot be joined with others."""
         if self._max_rows < 2 or not servable.has_rows(name):
             return None
         sizes = {array.shape[:1] for array in inputs.values()}
@@ -110,7 +110,7 @@ class Batcher:
         return None if rows is None or rows >= self._max_rows else rows
 
     def _opened(self, servable: Servable, name: str, key: Any) -> _Batch:
-        """A new batch, which keeps the version in memory until it is answered."""
+        """Returns a new batch, which keeps the version in memory until it is finished."""
         servable.acquire()
         batch = _Batch(servable, name, key)
         if key is not None:
@@ -123,13 +123,13 @@ class Batcher:
         return batch
 
     def _let_go(self, batch: _Batch) -> None:
-        """Ends the window of a batch: it takes its place among those that wait for a thread."""
+        """Ends the window of a batch, which then waits for a thread."""
         batch.held = None
         self._waiting.append(batch)
         self._start()
 
     def _close(self, batch: _Batch) -> None:
-        """Lets nobody join any more."""
+        """Closes a batch, so that no request can join it."""
         if self._open.get(batch.key) is batch:
             del self._open[batch.key]
         if batch.held is not None:
@@ -137,7 +137,7 @@ class Batcher:
             self._let_go(batch)
 
     def _start(self) -> None:
-        """Gives the free threads to the batches that have waited longest."""
+        """Assigns the free threads to the batches that have waited longest."""
         while self._free and self._waiting:
             batch = self._waiting.popleft()
             self._close(batch)
@@ -150,14 +150,14 @@ class Batcher:
         loop = asyncio.get_running_loop()
         try:
             found = await loop.run_in_executor(self._threads, _outcomes, batch, self._metrics)
-        except Exception as error:  # a fault of ours, which the server reports
+        except Exception as error:  # an error of the server, which reports it
             found = [error] * len(batch.answers)
         finally:
             batch.servable.release()
             self._free += 1
             self._start()
         for answer, outcome in zip(batch.answers, found, strict=True):
-            if answer.done():  # The caller has gone.
+            if answer.done():  # The caller has disconnected.
                 continue
             if isinstance(outcome, Exception):
                 answer.set_exception(outcome)
@@ -166,7 +166,7 @@ class Batcher:
 
 
 def _outcomes(batch: _Batch, metrics: Metrics) -> list[Arrays | Exception]:
-    """The outputs for each request, or its error. In a thread."""
+    """Returns the outputs for each request, or its error; runs in a thread."""
     if len(batch.inputs) > 1:
         metrics.runs.add()
         joined = _joined(batch)
@@ -185,7 +185,7 @@ def _outcomes(batch: _Batch, metrics: Metrics) -> list[Arrays | Exception]:
 
 
 def _joined(batch: _Batch) -> list[Arrays | Exception] | None:
-    """The outputs of one run for all; `None` where the requests have to run alone.
+    """Returns the outputs of one run for all; `None` if the requests have to run separately.
 
     That is where an output does not have as many rows as the inputs, and after an error, which only the
     request that causes it shall get.

@@ -1,4 +1,4 @@
-"""What is known of a request when it has been answered: for the metrics, and for the request log."""
+"""The properties of a finished request, for the metrics and for the request log."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _log = logging.getLogger("tfkit.serving.requests")
 
 @dataclasses.dataclass
 class Call:
-    """A request for a prediction, and what came of it. It holds no value of the request.
+    """A request for a prediction, and its result. It contains no value of the request.
 
     Attributes:
         api: `"predict"`, `"classify"` or `"regress"`.
         entrypoint: `"REST"` or `"GRPC"`.
-        peer: address of who asks.
-        model: name of the model that is asked.
+        peer: address of the client.
+        model: name of the requested model.
         bytes_in: of the body.
         bytes_out: of the answer.
-        answer: what the model has given; `None` after an error.
+        answer: the model's outputs; `None` after an error.
     """
 
     api: str
@@ -42,11 +42,11 @@ class Call:
 
 
 class Calls:
-    """Counts requests, and writes a line of JSON about each if it is asked to.
+    """Counts requests, and optionally writes a line of JSON for each.
 
     Args:
         metrics: where they are counted.
-        is_known: whether there is a model of a name. All others are counted under one name, so that nobody
+        is_known: whether there is a model of a name. All others are counted under one name, so that no client
             fills the memory with names.
         logged: whether there are lines, to the logger `tfkit.src.apps.serving.requests`.
     """
@@ -60,7 +60,7 @@ class Calls:
 
     @contextlib.contextmanager
     def counted(self, call: Call) -> Iterator[None]:
-        """Counts and logs a call when the `with` block has ended, well or with an error."""
+        """Context manager that counts and logs a call at its end, also after an error."""
         start = time.perf_counter()
         code = Code.UNKNOWN
         try:
@@ -70,7 +70,8 @@ class Calls:
             code = error.code
             raise
         except Exception as error:
-            is_theirs = getattr(error, "status", 500) < 500  # aiohttp's: too large, too late
+            # an error of aiohttp: too large, too late
+            is_theirs = getattr(error, "status", 500) < 500
             code = Code.INVALID_ARGUMENT if is_theirs else Code.INTERNAL
             raise
         except BaseException:

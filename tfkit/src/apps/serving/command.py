@@ -14,7 +14,7 @@ from tfkit.src.apps.serving.server import Options, running
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of the command to a parser; `run` takes what it parses."""
+    """Adds the command's arguments to a parser; `run` receives the parsed ones."""
     parser.description = (
         "Serves the models in a folder, BASE/name/number, as TF Serving would: to try them out, not for "
         "production. Needs the packages of tfkit-dl[serve]."
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     """Serves until it is interrupted or terminated.
 
     Args:
-        args: what a parser with `add_arguments` gave.
+        args: the parsed arguments of `add_arguments`.
 
     Returns:
         The exit code.

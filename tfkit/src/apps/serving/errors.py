@@ -1,4 +1,4 @@
-"""What a request can come to."""
+"""The errors of requests."""
 
 from tfkit.src.apps.serving.bodies.errors import HTTP_STATUS as HTTP_STATUS
 from tfkit.src.apps.serving.bodies.errors import Code as Code

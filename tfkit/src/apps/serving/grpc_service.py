@@ -29,18 +29,18 @@ from tfkit.src.apps.serving.service import Answer, Read, Service
 
 _log = logging.getLogger("tfkit.serving")
 _PACKAGE = "tensorflow.serving"
-Method = Callable[[bytes, str], Awaitable[bytes]]  # of the request and who sends it
+Method = Callable[[bytes, str], Awaitable[bytes]]  # of the request and its sender
 
 
 def grpc_server(
     service: Service, calls: Calls, health: Health, max_body: int, read_timeout: float
 ) -> Any:
-    """The `grpc.aio` server, without a port.
+    """Returns the `grpc.aio` server, without a port.
 
     Args:
-        service: what answers.
-        calls: what counts and logs predictions.
-        health: what answers load balancers.
+        service: the service that answers requests.
+        calls: the counter and log of predictions.
+        health: the service that answers load balancers.
         max_body: bytes of the largest request that is read.
         read_timeout: seconds until a whole request must be here.
     """
@@ -67,7 +67,7 @@ def grpc_server(
 
 
 class _Methods:
-    """What answers the bytes of a request with the bytes of a response, by the protocol's names."""
+    """Maps the bytes of requests to the bytes of responses, by the protocol's names."""
 
     def __init__(self, service: Service, calls: Calls, max_body: int) -> None:
         self._service = service
@@ -150,7 +150,7 @@ class _Methods:
         return await self._response(answer, write)
 
     async def _examples(self, kind: str, content: bytes) -> tuple[Any, Read]:
-        """The model that is asked, and what gives the examples."""
+        """Returns the requested model, and a function that returns the examples."""
         if len(content) <= LARGE:
             module = getattr(packages, f"{kind.lower()}_pb2")
             request = protos.decoded(getattr(module, f"{kind}Request"), content)
@@ -165,7 +165,7 @@ class _Methods:
         return asked[0], read
 
     async def _response(self, answer: Answer, write: Callable[[], Any]) -> bytes:
-        """What `write` makes of the outputs, with who answered."""
+        """Returns the response that `write` makes of the outputs, with the name and version of the model."""
 
         def written() -> bytes:
             response = write()
@@ -209,7 +209,7 @@ def _check_small(content: bytes) -> None:
 
 
 def _handler(name: str, method: Method, read_timeout: float) -> Any:
-    """The method for gRPC, with a limit on the time that a request may take to come, and errors as statuses.
+    """Returns the method for gRPC, with a time limit for the arrival of a request, and errors as statuses.
 
     A request is taken as a stream with one message, which is the same on the wire: gRPC's own way would
     wait for the message for ever.
@@ -232,7 +232,7 @@ def _handler(name: str, method: Method, read_timeout: float) -> Any:
         except Exception:
             _log.exception("%s", name)
             code, message = Code.INTERNAL, "Internal error. The server's log says more."
-        # A status is text: halves of characters have no UTF-8.
+        # A status is text, and UTF-8 cannot encode unpaired surrogates.
         return await context.abort(statuses[code], message.encode(errors="replace").decode())
 
     return packages.grpc.stream_unary_rpc_method_handler(answer)

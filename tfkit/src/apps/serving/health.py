@@ -1,4 +1,4 @@
-"""gRPC's health service, for load balancers: whether the server, or a model, answers.
+"""gRPC's health service, for load balancers: whether the server, or a model, is ready.
 
 Reference: https://github.com/grpc/grpc/blob/master/doc/health-checking.md
 """
@@ -19,11 +19,11 @@ from tfkit.src.apps.serving.store import Store
 NAME = "grpc.health.v1.Health"
 _SERVING, _NOT_SERVING, _SERVICE_UNKNOWN = 1, 2, 3
 _SERVICES = {"", NAME, "tensorflow.serving.PredictionService", "tensorflow.serving.ModelService"}
-_SECONDS = 0.5  # between two looks, for those who watch
+_SECONDS = 0.5  # between two checks, for watching clients
 
 
 def _request_type() -> Any:
-    """`HealthCheckRequest`, whose package `grpcio-health-checking` is not needed for one string."""
+    """Returns `HealthCheckRequest`, which has one string, without the package `grpcio-health-checking`."""
     file = descriptor_pb2.FileDescriptorProto(name="health.proto", package="grpc.health.v1")
     message = file.message_type.add(name="HealthCheckRequest")
     message.field.add(name="service", number=1, type=9, label=1)  # an optional string
@@ -31,7 +31,7 @@ def _request_type() -> Any:
 
 
 class Health:
-    """Says for the whole server, and for each model by its name, whether it answers.
+    """Reports for the whole server, and for each model by its name, whether it is ready.
 
     Args:
         store: the models.
@@ -42,7 +42,7 @@ class Health:
         self._request_type = _request_type()
 
     async def check(self, content: bytes) -> bytes:
-        """The status now: the bytes of a response for those of a request.
+        """Returns the present status: the bytes of a response for those of a request.
 
         Raises:
             RequestError: for a name that is neither a service nor a model.
@@ -53,7 +53,7 @@ class Health:
         return _response(status)
 
     async def watch(self, content: bytes, context: Any) -> AsyncIterator[bytes]:
-        """The status now, and each time that it has changed."""
+        """Yields the present status, and each change of it."""
         service = self._service_of(content)
         last = None
         while True:
@@ -75,7 +75,7 @@ class Health:
 
 
 def watch_handler(health: Health) -> Any:
-    """The method `Watch` for gRPC."""
+    """Returns the method `Watch` for gRPC."""
 
     async def watch(content: bytes, context: Any) -> AsyncIterator[bytes]:
         try:

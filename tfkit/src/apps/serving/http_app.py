@@ -41,14 +41,14 @@ Json = dict[str, Any]
 def http_app(
     service: Service, calls: Calls, metrics: Metrics, max_body: int, read_timeout: float
 ) -> Any:
-    """The `aiohttp` application.
+    """Returns the `aiohttp` application.
 
     Args:
-        service: what answers.
-        calls: what counts and logs predictions.
-        metrics: what Prometheus reads.
+        service: the service that answers requests.
+        calls: the counter and log of predictions.
+        metrics: the metrics for Prometheus.
         max_body: bytes of the largest request that is read.
-        read_timeout: seconds until the whole body must be here, and until the whole answer must be taken.
+        read_timeout: seconds for the arrival of the whole body, and for reading the whole response.
     """
     app = packages.web.Application(middlewares=[packages.web.middleware(_with_errors_as_json)])
     handler = _Handler(service, calls, metrics, max_body, read_timeout)
@@ -82,12 +82,12 @@ class _Handler:
         raise invalid(f"Malformed request: {request.method} {shortened(request.path, 200)}")
 
     def _health(self, what: str, name: str | None, version: int | None) -> Any:
-        """Whether the server runs, and whether a model answers, as in KServe's protocol."""
+        """Returns whether the server runs, and whether a model is ready, as in KServe's protocol."""
         is_well = what == "live" or self._service.is_ready(name, version)
         return _json({what: is_well}, 200 if is_well else 503)
 
     async def _answer(self, request: Any, call: Call, version: int | None) -> np.ndarray:
-        """The bytes of the answer to a predict, classify or regress request."""
+        """Returns the bytes of the response to a predict, classify or regress request."""
         body = await self._body(request)
         call.bytes_in = sum(map(len, body))
         text: np.ndarray = await getattr(self, call.api)(call, version, body)
@@ -95,7 +95,7 @@ class _Handler:
         return text
 
     async def _body(self, request: Any) -> Body:
-        """The parts of a body, as they came."""
+        """Returns the parts of a body, as they arrived."""
         parts: list[bytearray] = []
         received = 0
         size = request.content_length or 0
@@ -103,7 +103,7 @@ class _Handler:
             async with asyncio.timeout(self._read_timeout):
                 while size <= self._max_body and (part := await request.content.readany()):
                     if parts and len(parts[-1]) < _PART:
-                        parts[-1] += part  # Somebody may send one byte after the other.
+                        parts[-1] += part  # A client may send single bytes.
                     else:
                         parts.append(bytearray(part))
                     received += len(part)
@@ -149,7 +149,7 @@ class _Handler:
         return read
 
     async def _response(self, request: Any, text: np.ndarray) -> Any:
-        """The response with a text in UTF-8; a large one goes out in parts, between those of others."""
+        """Returns the response with a text in UTF-8; a large one is sent in parts."""
         if text.size <= _PART:
             return _json_response(text.tobytes())
         response = packages.web.StreamResponse(headers={"Content-Type": _JSON})
@@ -160,7 +160,7 @@ class _Handler:
                 for start in range(0, text.size, _PART):
                     await response.write(text[start : start + _PART].tobytes())
                 await response.write_eof()
-        except TimeoutError:  # Whoever asked does not take the answer.
+        except TimeoutError:  # The client does not read the response.
             request.transport.abort()
         return response
 
@@ -183,7 +183,7 @@ def _version(digits: str | None) -> int | None:
 
 
 def _plain(message: Any) -> Any:
-    """A message as JSON, with all fields, as TF Serving writes it."""
+    """Returns a message as JSON, with all fields, as TF Serving writes it."""
     return packages.json_format.MessageToDict(
         message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
@@ -203,7 +203,7 @@ async def _with_errors_as_json(request: Any, handler: Callable[[Any], Awaitable[
     except RequestError as error:
         return _json({"error": error.message}, HTTP_STATUS.get(error.code, 500))
     except packages.web.HTTPException as error:
-        # Of the library: a body that is too large, bad headers.
+        # Raised by the library: the body is too large, or headers are invalid.
         return _json({"error": error.text or error.reason}, error.status)
     except Exception:
         _log.exception("%s %s", request.method, request.path)

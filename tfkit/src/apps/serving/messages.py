@@ -1,4 +1,4 @@
-"""Between TF Serving's protocol messages and arrays.
+"""Converts between TF Serving's protocol messages and arrays.
 
 Reference: tensorflow_serving/apis/*.proto
 """
@@ -17,13 +17,13 @@ SIGNATURE_DEF = "signature_def"
 
 
 def tensor_of(array: np.ndarray) -> Any:
-    """A `TensorProto` with an array."""
+    """Returns a `TensorProto` with an array."""
     dtype = tf.string if array.dtype == object else tf.as_dtype(array.dtype)
     return tf.make_tensor_proto(array, dtype=dtype, shape=array.shape)
 
 
 def classification_result(labels: np.ndarray, scores: np.ndarray) -> Any:
-    """A `ClassificationResult` with the labels and scores of each example."""
+    """Returns a `ClassificationResult` with the labels and scores of each example."""
     result = packages.classification_pb2.ClassificationResult()
     for row in zip(labels.tolist(), scores.tolist(), strict=True):
         classes = result.classifications.add().classes
@@ -33,7 +33,7 @@ def classification_result(labels: np.ndarray, scores: np.ndarray) -> Any:
 
 
 def regression_result(values: np.ndarray) -> Any:
-    """A `RegressionResult` with a number for each example."""
+    """Returns a `RegressionResult` with a number for each example."""
     result = packages.regression_pb2.RegressionResult()
     for value in values.tolist():
         result.regressions.add(value=value)
@@ -41,7 +41,7 @@ def regression_result(values: np.ndarray) -> Any:
 
 
 def metadata_response(name: str, version: int, signature_defs: dict[str, Any]) -> Any:
-    """A `GetModelMetadataResponse` with the signatures of a version."""
+    """Returns a `GetModelMetadataResponse` with the signatures of a version."""
     response = packages.get_model_metadata_pb2.GetModelMetadataResponse()
     response.model_spec.name = name
     response.model_spec.version.value = version
@@ -53,7 +53,7 @@ def metadata_response(name: str, version: int, signature_defs: dict[str, Any]) -
 
 
 def status_response(statuses: Iterable[tuple[int, str, int, str]]) -> Any:
-    """A `GetModelStatusResponse` for version, state, error code and error message of each version."""
+    """Returns a `GetModelStatusResponse` for version, state, error code and error message of each version."""
     response = packages.get_model_status_pb2.GetModelStatusResponse()
     for version, state, code, message in statuses:
         added = response.model_version_status.add(version=version)

@@ -1,4 +1,4 @@
-"""What has been served, in Prometheus's text, with TF Serving's names.
+"""Metrics of the server in Prometheus's text format, with TF Serving's names.
 
 Reference: https://prometheus.io/docs/instrumenting/exposition_formats/
 """
@@ -17,7 +17,7 @@ class Counter:
 
     Args:
         name: as TF Serving writes it, `/tensorflow/serving/request_count`.
-        help: what is counted.
+        help: a description of the counted events.
         labels: their names.
     """
 
@@ -28,7 +28,7 @@ class Counter:
         self.help = help
         self._labels = labels
         self._values: dict[tuple[str, ...], int] = {}
-        self._lock = threading.Lock()  # Runs are counted in threads.
+        self._lock = threading.Lock()  # Runs are counted in several threads.
 
     def add(self, *labels: str, by: int = 1) -> None:
         """Adds to the number with these labels."""
@@ -36,7 +36,7 @@ class Counter:
             self._values[labels] = self._values.get(labels, 0) + by
 
     def lines(self) -> list[str]:
-        """The lines of all combinations."""
+        """Returns the lines of all combinations."""
         return [
             f"{self.name}{{{_labels(self._labels, values)}}} {count}"
             for values, count in sorted(self._values.items())
@@ -44,11 +44,11 @@ class Counter:
 
 
 class Histogram:
-    """How often a number was how large, for each combination of labels.
+    """The distribution of a number, for each combination of labels.
 
     Args:
         name: as TF Serving writes it.
-        help: what is measured.
+        help: a description of the measured number.
         labels: their names.
         scale: the first limit.
         growth: each limit is this many times the one before.
@@ -69,7 +69,7 @@ class Histogram:
         self._lock = threading.Lock()
 
     def add(self, *labels: str, value: float) -> None:
-        """Notes a number."""
+        """Adds a number."""
         with self._lock:
             if labels not in self._counts:
                 self._counts[labels] = [0] * (len(self._limits) + 1)
@@ -78,7 +78,7 @@ class Histogram:
             self._sums[labels] += value
 
     def lines(self) -> list[str]:
-        """The lines of all combinations."""
+        """Returns the lines of all combinations."""
         found = []
         limits = [*(f"{limit:g}" for limit in self._limits), "+Inf"]
         for values, counts in sorted(self._counts.items()):
@@ -101,7 +101,7 @@ def _labels(names: Sequence[str], values: Sequence[str]) -> str:
 
 
 class Metrics:
-    """All that is counted and measured. Times are in microseconds."""
+    """All counters and measurements. Times are in microseconds."""
 
     def __init__(self) -> None:
         micro = (10, 1.8, 33)  # TF Serving's limits: up to 20 minutes
@@ -139,7 +139,7 @@ class Metrics:
         )
 
     def text(self) -> str:
-        """The page that Prometheus reads."""
+        """Returns the page that Prometheus reads."""
         lines = []
         for each in vars(self).values():
             lines += [f"# HELP {each.name} {each.help}", f"# TYPE {each.name} {each.kind}"]

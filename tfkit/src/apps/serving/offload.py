@@ -1,4 +1,4 @@
-"""Reading and writing of large messages away from the event loop, which answers others meanwhile."""
+"""Reads and writes large messages away from the event loop, which serves others in the meantime."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tfkit.src.apps.serving.errors import Code, RequestError
 LARGE = 64 * 2**10  # bytes; below, another thread or process costs more than it saves
 _FOLDER = Path(__file__).with_name("bodies")
 _TIMEOUT = 60.0  # seconds for one body
-# The worst body, lists in lists without end, takes 51 times as much as Python's values.
+# The worst body, deeply nested lists, takes 51 times as much memory as Python values.
 _MEMORY_PER_BYTE = 64
 _MEMORY = 2**30  # address space of Python and numpy, most of which is never used
 
@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 
 def num_bytes(arrays: Arrays) -> int:
-    """What arrays take, with the strings in them."""
+    """Returns the size of arrays, including the strings in them."""
     return sum(
         sum(map(len, array.flat)) if array.dtype == object else array.nbytes
         for array in arrays.values()
@@ -57,7 +57,7 @@ class Worker:
         self._thread.submit(self._reader.start)
 
     async def run(self, size: int, function: Callable[[], _T]) -> _T:
-        """What `function` gives; it runs in the thread if it is about many bytes.
+        """Returns the result of `function`, which runs in the thread if it processes many bytes.
 
         Args:
             size: how many.
@@ -68,12 +68,12 @@ class Worker:
         return await asyncio.get_running_loop().run_in_executor(self._thread, function)
 
     async def read(self, name: str, value: Any, body: Body) -> tuple[Any, Arrays]:
-        """What a job of `bodies/jobs.py` reads from a body; the process does it if that is large.
+        """Returns the result of a job of `bodies/jobs.py` on a body, run in the process if that is large.
 
         Args:
             name: of the job.
-            value: what it takes beside the body.
-            body: the parts of the body, as they came: to join large ones would hold up others.
+            value: its argument other than the body.
+            body: the parts of the body, as they arrived: joining large ones would delay others.
 
         Raises:
             RequestError: for a body that does not fit, or that takes too much memory or time.
@@ -83,11 +83,11 @@ class Worker:
         return await self._in_process(name, value, {"body": list(body)})
 
     async def write(self, name: str, value: Any, outputs: Arrays) -> np.ndarray:
-        """The bytes of an answer that a job of `bodies/jobs.py` writes; the process does it if it is large.
+        """Returns a response that a job of `bodies/jobs.py` writes, in the process if it is large.
 
         Args:
             name: of the job.
-            value: what it takes beside the outputs.
+            value: its argument other than the outputs.
             outputs: arrays by name.
 
         Raises:
@@ -102,13 +102,13 @@ class Worker:
         return await loop.run_in_executor(self._thread, self._reader.run, name, value, arrays)
 
     async def close(self) -> None:
-        """Ends thread and process, when they have done what was asked of them."""
+        """Ends thread and process after their last jobs."""
         await asyncio.to_thread(self._thread.shutdown)
         await asyncio.to_thread(self._reader.close)
 
 
 class _Reader:
-    """The process, started again where it has ended. All methods are for the one thread.
+    """The process, started again if it has ended. All methods must be called in the one thread.
 
     Args:
         max_memory: bytes of its address space.
@@ -138,7 +138,7 @@ class _Reader:
         self._connection.settimeout(_TIMEOUT)
 
     def run(self, name: str, value: Any, arrays: wire.Sent) -> tuple[Any, Arrays]:
-        """What a job gives."""
+        """Returns the result of a job."""
         self.start()
         try:
             wire.send(self._connection, (name, value), arrays)
@@ -159,7 +159,7 @@ class _Reader:
         """Ends the process."""
         if self._process is None:
             return
-        self._connection.close()  # It ends by itself then.
+        self._connection.close()  # Then it ends without a signal.
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(5.0)
         self._end()

@@ -1,4 +1,4 @@
-"""What a SavedModel would do when TensorFlow's C library loads and runs it.
+"""Checks what a SavedModel would do when TensorFlow's C library loads and runs it.
 
 `tfkit.src.export.scan` refuses operations on files, and lets two kinds through where TensorFlow's Python
 never runs them with other files than the model's own: those that save and restore variables, and tables
@@ -21,21 +21,22 @@ _TABLES = {"InitializeTableFromTextFile", "InitializeTableFromTextFileV2"}
 _SAVERS = {"SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename"}
 _CALLS = {"PartitionedCall", "StatefulPartitionedCall"}
 _READS = {"ReadVariableOp", "VarIsInitializedOp"}
-_INITIALIZERS = ("saved_model_main_op", "legacy_init_op")  # beside the signature of that name
+# in addition to the signature of that name
+_INITIALIZERS = ("saved_model_main_op", "legacy_init_op")
 
-# Where the value of a string may come from.
+# The possible origins of a string's value.
 _ASSET, _CHECKPOINT, _ELSEWHERE = "an asset", "the checkpoint's name", "elsewhere"
 
 
 def meta_graph_of(folder: str, trusted: bool = False) -> Any:
-    """The `MetaGraphDef` that TF Serving would serve.
+    """Returns the `MetaGraphDef` that TF Serving would serve.
 
     Args:
         folder: the SavedModel.
-        trusted: whether it may touch other files than its own when it is loaded or asked.
+        trusted: whether it may access other files than its own when it is loaded or run.
 
     Raises:
-        LoadError: for a SavedModel that is refused, which names what was found; and where there is none.
+        LoadError: for a SavedModel that is refused, which names the reason, and if there is none.
     """
     try:
         graphs = parse_saved_model(folder).meta_graphs
@@ -52,7 +53,7 @@ def meta_graph_of(folder: str, trusted: bool = False) -> Any:
 
 
 def _check_complete(folder: str, meta_graph: Any) -> None:
-    """Refuses a folder that is still being copied: TensorFlow loads it, with variables that have no value."""
+    """Raises an error for an incomplete folder: TensorFlow would load variables without values."""
     has_variables = any(node.op == "VarHandleOp" for node in meta_graph.graph_def.node)
     if has_variables and meta_graph.saver_def.restore_op_name:
         index = Path(folder, "variables", "variables.index")
@@ -63,7 +64,7 @@ def _check_complete(folder: str, meta_graph: Any) -> None:
 
 
 def _check_starts(folder: str, meta_graph: Any) -> None:
-    """Follows what the library runs: signatures and the initializer, and what restores the variables."""
+    """Checks what the library runs: signatures, the initializer, and the restoring of variables."""
     signatures = meta_graph.signature_def.values()
     fed = {_tensor(info.name) for each in signatures for info in each.inputs.values()}
     starts = [info.name for each in signatures for info in each.outputs.values()]
@@ -78,9 +79,9 @@ def _check_starts(folder: str, meta_graph: Any) -> None:
 
 
 def _assets_in_variables(meta_graph: Any, assets: set[str]) -> set[str]:
-    """What is read from variables of the main graph that hold the path of an asset, and never another one.
+    """Returns reads of main-graph variables that only ever hold the path of an asset.
 
-    TensorFlow keeps the path so: the initializer assigns it, and tables are made from what is read.
+    TensorFlow keeps the path so: the initializer assigns it, and tables are made from the value that is read.
     """
     main = meta_graph.graph_def.node
     inner = [node for each in meta_graph.graph_def.library.function for node in each.node_def]
@@ -104,12 +105,12 @@ def _assigns(node: Any, assets: set[str]) -> bool:
 
 
 class _Walk:
-    """Follows the main graph backwards from where it starts, and into the functions that it calls.
+    """Follows the main graph backwards from its outputs, and into the functions that it calls.
 
     Args:
         folder: the SavedModel, for messages.
         meta_graph: its graph.
-        known: what the values of tensors in the main graph are, by name; all others are `_ELSEWHERE`.
+        known: the origins of known values of tensors in the main graph, by name; all others are `_ELSEWHERE`.
     """
 
     def __init__(self, folder: str, meta_graph: Any, known: dict[str, str]) -> None:
@@ -160,11 +161,11 @@ class _Walk:
 
     def _refuse(self, what: str) -> None:
         raise LoadError(
-            f"SavedModel {self._folder!r} is refused because of {what}, in what runs when it is loaded or "
-            "asked. A SavedModel is a program: if you trust whoever made it, pass `--trusted`."
+            f"SavedModel {self._folder!r} is refused because of {what}, in code that runs when it is loaded "
+            "or used. A SavedModel is a program: if you trust whoever made it, pass `--trusted`."
         )
 
 
 def _tensor(name: str) -> str:
-    """`a` -> `a:0`, as both name the first output."""
+    """Returns the name of a tensor: `a` -> `a:0`, as both mean the first output."""
     return name if ":" in name else f"{name}:0"

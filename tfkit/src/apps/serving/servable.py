@@ -25,7 +25,7 @@ _LARGEST_MESSAGE = 2**31 - 1  # bytes
 
 
 class Servable:
-    """A loaded SavedModel, and how many requests use it.
+    """A loaded SavedModel, and the number of requests that use it.
 
     Args:
         folder: the SavedModel.
@@ -39,8 +39,8 @@ class Servable:
 
     Raises:
         LoadError: for a model that is refused, or is none.
-        RuntimeError: where TensorFlow cannot load it.
-        RequestError: where one of its warm-up requests fails.
+        RuntimeError: if TensorFlow cannot load it.
+        RequestError: if one of its warm-up requests fails.
     """
 
     def __init__(self, folder: Path, name: str, version: int, trusted: bool = False) -> None:
@@ -67,14 +67,14 @@ class Servable:
             raise
 
     def signature(self, name: str, method_name: str | None = None) -> Signature:
-        """A signature by its name.
+        """Returns a signature by its name.
 
         Args:
             name: the name.
-            method_name: the kind of requests that it must answer; any unless given.
+            method_name: the kind of requests that it must serve; any unless given.
 
         Raises:
-            RequestError: where there is none.
+            RequestError: if there is none.
         """
         if name not in self._model.signatures:
             raise invalid(
@@ -89,11 +89,11 @@ class Servable:
         return self._model.signatures[name]
 
     def has_rows(self, name: str) -> bool:
-        """Whether each row of a signature's outputs is that of the same row of its inputs, it seems."""
+        """Whether rows of a signature's outputs seem to depend only on the same rows of its inputs."""
         return name in self._rows
 
     def run(self, signature: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The outputs of a signature by name. Several threads may call it at once.
+        """Returns the outputs of a signature by name. Several threads may call it at once.
 
         Raises:
             RequestError: for inputs that do not fit, and for errors of the model.
@@ -106,19 +106,19 @@ class Servable:
             raise RequestError(error.code, str(error)) from None
 
     def acquire(self) -> None:
-        """Keeps the version in memory until `release`. Both are for the thread of the event loop alone."""
+        """Keeps the version in memory until `release`. Both must be called in the event loop's thread."""
         self._users += 1
         self._idle.clear()
 
     def release(self) -> None:
-        """Takes back one `acquire`."""
+        """Reverts one `acquire`."""
         self._users -= 1
         if not self._users:
             self._idle.set()
 
     @contextlib.contextmanager
     def used(self) -> Iterator[Servable]:
-        """Keeps the version in memory for the `with` block."""
+        """Context manager that keeps the version in memory."""
         self.acquire()
         try:
             yield self
@@ -134,7 +134,7 @@ class Servable:
         self._model.close()
 
     def _warm_up(self, file: Path) -> None:
-        """Runs the recorded requests that come with the model, as TF Serving does."""
+        """Runs the recorded requests of the model, as TF Serving does."""
         if not file.exists():
             return
         for record in tf.data.TFRecordDataset(str(file)):
@@ -147,7 +147,7 @@ class Servable:
                 self._check_rows(self.signature(name), inputs)
 
     def _check_rows(self, like: Signature, inputs: dict[str, np.ndarray]) -> None:
-        """Notes the signatures whose rows depend on each other, of those that take the same inputs."""
+        """Finds signatures whose rows depend on each other, among those that take the same inputs."""
         if {array.shape[:1] for array in inputs.values()} <= {(), (0,), (1,)}:
             return
         first = {name: array[:1] for name, array in inputs.items()}
@@ -157,8 +157,8 @@ class Servable:
                 if not all(_same(whole[each][:1], alone[each]) for each in whole):
                     self._rows.discard(name)
                     _log.warning(
-                        "Model %s, version %d: a row of signature %r gives something else beside other rows: "
-                        "requests are not joined",
+                        "Model %s, version %d: a row of signature %r has other outputs in a batch with "
+                        "other rows: requests are not joined",
                         self.name,
                         self.version,
                         name,
@@ -170,7 +170,7 @@ def _form(signature: Signature) -> Any:
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether arrays are equal, numbers to what rounding in another order may do."""
+    """Whether arrays are equal, numbers up to differences of rounding."""
     if one.shape != other.shape or one.dtype == object or one.dtype.kind not in "fcV":
         return bool(np.array_equal(one, other))
     one, other = one.astype(np.complex128), other.astype(np.complex128)
@@ -192,7 +192,7 @@ def _inputs(request: Any) -> dict[str, np.ndarray]:
 
 
 def with_bfloat16(inputs: dict[str, np.ndarray], names: list[str]) -> dict[str, np.ndarray]:
-    """Inputs of a gRPC request, those that came as uint16 as bfloat16."""
+    """Returns the inputs of a gRPC request, with those that arrived as uint16 as bfloat16."""
     bfloat16 = tf.bfloat16.as_numpy_dtype
     return {
         name: array.view(bfloat16) if name in names else array for name, array in inputs.items()

@@ -1,4 +1,4 @@
-"""The server as a whole: models, REST and gRPC, from start to end."""
+"""The whole server: models, REST and gRPC, from start to end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tfkit.src.apps.serving.store import Store
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How to serve.
+    """The options of the server.
 
     Args:
         base: folder of the models, `base/name/number`.
@@ -34,9 +34,9 @@ class Options:
         batching_window: seconds that a request waits for others although it could run; with 0 requests are
             joined where they have to wait anyway.
         max_batch: rows at which nothing more is joined; 1 joins none.
-        read_timeout: seconds for the head of a request, for its body, and for the answer to be taken.
+        read_timeout: seconds for the head of a request, for its body, and for reading the response.
         num_versions: how many versions of each model are served, the newest.
-        poll: seconds between two looks at the folder.
+        poll: seconds between two scans of the folder.
         threads: how many runs there are at once.
         trusted: whether models may have operations on files, other machines, processes or Python.
         log_requests: whether a line is logged for each request, by `tfkit.src.apps.serving.requests`.
@@ -59,12 +59,12 @@ class Options:
 
 @dataclasses.dataclass(frozen=True)
 class Running:
-    """A server that answers.
+    """A running server.
 
     Attributes:
         port: of REST.
         grpc_port: of gRPC.
-        names: the models that can be asked.
+        names: the models that are ready.
     """
 
     port: int
@@ -74,14 +74,14 @@ class Running:
 
 @contextlib.asynccontextmanager
 async def running(options: Options) -> AsyncIterator[Running]:
-    """A server for the `async with` block. At its end requests are answered before it goes.
+    """Async context manager for a server, which ends after its last responses.
 
     Raises:
         ImportError: without the packages of `tfkit-dl[serve]`.
         OSError: for a folder that is not there, and a port that is taken.
         ValueError: for a folder of versions in place of one of models.
     """
-    web = packages.web  # First of all: without the packages this raises.
+    web = packages.web  # First of all, because it raises an error if the packages are missing.
     base = options.base.absolute()
     if any(entry.name.isdigit() and entry.is_dir() for entry in base.iterdir()):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What the server does, whichever way it is asked: TF Serving's prediction and model services."""
+"""The server's functions for all interfaces: TF Serving's prediction and model services."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Read = Callable[[Servable], Awaitable[tuple[str, Arrays]]]
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """Outputs by name, and what gave them.
+    """Outputs by name, and their origin.
 
     Attributes:
-        servable: the version that was asked.
+        servable: the version that was used.
         signature_name: its signature.
         outputs: arrays by name.
         num_examples: how many rows the first input has; 0 where it has none.
@@ -40,15 +40,15 @@ class Answer:
 
 
 class Service:
-    """Answers requests about the models of a store.
+    """Serves requests about the models of a store.
 
     Args:
         store: the models.
-        batcher: what runs them.
-        worker: what reads and writes large messages.
+        batcher: the batcher that runs them.
+        worker: the worker that reads and writes large messages.
 
     Every method takes the name of a model and a version, the newest where that is `None`, and raises
-    `RequestError` for what it cannot answer.
+    `RequestError` for requests that it cannot serve.
     """
 
     def __init__(self, store: Store, batcher: Batcher, worker: Worker) -> None:
@@ -59,14 +59,14 @@ class Service:
     async def predict(
         self, name: str, version: int | None, read: Read, method_name: str | None = None
     ) -> Answer:
-        """The outputs of a signature by name, and which version of which signature gave them.
+        """Returns the outputs of a signature by name, and the version and signature that computed them.
 
         Args:
             name: of the model.
             version: its number.
             read: gives the name of the signature, `serving_default` where it is empty, and the inputs, for
-                the version that is asked.
-            method_name: the kind of signature that is meant; any unless given.
+                the requested version.
+            method_name: the required kind of signature; any unless given.
         """
         with self._store.find(name, version).used() as servable:
             signature_name, inputs = await read(servable)
@@ -80,7 +80,7 @@ class Service:
             return Answer(servable, signature_name, outputs, rows, seconds)
 
     async def classify(self, name: str, version: int | None, read: Read) -> Answer:
-        """Labels and scores of each serialized `tf.Example`: `labels` of strings, `scores` of float32."""
+        """Returns `labels` (strings) and `scores` (float32) of each serialized `tf.Example`."""
         answer = await self.predict(name, version, read, CLASSIFY)
         scores, labels = answer.outputs.get("scores"), answer.outputs.get("classes")
         shape = next((each.shape for each in (scores, labels) if each is not None), ())
@@ -95,7 +95,7 @@ class Service:
         return dataclasses.replace(answer, outputs={"labels": labels, "scores": scores})
 
     async def regress(self, name: str, version: int | None, read: Read) -> Answer:
-        """A number for each serialized `tf.Example`: `values`."""
+        """Returns a number for each serialized `tf.Example`: `values`."""
         answer = await self.predict(name, version, read, REGRESS)
         values = answer.outputs.get("outputs")
         if values is None or values.dtype != np.float32 or values.size != answer.num_examples:
@@ -103,7 +103,7 @@ class Service:
         return dataclasses.replace(answer, outputs={"values": values.reshape(-1)})
 
     def is_ready(self, name: str | None = None, version: int | None = None) -> bool:
-        """Whether a model answers; any model unless one is named."""
+        """Whether a model is ready; any model unless one is named."""
         if name is None:
             return bool(self._store.names())
         try:
@@ -113,12 +113,12 @@ class Service:
         return True
 
     def metadata(self, name: str, version: int | None) -> Any:
-        """A `GetModelMetadataResponse`."""
+        """Returns a `GetModelMetadataResponse`."""
         servable = self._store.find(name, version)
         return metadata_response(name, servable.version, servable.signature_defs)
 
     def status(self, name: str, version: int | None) -> Any:
-        """A `GetModelStatusResponse`."""
+        """Returns a `GetModelStatusResponse`."""
         return status_response(self._store.statuses(name, version))
 
 

@@ -1,4 +1,4 @@
-"""Which versions are in memory: the newest of each model in a folder that loads, exchanged without a gap."""
+"""Keeps the newest loadable version of each model in a folder in memory, exchanged without a gap."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Folders = dict[str, dict[int, Path]]
 
 @dataclasses.dataclass
 class _Version:
-    """What became of a version; the states are those of TF Serving's `ModelVersionStatus`."""
+    """The state of a version; the states are those of TF Serving's `ModelVersionStatus`."""
 
     state: str
     servable: Servable | None = None
@@ -55,10 +55,10 @@ class Store:
         self._leaving: set[asyncio.Task[None]] = set()
 
     def find(self, name: str, version: int | None = None) -> Servable:
-        """A version of a model, the newest unless one is named.
+        """Returns a version of a model, the newest unless one is named.
 
         Raises:
-            RequestError: where there is none.
+            RequestError: if there is none.
         """
         found = self._available(name)
         if version is None and found:
@@ -69,10 +69,10 @@ class Store:
         raise RequestError(Code.NOT_FOUND, f"Servable not found for request: {wanted}")
 
     def statuses(self, name: str, version: int | None = None) -> list[tuple[int, str, int, str]]:
-        """Version, state, error code and error message of each version, the newest first.
+        """Returns version, state, error code and error message of each version, the newest first.
 
         Raises:
-            RequestError: where there is none.
+            RequestError: if there is none.
         """
         versions = self._models.get(name, {})
         wanted = [number for number in sorted(versions, reverse=True) if version in (None, number)]
@@ -90,15 +90,15 @@ class Store:
         ]
 
     def names(self) -> list[str]:
-        """Names of the models that can be asked."""
+        """Returns names of the models that are ready."""
         return [name for name in sorted(self._models) if self._available(name)]
 
     def has(self, name: str) -> bool:
-        """Whether there is a model of this name, be it one that can be asked or not."""
+        """Whether there is a model of this name, ready or not."""
         return name in self._models
 
     async def watch(self, seconds: float) -> None:
-        """Looks at the folder again and again."""
+        """Scans the folder periodically."""
         while True:
             await asyncio.sleep(seconds)
             try:
@@ -107,7 +107,7 @@ class Store:
                 _log.warning("Cannot read %s: %s", self._base, error)
 
     async def refresh(self) -> None:
-        """Loads what is new, and then drops what it replaces."""
+        """Loads new versions, and then drops those that they replace."""
         folders = await asyncio.to_thread(_scan, self._base)
         for name in sorted({*folders, *self._models}):
             versions = self._models.setdefault(name, {})
@@ -118,13 +118,13 @@ class Store:
                 good |= {number} & self._available(name).keys()
                 if len(good) == self._num_versions:
                     break
-            # Where no new one loads, the old one stays.
+            # If no new version loads, the old one is kept.
             if good or not present:
                 for number in self._available(name).keys() - good:
                     self._drop(name, number, versions[number])
 
     async def close(self) -> None:
-        """Drops everything."""
+        """Drops all versions."""
         for name, versions in self._models.items():
             for number in self._available(name):
                 self._drop(name, number, versions[number])
@@ -159,7 +159,7 @@ class Store:
             _log.info("Model %s, version %d: available", name, number)
 
     def _drop(self, name: str, number: int, version: _Version) -> None:
-        """Takes no more requests; frees the memory when the last one is answered."""
+        """Stops accepting requests for a version, and frees its memory after the last one."""
         version.state = "UNLOADING"
         task = asyncio.create_task(self._unload(name, number, version))
         self._leaving.add(task)
@@ -174,7 +174,7 @@ class Store:
 
 
 def _scan(base: Path) -> Folders:
-    """The folders of all versions by model and number."""
+    """Returns the folders of all versions by model and number."""
     found: Folders = {}
     for model in os.scandir(base):
         if model.is_dir() and not model.name.startswith("."):
@@ -186,7 +186,7 @@ def _scan(base: Path) -> Folders:
 
 
 def _files(folder: Path) -> list[tuple[str, int, int]]:
-    """Path, size and time of all files in a folder."""
+    """Returns path, size and time of all files in a folder."""
     paths = [Path(root, name) for root, _, names in os.walk(folder) for name in names]
     stats = [(str(path), path.lstat()) for path in sorted(paths)]
     return [(path, stat.st_size, stat.st_mtime_ns) for path, stat in stats]

@@ -1,6 +1,6 @@
 """Runs a SavedModel through TensorFlow's C library, without TensorFlow's Python.
 
-This is the loader that TF Serving uses, so what runs here runs there. The folder needs numpy and the
+This is the loader that TF Serving uses, so a model that runs here runs there. The folder needs numpy and the
 shared library of a TensorFlow wheel, nothing else: it imports neither `tensorflow` nor `tfkit`, and
 may be copied away. A SavedModel is a program: run only those that you trust.
 

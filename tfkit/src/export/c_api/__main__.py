@@ -1,4 +1,4 @@
-"""Runs the folder as a program, here or copied away; never as a part of tfkit, which imports TensorFlow."""
+"""Runs the folder as a program, here or as a copy, but never as a part of tfkit, which imports TensorFlow."""
 
 import runpy
 import sys

@@ -16,7 +16,7 @@ from .signatures import TensorSpec
 
 
 def _load_npz(path: str, specs: dict[str, TensorSpec]) -> dict[str, np.ndarray]:
-    """Arrays of an .npz file, which keeps only the bytes of a bfloat16 array, not its dtype."""
+    """Returns the arrays of an .npz file, which stores only the bytes of a bfloat16 array, not its dtype."""
     with np.load(path, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     for name, array in arrays.items():
@@ -26,7 +26,7 @@ def _load_npz(path: str, specs: dict[str, TensorSpec]) -> dict[str, np.ndarray]:
 
 
 def _save_npz(path: str, arrays: dict[str, np.ndarray]) -> None:
-    """`np.savez` for any names: it takes an array named `file` for its own argument."""
+    """Writes arrays of any names to an .npz file; `np.savez` takes an array named `file` for its argument."""
     for name, array in arrays.items():
         if array.dtype == object and any(text.endswith(b"\0") for text in array.flat):
             raise ValueError(
@@ -44,7 +44,7 @@ def _describe(specs: dict[str, TensorSpec]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command line: lists signatures, or runs one on an .npz file."""
+    """Runs the command line, which lists signatures or runs one on an .npz file."""
     parser = argparse.ArgumentParser(description="Runs a SavedModel through TensorFlow's C API.")
     parser.add_argument("model_dir", help="folder with saved_model.pb")
     parser.add_argument("--library", help="folder of TensorFlow's C library, or the file itself")

@@ -8,7 +8,7 @@ import numpy as np
 
 try:
     import ml_dtypes
-except ImportError:  # bfloat16 is then refused with an error, and all else works
+except ImportError:  # bfloat16 is then refused with an error, and everything else works
     ml_dtypes = None  # type: ignore[assignment,unused-ignore]
 
 NAMES = {
@@ -21,10 +21,10 @@ STRING = NUMBERS["string"]
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """NumPy's dtype of a name; strings are objects.
+    """Returns NumPy's dtype of a name; strings are objects.
 
     Raises:
-        ValueError: where NumPy has none.
+        ValueError: if NumPy has none.
     """
     if name not in NUMBERS:
         raise ValueError(f"Data type {name} is not supported. Supported: {sorted(NUMBERS)}.")

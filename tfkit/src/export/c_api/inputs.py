@@ -1,4 +1,4 @@
-"""What a signature takes, checked before TensorFlow sees it."""
+"""Checks the inputs of a signature before they are passed to TensorFlow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .signatures import TensorSpec
 
 
 def checked(name: str, value: Any, spec: TensorSpec) -> np.ndarray:
-    """The value as an array in C order, after a look at its dtype and shape.
+    """Returns the value as an array in C order, after a check of its dtype and shape.
 
     Raises:
         ValueError: for another dtype or shape than that of `spec`.
@@ -35,7 +35,7 @@ def checked(name: str, value: Any, spec: TensorSpec) -> np.ndarray:
 
 
 def _as_bytes(name: str, array: np.ndarray) -> np.ndarray:
-    """The array with each `str` in UTF-8."""
+    """Returns the array with each `str` encoded in UTF-8."""
     result = np.empty(array.shape, object)
     for index, text in enumerate(array.flat):
         if not isinstance(text, str | bytes):

@@ -1,4 +1,4 @@
-"""TensorFlow's C library: where it is, its functions, its errors.
+"""Loads TensorFlow's C library: its location, its functions, its errors.
 
 Reference: tensorflow/c/c_api.h
 """
@@ -68,16 +68,16 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
 
 
 def find_library(folder: str | os.PathLike[str] | None = None) -> Path:
-    """The file with TensorFlow's C API.
+    """Returns the path of the file with TensorFlow's C API.
 
     Args:
-        folder: where to look; the folder of the installed `tensorflow` package unless given.
+        folder: the folder to search; that of the installed `tensorflow` package unless given.
 
     Raises:
-        FileNotFoundError: where there is none.
+        FileNotFoundError: if there is none.
     """
     if folder is None:
-        # PathFinder only looks at folders: it neither imports the package nor asks import hooks.
+        # PathFinder only searches folders: it neither imports the package nor runs import hooks.
         spec = importlib.machinery.PathFinder.find_spec("tensorflow")
         if spec is None or not spec.submodule_search_locations:
             raise FileNotFoundError(
@@ -93,13 +93,13 @@ def find_library(folder: str | os.PathLike[str] | None = None) -> Path:
 
 
 def load_library(library: str | os.PathLike[str] | None = None) -> ctypes.CDLL:
-    """The library, with the types of its functions.
+    """Returns the library, with the types of its functions set.
 
     Args:
         library: the file, or the folder that it is in; that of the installed `tensorflow` unless given.
 
     Raises:
-        FileNotFoundError: where there is none.
+        FileNotFoundError: if there is none.
     """
     file = Path(library) if library is not None else None
     path = file if file and file.is_file() else find_library(file)
@@ -111,7 +111,7 @@ def load_library(library: str | os.PathLike[str] | None = None) -> ctypes.CDLL:
 
 
 class StatusError(RuntimeError):
-    """TensorFlow's own message about what went wrong, and its code, a number of TF_Code."""
+    """An error of TensorFlow: its message, and its code, a number of TF_Code."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -120,10 +120,10 @@ class StatusError(RuntimeError):
 
 @contextlib.contextmanager
 def status_of(library: ctypes.CDLL) -> Iterator[int]:
-    """A TF_Status for one call; afterwards its error, if it has one, is raised.
+    """Context manager for the TF_Status of one call, whose error, if it has one, is raised at the end.
 
     Raises:
-        StatusError: what the library reports.
+        StatusError: if the library reports an error.
     """
     status = library.TF_NewStatus()
     try:

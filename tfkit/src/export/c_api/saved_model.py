@@ -1,4 +1,4 @@
-"""A SavedModel in a session of TensorFlow's C library."""
+"""Runs a SavedModel in a session of TensorFlow's C library."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class SavedModel:
             self._c.TF_DeleteSessionOptions(options)
 
     def run(self, signature: str = "serving_default", /, **inputs: Any) -> dict[str, np.ndarray]:
-        """The outputs of a signature, by name.
+        """Returns the outputs of a signature, by name.
 
         Args:
             signature: one of `signatures`.
@@ -127,7 +127,7 @@ class SavedModel:
         self.close()
 
     def _port(self, name: str, spec: TensorSpec) -> Port:
-        """The graph output that a spec names, as in `serving_default_x:0`."""
+        """Returns the graph output that a spec names, as in `serving_default_x:0`."""
         if spec.tensor not in self._ports:
             operation, _, index = spec.tensor.partition(":")
             if not operation:

@@ -1,4 +1,4 @@
-"""Signatures, read from the bytes of a MetaGraphDef.
+"""Reads signatures from the bytes of a MetaGraphDef.
 
 Reference: tensorflow/core/protobuf/meta_graph.proto
 """
@@ -14,9 +14,9 @@ from .dtypes import NAMES
 
 @dataclasses.dataclass(frozen=True)
 class TensorSpec:
-    """One input or output: its dtype's name, its shape and the graph tensor that it stands for.
+    """One input or output: its dtype's name, its shape and its tensor in the graph.
 
-    Unknown dimensions are `None`; `shape` is `None` where not even the rank is known.
+    Unknown dimensions are `None`; `shape` is `None` if not even the rank is known.
     """
 
     dtype: str
@@ -44,7 +44,7 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
-    """Field number and value (an int or bytes) of each field of a protobuf message, in order."""
+    """Yields field number and value (an int or bytes) of each field of a protobuf message, in order."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -62,7 +62,7 @@ def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
 
 
 def _map(data: memoryview, number: int) -> Iterator[tuple[str, memoryview]]:
-    """Keys and values of the `map<string, message>` in field `number`, sorted by key."""
+    """Yields keys and values of the `map<string, message>` in field `number`, sorted by key."""
     entries = {}
     for field, entry in _fields(data):
         if field == number:
@@ -91,12 +91,13 @@ def _tensor_spec(data: memoryview) -> TensorSpec:
 
 
 def signatures_of(meta_graph: memoryview) -> dict[str, Signature]:
-    """The signatures of a serialized MetaGraphDef, by name."""
+    """Returns the signatures of a serialized MetaGraphDef, by name."""
     return {
         name: Signature(
             inputs={key: _tensor_spec(info) for key, info in _map(signature, 1)},
             outputs={key: _tensor_spec(info) for key, info in _map(signature, 2)},
         )
         for name, signature in _map(meta_graph, 5)
-        if not name.startswith("__saved_model_")  # the initializer, which the loader runs by itself
+        # the initializer, which the loader runs automatically
+        if not name.startswith("__saved_model_")
     }

@@ -1,4 +1,4 @@
-"""Between arrays and the tensors of TensorFlow's C library."""
+"""Converts between arrays and the tensors of TensorFlow's C library."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TSTRING_SIZE = 24  # sizeof(TF_TString) where pointers have 64 bits
 
 @contextlib.contextmanager
 def tensor_of(library: ctypes.CDLL, array: np.ndarray) -> Iterator[int]:
-    """A TF_Tensor with a copy of the array. An object array holds `bytes`."""
+    """Context manager for a TF_Tensor with a copy of the array. An object array holds `bytes`."""
     is_string = array.dtype == object
     number = STRING if is_string else NUMBERS[array.dtype.name]
     size = array.size * _TSTRING_SIZE if is_string else array.nbytes
@@ -33,13 +33,13 @@ def tensor_of(library: ctypes.CDLL, array: np.ndarray) -> Iterator[int]:
     try:
         yield tensor
     finally:
-        for cell in cells:  # a tensor that we allocated does not free its strings by itself
+        for cell in cells:  # a tensor that we allocated does not free its strings automatically
             library.TF_StringDealloc(cell)
         library.TF_DeleteTensor(tensor)
 
 
 def array_of(library: ctypes.CDLL, tensor: int) -> np.ndarray:
-    """A copy of a TF_Tensor."""
+    """Returns a copy of a TF_Tensor."""
     number = library.TF_TensorType(tensor)
     dtype = numpy_dtype(NAMES.get(number, f"TF_DataType({number})"))
     shape = tuple(library.TF_Dim(tensor, axis) for axis in range(library.TF_NumDims(tensor)))

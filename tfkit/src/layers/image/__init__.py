@@ -1,1 +1,1 @@
-"""Layers that change images: `base.py` says what they have in common."""
+"""Layers that change images; `base.py` contains their common part."""

@@ -1,4 +1,4 @@
-"""Images rotated, zoomed, moved and sheared at random."""
+"""Layers that rotate, zoom, move and shear images at random."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def _center(size: Any) -> tf.Tensor:
 
 
 class RandomRotation(WarpingLayer):
-    """While training, rotates each image about its centre by an angle of its own.
+    """While training, rotates each image about its centre by a random angle.
 
     Args:
         factor: range of the angle as a part of a full turn, counter-clockwise: a pair of numbers, or one
             number `f` for `(-f, f)`; from -1 to 1. `0.25` is up to 90 degrees to both sides.
-        fill_mode: what lies outside of the image `abcd`: `"reflect"` (`dcbaabcddcba`), `"constant"`,
+        fill_mode: the values outside of the image `abcd`: `"reflect"` (`dcbaabcddcba`), `"constant"`,
             `"wrap"` (`abcdabcdabcd`) or `"nearest"` (`aaaaabcddddd`). Default: `"reflect"`.
         interpolation: `"bilinear"` or `"nearest"`, as it always is for masks. Default: `"bilinear"`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
@@ -69,7 +69,7 @@ class RandomRotation(WarpingLayer):
         self.factor = factors.symmetric(self, factor=factor)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """The angles, in degrees."""
+        """Returns the angles, in degrees."""
         bounds = [360.0 * bound for bound in self.factor]
         angle = self.uniform(images, bounds, seed, ())
         cos, sin = tf.cos(angle * (math.pi / 180)), tf.sin(angle * (math.pi / 180))
@@ -83,14 +83,14 @@ class RandomRotation(WarpingLayer):
 
 
 class RandomZoom(WarpingLayer):
-    """While training, zooms each image in or out by a factor of its own.
+    """While training, zooms each image in or out by a random factor.
 
     Args:
         height_factor: range of how much more of the height is seen: a pair of numbers, or one number `f` for
             `(-f, f)`; more than -1, at most 1. `0.2` zooms out until 1.2 times the height is seen, `-0.2`
             zooms in on 0.8 of it.
         width_factor: the same for the width; `None` to keep the ratio of the sides.
-        fill_mode: what lies outside of the image `abcd`: `"reflect"` (`dcbaabcddcba`), `"constant"`,
+        fill_mode: the values outside of the image `abcd`: `"reflect"` (`dcbaabcddcba`), `"constant"`,
             `"wrap"` (`abcdabcdabcd`) or `"nearest"` (`aaaaabcddddd`). Default: `"reflect"`.
         interpolation: `"bilinear"` or `"nearest"`, as it always is for masks. Default: `"bilinear"`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
@@ -142,7 +142,7 @@ class RandomZoom(WarpingLayer):
         )
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """How much of the height and of the width is seen."""
+        """Returns the visible fractions of the height and of the width."""
         height = self.uniform(images, [1.0 + bound for bound in self._height_range], seed, (1,))
         width = height
         if self._width_range is not None:
@@ -159,13 +159,13 @@ class RandomZoom(WarpingLayer):
 
 
 class RandomTranslation(WarpingLayer):
-    """While training, moves each image by a distance of its own.
+    """While training, moves each image by a random distance.
 
     Args:
         height_factor: range of the distance downwards as a part of the height: a pair of numbers, or one
             number `f` for `(-f, f)`; from -1 to 1.
         width_factor: range of the distance to the right as a part of the width, likewise.
-        fill_mode: what lies outside of the image `abcd`: `"reflect"` (`dcbaabcddcba`), `"constant"`,
+        fill_mode: the values outside of the image `abcd`: `"reflect"` (`dcbaabcddcba`), `"constant"`,
             `"wrap"` (`abcdabcdabcd`) or `"nearest"` (`aaaaabcddddd`). Default: `"reflect"`.
         interpolation: `"bilinear"` or `"nearest"`, as it always is for masks. Default: `"bilinear"`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
@@ -215,7 +215,7 @@ class RandomTranslation(WarpingLayer):
         self._width_range = factors.symmetric(self, width_factor=width_factor)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """The distances in pixels, to the right and downwards."""
+        """Returns the distances in pixels, to the right and downwards."""
         height, width = self.height_and_width(shape_of(images))
         down = self.uniform(images, self._height_range, seed, (1,)) * tf.cast(height, tf.float32)
         right = self.uniform(images, self._width_range, seed, (1,)) * tf.cast(width, tf.float32)
@@ -235,10 +235,10 @@ class RandomTranslation(WarpingLayer):
 
 
 class RandomShear(WarpingLayer):
-    """While training, shears each image by factors of its own.
+    """While training, shears each image by random factors.
 
     Boxes are sheared in parts of the height and the width, as in Keras: for images that are not square this
-    is not quite where their contents lie.
+    is not quite where their contents are.
 
     Args:
         x_factor: range of the shift to the side as a part of the distance from the upper edge: a pair of
@@ -247,7 +247,7 @@ class RandomShear(WarpingLayer):
         y_factor: range of the shift up or down as a part of the distance from the left edge, likewise.
             Default: `0.0`.
         interpolation: `"bilinear"` or `"nearest"`, as it always is for masks. Default: `"bilinear"`.
-        fill_mode: what lies outside of the image `abcd`: `"reflect"` (`dcbaabcddcba`), `"constant"`,
+        fill_mode: the values outside of the image `abcd`: `"reflect"` (`dcbaabcddcba`), `"constant"`,
             `"wrap"` (`abcdabcdabcd`) or `"nearest"` (`aaaaabcddddd`). Default: `"reflect"`.
         fill_value: the constant of `fill_mode="constant"`. Default: `0.0`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
@@ -301,7 +301,7 @@ class RandomShear(WarpingLayer):
         return factors.positive(self, least=-1.0, **argument)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """The factors for x and for y; both with the same sign drawn before them."""
+        """Returns the factors for x and for y; both with the same sign, drawn before them."""
         sign = tf.where(self.uniform(images, (0.0, 1.0), seed, (1,)) < 0.5, 1.0, -1.0)
         y = self.uniform(images, self.y_factor, seed, (1,)) * sign
         x = self.uniform(images, self.x_factor, seed, (1,)) * sign

@@ -1,4 +1,4 @@
-"""What layers that change images have in common: a draw for each image, and what it does to what."""
+"""The base of layers that change images: a draw for each image, and its effect on images, boxes and masks."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tfkit.src.ops.shaping import static_or_dynamic_shape
 
 
 class NamedBoxedOptions(NamedOptions, total=False):
-    """What a layer of images takes beside a `name` and a `data_format` of its own."""
+    """The options of layers of images that define `name` and `data_format` themselves."""
 
     bounding_box_format: str | None
 
 
 class BoxedOptions(LayerOptions, total=False):
-    """What a layer of images takes beside a `data_format` of its own."""
+    """The options of layers of images that define `data_format` themselves."""
 
     bounding_box_format: str | None
 
@@ -37,12 +37,13 @@ class ImageOptions(BoxedOptions, total=False):
 class ImageLayer(Layer):
     """Changes images, and with them labels, bounding boxes and masks.
 
-    A call has two steps: `get_random_transformation` draws what is random, and methods named after what they
-    change apply it. A subclass says in `draw` what is drawn, in `change` what becomes of images, and in
-    `change_boxes`, `change_masks` and `change_labels` what becomes of the rest: nothing, unless it says so.
+    A call has two steps: `get_random_transformation` draws random numbers, and methods named after the data
+    that they change apply them. A subclass defines in `draw` the random numbers, in `change` the effect on
+    images, and in `change_boxes`, `change_masks` and `change_labels` the effect on the rest: nothing by
+    default.
 
     Args:
-        bounding_box_format: the format of boxes, one of `tfkit.utils.bounding_boxes`; `None` where there
+        bounding_box_format: the format of boxes, one of `tfkit.utils.bounding_boxes`; `None` if there
             are none.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -51,14 +52,14 @@ class ImageLayer(Layer):
     Call arguments:
         data: images, or a dictionary of `"images"` and any of `"labels"`, `"segmentation_masks"` and
             `"bounding_boxes"`, itself a dictionary of `"boxes"` and `"labels"`.
-        training: whether to change anything, for what is random. Default: `True`.
+        training: whether to change anything, for random layers. Default: `True`.
     """
 
     _allow_non_tensor_positional_args = True
     _omitted_from_config = {"bounding_box_format": None}
-    # Whether images of integers stay such; they become floats otherwise.
+    # Whether images of integers keep their dtype; otherwise they become floats.
     _keeps_integers = False
-    # Whether anything happens outside of training.
+    # Whether the layer is active outside of training.
     _only_in_training = True
 
     def __init__(
@@ -68,7 +69,7 @@ class ImageLayer(Layer):
         **kwargs: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**kwargs)
-        # Boxes and labels are no activations: only images are cast.
+        # Boxes and labels are not activations: only images are cast.
         self.autocast = False
         self.bounding_box_format = bounding_box_format
         self.data_format = standardize_data_format(data_format)
@@ -80,10 +81,10 @@ class ImageLayer(Layer):
             config["bounding_box_format"] = self.bounding_box_format
         return config
 
-    # --- What subclasses say ------------------------------------------------------------------------
+    # --- Methods of subclasses ----------------------------------------------------------------------
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Returns what is drawn for images, one or a batch: a dictionary of tensors."""
+        """Returns the random numbers for images, one or a batch: a dictionary of tensors."""
         return {}
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
@@ -132,15 +133,15 @@ class ImageLayer(Layer):
         return outputs
 
     def get_random_transformation(self, data: Any, training: Any = True, seed: Any = None) -> Any:
-        """Draws what a call would draw.
+        """Draws the random numbers of a call.
 
         Args:
-            data: what `call` takes.
+            data: the argument of `call`.
             training: whether anything is random. Default: `True`.
             seed: an integer or a `SeedGenerator`; `None` for the layer's own.
 
         Returns:
-            A dictionary of tensors for the methods that apply it; `None` where nothing is to be done.
+            A dictionary of tensors for the methods that apply it; `None` if nothing changes.
         """
         if self._only_in_training and not training:
             return None
@@ -148,7 +149,7 @@ class ImageLayer(Layer):
         return self.draw(images, getattr(self, "generator", None) if seed is None else seed)
 
     def transform_images(self, images: Any, transformation: Any, training: Any = True) -> tf.Tensor:
-        """Returns images, one or a batch, changed by what was drawn, in the layer's compute dtype."""
+        """Returns images, one or a batch, changed by the drawn numbers, in the layer's compute dtype."""
         images = tf.convert_to_tensor(images)
         given = images.dtype
         keeps = self._keeps_integers and not given.is_floating
@@ -164,7 +165,7 @@ class ImageLayer(Layer):
     def transform_segmentation_masks(
         self, segmentation_masks: Any, transformation: Any, training: Any = True
     ) -> tf.Tensor:
-        """Returns masks, of one image or of a batch, changed by what was drawn; their dtype stays."""
+        """Returns masks, of one image or of a batch, changed by the drawn numbers; they keep their dtype."""
         masks = tf.convert_to_tensor(segmentation_masks)
         if self._does_nothing(transformation, training):
             return masks
@@ -176,7 +177,7 @@ class ImageLayer(Layer):
         return tf.cast(changed, masks.dtype)
 
     def transform_labels(self, labels: Any, transformation: Any, training: Any = True) -> Any:
-        """Returns labels changed by what was drawn."""
+        """Returns labels changed by the drawn numbers."""
         if self._does_nothing(transformation, training):
             return labels
         return self.change_labels(labels, transformation)
@@ -184,7 +185,7 @@ class ImageLayer(Layer):
     def transform_bounding_boxes(
         self, bounding_boxes: Any, transformation: Any, training: Any = True
     ) -> Any:
-        """Returns a dictionary of `"boxes"` and `"labels"` changed by what was drawn.
+        """Returns a dictionary of `"boxes"` and `"labels"` changed by the drawn numbers.
 
         Raises:
             ValueError: when the layer has no `bounding_box_format`.
@@ -208,12 +209,12 @@ class ImageLayer(Layer):
     # --- Helpers ------------------------------------------------------------------------------------
 
     def sizes(self, drawn: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        """Height and width of the images before and after the change."""
+        """Returns height and width of the images before and after the change."""
         size = self.height_and_width(drawn["input_shape"])
         return size, size
 
     def height_and_width(self, shape: Any) -> tuple[Any, Any]:
-        """Height and width in the shape of an image or of a batch."""
+        """Returns height and width from the shape of an image or of a batch."""
         first = -3 if self.data_format == "channels_last" else -2
         return shape[first], shape[first + 1]
 
@@ -230,7 +231,7 @@ class ImageLayer(Layer):
 
 
 class RandomImageLayer(ImageLayer):
-    """A layer that draws.
+    """A layer that changes images at random.
 
     Args:
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
@@ -240,13 +241,13 @@ class RandomImageLayer(ImageLayer):
     def __init__(self, seed: int | None = None, **kwargs: Unpack[ImageOptions]) -> None:
         super().__init__(**kwargs)
         self.seed = seed
-        # Made here: inside of `tf.data.Dataset.map` no variable can be.
+        # Made here, because no variable can be made inside `tf.data.Dataset.map`.
         self.generator = random.SeedGenerator(seed)
 
     def uniform(self, images: Any, bounds: Any, seed: Any, shape: Any = (1, 1, 1)) -> tf.Tensor:
         """Draws a tensor of `shape` for each image, from a pair of bounds.
 
-        In float32, whatever the layer computes in: the numbers of equal seeds so are equal.
+        In float32, whatever the compute dtype, so that equal seeds give equal numbers.
         """
         low, high = bounds
         return random.uniform((batch_size(images), *shape), low, high, "float32", seed)
@@ -258,24 +259,24 @@ class RandomImageLayer(ImageLayer):
 
 
 def batch_size(images: Any) -> Any:
-    """The number of images, 1 for one without an axis for the batch."""
+    """Returns the number of images, 1 for one without an axis for the batch."""
     return 1 if images.shape.rank == 3 else static_or_dynamic_shape(images)[0]
 
 
 def per_image(drawn: Any, images: tf.Tensor) -> tf.Tensor:
-    """One number for each image as a tensor that broadcasts to a batch of images, of their dtype."""
+    """Returns one number for each image as a tensor that broadcasts to a batch of images, of their dtype."""
     return tf.cast(tf.reshape(drawn, [-1, 1, 1, 1]), images.dtype)
 
 
 def one_each(images: Any) -> tuple[int, ...]:
-    """The shape of one number for each image, behind the axis of the batch; one image has no such axis."""
+    """Returns the shape of one number for each image, after the axis of the batch, if there is one."""
     return (1, 1) if images.shape.rank == 3 else (1, 1, 1)
 
 
 def with_values_from_0_to_1(
     images: tf.Tensor, value_range: tuple[Any, Any], function: Callable[[tf.Tensor], tf.Tensor]
 ) -> tf.Tensor:
-    """`function` of images whose values are brought from `value_range` to 0 to 1, and its result back.
+    """Returns `function` of images whose values are mapped from `value_range` to [0, 1], mapped back.
 
     In float32 at least.
     """
@@ -285,7 +286,7 @@ def with_values_from_0_to_1(
 
 
 def shape_of(images: Any) -> tuple[Any, ...]:
-    """The sizes of images, as integers where they are known."""
+    """Returns the sizes of images, as integers if they are known."""
     return tuple(static_or_dynamic_shape(images))
 
 

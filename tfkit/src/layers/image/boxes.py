@@ -1,4 +1,4 @@
-"""Bounding boxes in a fixed number."""
+"""A layer that makes the number of bounding boxes constant."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tfkit.src.layers.image.base import ImageLayer, ImageOptions
 
 
 class MaxNumBoundingBoxes(ImageLayer):
-    """Makes the number of bounding boxes of each image the same: drops the last, or fills up.
+    """Makes the number of bounding boxes of each image the same: drops the last ones, or pads.
 
     Args:
         max_number: the number of boxes.
-        fill_value: what boxes and labels that fill up have. Default: `-1`.
+        fill_value: value of padded boxes and labels. Default: `-1`.
         **kwargs: `bounding_box_format`, the format of boxes, which is needed; `data_format` (`None`); and the
             arguments of every layer: `name`, `trainable`, `dtype`.
 
     Call arguments:
         data: a dictionary of `"images"`, `"bounding_boxes"` (a dictionary of `"boxes"` and `"labels"`) and
-            whatever else; images alone stay as they are.
+            whatever else; images alone are not changed.
 
     Input shape: Boxes of shape `(boxes, 4)` or `(batch, boxes, 4)`, ragged ones included.
 
@@ -53,18 +53,18 @@ class MaxNumBoundingBoxes(ImageLayer):
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
         config = super().get_config()
-        if self.fill_value == -1:  # Which Keras's configuration has not.
+        if self.fill_value == -1:  # Keras's configuration does not contain it.
             del config["fill_value"]
         return config
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
-        """Returns the images as they are."""
+        """Returns the images unchanged."""
         return images
 
     def transform_bounding_boxes(
         self, bounding_boxes: Any, transformation: Any, training: Any = True
     ) -> Any:
-        """Returns the boxes and labels in that number, in the format that they have."""
+        """Returns that number of boxes and labels, in their original format."""
         boxes, labels = (tf.convert_to_tensor(bounding_boxes[name]) for name in ("boxes", "labels"))
 
         def fitted(values: tf.Tensor, axis: int) -> tf.Tensor:

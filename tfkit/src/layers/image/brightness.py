@@ -1,4 +1,4 @@
-"""Images brighter or darker, with more or less contrast."""
+"""Layers that change brightness and contrast at random."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfkit.src.layers.image.base import ImageOptions, RandomImageLayer, one_each
 
 
 class RandomBrightness(RandomImageLayer):
-    """While training, adds to each image a number of its own.
+    """While training, adds a random number to each image.
 
     Args:
         factor: range of the number, as a part of the range of values: a pair of numbers, or one number `f`
@@ -30,10 +30,10 @@ class RandomBrightness(RandomImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs; integers stay integers.
+    Output shape: That of the inputs; integers remain integers.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> layer = RandomBrightness((0.5, 0.5), value_range=(0, 1))
@@ -55,7 +55,7 @@ class RandomBrightness(RandomImageLayer):
         self.value_range = factors.value_range(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """What is added."""
+        """Returns the numbers to add."""
         low, high = self.value_range
         drawn = self.uniform(images, self.factor, seed, one_each(images))
         return {"rgb_delta": drawn * float(high - low)}
@@ -67,7 +67,7 @@ class RandomBrightness(RandomImageLayer):
 
 
 class RandomContrast(RandomImageLayer):
-    """While training, `(image - mean) * contrast + mean`, with a contrast of each image's own.
+    """While training, computes `(image - mean) * contrast + mean`, with a random contrast for each image.
 
     The mean is that of each channel.
 
@@ -91,7 +91,7 @@ class RandomContrast(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> layer = RandomContrast((0.5, 0.5), seed=1)
@@ -112,13 +112,13 @@ class RandomContrast(RandomImageLayer):
         self.value_range = factors.value_range(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """The contrasts."""
+        """Returns the contrasts."""
         lower, upper = self.factor
         bounds = (1.0 - lower, 1.0 + upper)
         return {"contrast_factor": self.uniform(images, bounds, seed, one_each(images))}
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
-        """Returns the images with the other contrast."""
+        """Returns the images with the drawn contrast."""
         # Half precision cannot sum up the pixels of an image.
         values = tf.cast(images, tf.float32)
         mean = tf.reduce_mean(values, axis=[1, 2], keepdims=True)

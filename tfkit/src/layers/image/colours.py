@@ -1,4 +1,4 @@
-"""Colours changed at random: saturation, hue, and how grey they are."""
+"""Layers that change saturation, hue and colourfulness at random."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tfkit.src.ops.image_filters import rgb_to_grayscale
 
 
 class RandomSaturation(RandomImageLayer):
-    """While training, multiplies the saturation of each image by a factor of its own.
+    """While training, multiplies the saturation of each image by a random factor.
 
-    A number `f` that is drawn stands for the factor `f / (1 - f)`: 0.5 for no change, 0 for grey.
+    A drawn number `f` gives the factor `f / (1 - f)`: 0.5 means no change, 0 grey.
 
     Args:
         factor: range of the number: a pair of numbers, or one number `f` for `(-f, f)`; from -1 to 1. What
@@ -44,7 +44,7 @@ class RandomSaturation(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> layer = RandomSaturation((0.0, 0.0))
@@ -65,12 +65,12 @@ class RandomSaturation(RandomImageLayer):
         self.value_range = factors.value_range(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """The factors."""
+        """Returns the factors."""
         drawn = self.uniform(images, self.factor, seed, ())
         return {"factor": drawn / (1 - drawn + settings.epsilon())}
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
-        """Returns the images with the other saturation."""
+        """Returns the images with the changed saturation."""
 
         def saturated(values: tf.Tensor) -> tf.Tensor:
             hue, saturation, value = tf.split(tf.image.rgb_to_hsv(values), 3, axis=-1)
@@ -82,7 +82,7 @@ class RandomSaturation(RandomImageLayer):
 
 
 class RandomHue(RandomImageLayer):
-    """While training, moves the hue of each image by a distance of its own, to either side.
+    """While training, moves the hue of each image by a random distance, in either direction.
 
     Args:
         factor: range of the distance, as a part of half the circle of hues: a pair of numbers from 0 to 1,
@@ -105,7 +105,7 @@ class RandomHue(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> layer = RandomHue((1.0, 1.0), value_range=(0, 1))  # Red becomes cyan.
@@ -126,12 +126,12 @@ class RandomHue(RandomImageLayer):
         self.value_range = factors.value_range(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """The distances, as parts of the circle."""
+        """Returns the distances, as parts of the circle."""
         sign = tf.where(self.uniform(images, (0.0, 1.0), seed, ()) > 0.5, -1.0, 1.0)
         return {"factor": sign * self.uniform(images, self.factor, seed, ()) * 0.5}
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
-        """Returns the images with the other hue."""
+        """Returns the images with the changed hue."""
 
         def turned(values: tf.Tensor) -> tf.Tensor:
             hue, saturation, value = tf.split(tf.image.rgb_to_hsv(values), 3, axis=-1)
@@ -166,7 +166,7 @@ class RandomColorDegeneration(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> layer = RandomColorDegeneration((1.0, 1.0))
@@ -187,7 +187,7 @@ class RandomColorDegeneration(RandomImageLayer):
         self.value_range = factors.value_range(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """The factors."""
+        """Returns the factors."""
         return {"factor": self.uniform(images, self.factor, seed)}
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
@@ -219,7 +219,7 @@ class RandomGrayscale(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor that is no number from 0 to 1.
+        ValueError: for a factor that is not a number from 0 to 1.
 
     Example:
         >>> RandomGrayscale(1.0)(tf.constant([[[100, 0, 0]]])).numpy().tolist()
@@ -244,7 +244,7 @@ class RandomGrayscale(RandomImageLayer):
         self.factor = factor
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Which images become grey."""
+        """Returns which images become grey."""
         return {"becomes_grey": self.uniform(images, (0.0, 1.0), seed) < self.factor}
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
@@ -278,7 +278,7 @@ class RandomColorJitter(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> layer = RandomColorJitter((0, 1), brightness_factor=(0.5, 0.5))
@@ -316,11 +316,11 @@ class RandomColorJitter(RandomImageLayer):
         self._parts = [name for name, _, factor in kinds if factor is not None]
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """What each of the changes draws, by its name."""
+        """Returns the draws of each of the changes, by its name."""
         return {name: getattr(self, name).draw(images, seed) for name in self._parts}
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
-        """Returns the images, changed one way after the other."""
+        """Returns the images after all changes, in order."""
         for name in self._parts:
             images = tf.cast(getattr(self, name).change(images, drawn[name]), images.dtype)
         return images

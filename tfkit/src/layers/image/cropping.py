@@ -1,4 +1,4 @@
-"""Parts of images, out of their middle or from random places."""
+"""Layers that crop images in their centre or at random places."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tfkit.src.ops.image_geometry import resize
 
 
 def _choose(condition: Any, if_true: Any, if_false: Any) -> Any:
-    """`tf.cond`, or a plain choice where the condition is known while tracing."""
+    """Returns `tf.cond`, or directly one of the results if the condition is static."""
     if isinstance(condition, bool):
         return if_true() if condition else if_false()
     return tf.cond(condition, if_true, if_false)
 
 
 class _Crop(SizedLayer):
-    """Cuts a part out of images; out of those that are too small, one that is enlarged.
+    """Cuts a part out of images; images that are too small are enlarged first.
 
-    What is drawn says where: `"top"` and `"left"`, and whether the part `"fits"`.
+    The drawn numbers are `"top"` and `"left"`, and whether the part `"fits"`.
     """
 
     def fits(self, height: Any, width: Any) -> Any:
-        """Whether images of this size are large enough; a boolean where the size is known."""
+        """Whether images of this size are large enough; a boolean if the size is known."""
         if isinstance(height, int) and isinstance(width, int):
             return height >= self.height and width >= self.width
         return tf.logical_and(height >= self.height, width >= self.width)
@@ -124,7 +124,7 @@ class CenterCrop(_Crop):
         self.width = width
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """The place of the middle."""
+        """Returns the place of the middle."""
         shape = shape_of(images)
         height, width = self.height_and_width(shape)
         return {
@@ -189,7 +189,7 @@ class RandomCrop(_Crop, RandomImageLayer):
         return drawn if training else {**drawn, "fits": False}
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """The place of the part."""
+        """Returns the place of the part."""
         shape = shape_of(images)
         height, width = self.height_and_width(shape)
         fits = self.fits(height, width)
@@ -197,7 +197,7 @@ class RandomCrop(_Crop, RandomImageLayer):
         return {"top": top, "left": left, "fits": fits, "input_shape": shape}
 
     def _place(self, height: Any, width: Any, seed: Any) -> list[tf.Tensor]:
-        """The number of rows above, and of columns to the left, of the part."""
+        """Returns the number of rows above, and of columns to the left, of the part."""
         place = []
         for most in (height - self.height, width - self.width):
             drawn = random.uniform((), 0.0, tf.cast(most + 1, tf.float32), "float32", seed)

@@ -1,4 +1,4 @@
-"""Images warped as if they were of rubber."""
+"""A layer that warps images elastically."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def elastic_transform(
     seed: random.Seed = None,
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """Returns images of which each pixel is moved by smooth noise.
+    """Returns images in which each pixel is moved by smooth noise.
 
     The noise is normal, of deviation `sigma`, smoothed by a Gaussian filter of the same deviation, and
     multiplied by `alpha`. As in Keras, a pixel moves by the same number downwards and to the side.
@@ -36,7 +36,7 @@ def elastic_transform(
         alpha: how far pixels are moved. Default: `20.0`.
         sigma: how far neighbours are moved alike, in pixels. Default: `5.0`.
         interpolation: `"bilinear"` or `"nearest"`. Default: `"bilinear"`.
-        fill_mode: what lies outside of `abcd`: `"constant"`, `"nearest"` (`aaabcddd`), `"wrap"`
+        fill_mode: the values outside of `abcd`: `"constant"`, `"nearest"` (`aaabcddd`), `"wrap"`
             (`bcdabcdabc`), `"mirror"` (`dcbabcdcba`) or `"reflect"` (`dcbaabcddcba`). Default: `"reflect"`.
         fill_value: the constant. Default: `0.0`.
         seed: an integer (equal noise each time), a `SeedGenerator` (new noise each time) or `None`
@@ -64,10 +64,10 @@ def elastic_transform(
 
 
 def displacements(shape: Any, alpha: Any, sigma: Any, seed: random.Seed) -> tf.Tensor:
-    """How far each pixel is moved, downwards and to the side, of shape `(batch, height, width)`."""
+    """Returns the pixels' displacements, downwards and sideways, of shape `(batch, height, width)`."""
     sigma, alpha = tf.cast(sigma, tf.float32), tf.cast(alpha, tf.float32)
     noise = random.normal(shape, 0.0, sigma, "float32", seed)
-    # A filter that reaches three whole deviations to each side.
+    # A filter that covers three whole deviations on each side.
     half = 3 * tf.cast(sigma, tf.int32)
     offsets = tf.cast(tf.range(-half, half + 1), tf.float32)
     weights = tf.exp(-0.5 * tf.math.divide_no_nan(offsets, sigma) ** 2)
@@ -81,7 +81,7 @@ def displacements(shape: Any, alpha: Any, sigma: Any, seed: random.Seed) -> tf.T
 def displaced(
     images: tf.Tensor, moves: tf.Tensor, interpolation: str, fill_mode: str, fill_value: Any
 ) -> tf.Tensor:
-    """A batch of images, of which each pixel is moved."""
+    """Returns a batch of images in which each pixel is moved."""
     check_choice("interpolation", interpolation, ("nearest", "bilinear"))
     check_choice("fill_mode", fill_mode, ("constant", "nearest", "wrap", "mirror", "reflect"))
     values = images if images.dtype.is_floating else tf.cast(images, tf.float32)
@@ -102,7 +102,7 @@ class RandomElasticTransform(RandomImageLayer):
         scale: range of a number for all images together, with which the distance and the smoothness of the
             warp grow: a pair of numbers from 0 to 1, or one number `f` for `(0, f)`. Default: `1.0`.
         interpolation: `"bilinear"` or `"nearest"`, as it always is for masks. Default: `"bilinear"`.
-        fill_mode: what lies outside of the image `abcd`: `"reflect"` (`dcbaabcddcba`), `"constant"`,
+        fill_mode: the values outside of the image `abcd`: `"reflect"` (`dcbaabcddcba`), `"constant"`,
             `"wrap"` (`abcdabcdabcd`) or `"nearest"` (`aaaaabcddddd`). Default: `"reflect"`.
         fill_value: the constant of `fill_mode="constant"`. Default: `0.0`.
         value_range: the least and the greatest value that images have. Default: `(0, 255)`.
@@ -123,7 +123,7 @@ class RandomElasticTransform(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor or a scale out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor or a scale out of its range, and a `value_range` that is not a pair.
         NotImplementedError: for an unknown `fill_mode` or `interpolation`; and for bounding boxes, of which
             no warp of this kind makes boxes.
 
@@ -154,7 +154,7 @@ class RandomElasticTransform(RandomImageLayer):
         self.value_range = factors.value_range(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Which images are warped, how strongly, and the noise."""
+        """Returns which images are warped, how strongly, and the noise."""
         applies = self.happens(images, self.factor, seed)
         strength = random.uniform((), *self.scale, "float32", seed)
         return {
@@ -178,7 +178,7 @@ class RandomElasticTransform(RandomImageLayer):
         return tf.clip_by_value(self._warped(images, drawn, self.interpolation), low, high)
 
     def change_masks(self, masks: tf.Tensor, drawn: Any) -> tf.Tensor:
-        """Returns the masks, warped as the images are."""
+        """Returns the masks, warped like the images."""
         return self._warped(masks, drawn, "nearest")
 
     def _warped(self, images: tf.Tensor, drawn: Any, interpolation: str) -> tf.Tensor:
@@ -188,7 +188,7 @@ class RandomElasticTransform(RandomImageLayer):
         return tf.where(applies, warped, images)
 
     def change_boxes(self, boxes: dict[str, Any], drawn: Any) -> dict[str, Any]:
-        """Refuses boxes."""
+        """Raises an error, because boxes are not supported."""
         raise NotImplementedError(
             f"{type(self).__name__} does not know what becomes of bounding boxes. Leave 'bounding_boxes' out "
             "of the data, or use a layer that moves them: `RandomRotation`, `RandomShear`, "

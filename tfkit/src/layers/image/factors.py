@@ -1,4 +1,4 @@
-"""Arguments of layers of images that say from which range a number is drawn."""
+"""Arguments of layers of images that define the range of a random number."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import check
 
 
@@ -19,8 +20,8 @@ def is_pair(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and len(value) == 2 and all(map(is_number, value))
 
 
-def symmetric(layer: Any, least: float = -1.0, **argument: Any) -> tuple[Any, Any]:
-    """The range of an argument between -1 and 1; one number stands for both signs.
+def symmetric(layer: Layer, least: float = -1.0, **argument: Any) -> tuple[Any, Any]:
+    """Returns the range of an argument between -1 and 1; a single number is used with both signs.
 
     Args:
         layer: the layer, for the message.
@@ -35,15 +36,15 @@ def symmetric(layer: Any, least: float = -1.0, **argument: Any) -> tuple[Any, An
 
 
 def positive(
-    layer: Any, most: float = 1.0, least: float = 0.0, start: float = 0, **argument: Any
+    layer: Layer, most: float = 1.0, least: float = 0.0, start: float = 0, **argument: Any
 ) -> tuple[Any, Any]:
-    """The range of an argument; one number stands for the range up to it.
+    """Returns the range of an argument; a single number is the upper end of the range.
 
     Args:
         layer: the layer, for the message.
         most: the greatest value that is allowed. Default: `1.0`.
         least: the least that is allowed in a pair. Default: `0.0`.
-        start: where the range begins that one number stands for. Default: `0`.
+        start: the lower end of the range for a single number. Default: `0`.
         **argument: the argument, by its name.
     """
     ((name, value),) = argument.items()
@@ -53,7 +54,7 @@ def positive(
     return min(value), max(value)
 
 
-def _check(layer: Any, name: str, value: Any, least: float, most: float) -> None:
+def _check(layer: Layer, name: str, value: Any, least: float, most: float) -> None:
     holds = (is_number(value) and least <= value <= most) or (
         is_pair(value) and least <= min(value) and max(value) <= most
     )
@@ -64,8 +65,8 @@ def _check(layer: Any, name: str, value: Any, least: float, most: float) -> None
         )
 
 
-def value_range(layer: Any, value: Any) -> tuple[Any, Any]:
-    """The least and the greatest value that images have."""
+def value_range(layer: Layer, value: Any) -> tuple[Any, Any]:
+    """Returns the smallest and the largest value of images."""
     if not is_pair(value):
         raise ValueError(
             "The `value_range` argument should be a list of two numbers. "
@@ -74,15 +75,15 @@ def value_range(layer: Any, value: Any) -> tuple[Any, Any]:
     return min(value), max(value)
 
 
-def size(layer: Any, **arguments: Any) -> None:
-    """Refuses heights and widths that are no positive integers."""
+def size(layer: Layer, **arguments: Any) -> None:
+    """Raises an error unless heights and widths are positive integers."""
     for name, value in arguments.items():
         holds = is_number(value) and value > 0 and value == int(value)
         check(layer, holds, name, "a positive integer", value)
 
 
-def fills(layer: Any, fill_mode: str, interpolation: str) -> None:
-    """Refuses unknown ways to fill up, and to interpolate."""
+def fills(layer: Layer, fill_mode: str, interpolation: str) -> None:
+    """Raises an error for unknown fill modes and interpolations."""
     for name, value, known in (
         ("fill_mode", fill_mode, ("reflect", "wrap", "constant", "nearest")),
         ("interpolation", interpolation, ("nearest", "bilinear")),

@@ -1,4 +1,4 @@
-"""Images blurred and sharpened at random."""
+"""Layers that blur and sharpen images at random."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RandomGaussianBlur(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor or a sigma out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor or a sigma out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> image = tf.constant([[[0.0], [100.0], [0.0]]])
@@ -67,9 +67,9 @@ class RandomGaussianBlur(RandomImageLayer):
         self.value_range = factors.value_range(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Which images are blurred, and how much, downwards and to the side."""
+        """Returns which images are blurred, and how much, downwards and sideways."""
         applies = self.happens(images, self.factor, seed)
-        # A deviation of 0 has no filter.
+        # There is no filter for a deviation of 0.
         sigma = tf.maximum(random.uniform((2,), *self.sigma, "float32", seed), 1e-4)
         return {"should_apply_blur": applies, "blur_factor": sigma}
 
@@ -82,10 +82,10 @@ class RandomGaussianBlur(RandomImageLayer):
 
 
 class RandomSharpness(RandomImageLayer):
-    """While training, `smooth + (image - smooth) * sharpness`, with a sharpness of each image's own.
+    """While training, computes `smooth + (image - smooth) * sharpness`, with random sharpness per image.
 
     The smooth image has the means of 3 by 3 pixels, in which the middle one counts five times, and around
-    the image lie zeros.
+    the image there are zeros.
 
     Args:
         factor: range of a number that is multiplied by 2 for the sharpness: a pair of numbers from 0 to 1,
@@ -108,7 +108,7 @@ class RandomSharpness(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> image = tf.reshape([0.0, 0.0, 0.0, 0.0, 130.0, 0.0, 0.0, 0.0, 0.0], (3, 3, 1))
@@ -129,7 +129,7 @@ class RandomSharpness(RandomImageLayer):
         self.value_range = factors.value_range(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Half of the sharpnesses."""
+        """Returns half of the sharpnesses."""
         return {"factor": self.uniform(images, self.factor, seed, ())}
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
@@ -140,7 +140,7 @@ class RandomSharpness(RandomImageLayer):
 
 
 def _smoothed(images: tf.Tensor) -> tf.Tensor:
-    """Images of which each pixel is the weighted mean of 3 by 3; around the image lie zeros."""
+    """Returns images in which each pixel is the weighted mean of 3 by 3, with zeros around the image."""
     padded = tf.pad(images, [[0, 0], [1, 1], [1, 1], [0, 0]])
     rows = padded[:, :-2] + padded[:, 1:-1] + padded[:, 2:]
     sums = rows[:, :, :-2] + rows[:, :, 1:-1] + rows[:, :, 2:]

@@ -1,4 +1,4 @@
-"""Images mirrored at random."""
+"""A layer that mirrors images at random."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class RandomFlip(RandomImageLayer):
         self.mode = mode
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Which images are mirrored."""
+        """Returns which images are mirrored."""
         shape = (1, 1) if images.shape.rank == 3 else (1, 1, 1)
         flips = self.uniform(images, (0.0, 1.0), seed, shape) <= 0.5
         return {"flips": flips, "input_shape": shape_of(images)}

@@ -1,4 +1,4 @@
-"""Histograms of images made even: of whole images, or around each pixel."""
+"""Layers that equalize histograms of images, as a whole or around each pixel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tfkit.src.ops.image_sampling import index_inside
 
 
 def _counts(groups: tf.Tensor, num_groups: Any, bins: tf.Tensor, num_bins: int) -> tf.Tensor:
-    """How often each number from 0 to `num_bins - 1` is in each group, of shape `(groups, bins)`."""
+    """Returns the counts of the numbers 0 to `num_bins - 1` in each group, of shape `(groups, bins)`."""
     index = tf.reshape(groups * num_bins + bins, [-1])
     ones = tf.ones_like(index, tf.float32)
     return tf.reshape(
@@ -22,7 +22,7 @@ def _counts(groups: tf.Tensor, num_groups: Any, bins: tf.Tensor, num_bins: int) 
 
 
 def _even(counts: tf.Tensor, least: tf.Tensor) -> tf.Tensor:
-    """For each number the part, from 0 to 1, of its group that lies below it."""
+    """Returns for each number the fraction of its group that is below it."""
     sums = tf.cumsum(counts, axis=-1)
     return tf.math.divide_no_nan(sums - least, sums[:, -1:] - least)
 
@@ -32,7 +32,7 @@ class Equalization(ImageLayer):
 
     Args:
         value_range: the least and the greatest value that images have. Default: `(0, 255)`.
-        bins: number of values that are told apart. Default: `256`.
+        bins: number of distinct values. Default: `256`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         **kwargs: `bounding_box_format`, the format of boxes (`None`); and the arguments of every layer:
@@ -49,7 +49,7 @@ class Equalization(ImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a `value_range` that is no pair, and `bins` that are no integer above 1.
+        ValueError: for a `value_range` that is not a pair, and `bins` that are not an integer above 1.
 
     Example:
         >>> Equalization()(tf.constant([[[10.0], [11.0], [12.0]]])).numpy().ravel().tolist()
@@ -79,7 +79,7 @@ class Equalization(ImageLayer):
         bins = tf.reshape(tf.transpose(bins, [0, 3, 1, 2]), [batch * channels, height * width])
         groups = tf.range(batch * channels)[:, tf.newaxis]
         counts = _counts(groups, batch * channels, bins, self.bins)
-        # The least value that is there becomes 0.
+        # The smallest existing value becomes 0.
         first = tf.argmax(counts > 0, axis=-1, output_type=tf.int32)
         least = tf.gather(counts, first[:, tf.newaxis], batch_dims=1)
         table = tf.round(_even(counts, least) * 255.0) / 255.0
@@ -96,11 +96,11 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
     contrast.
 
     An image is cut into tiles, each of which has a table of values made from its histogram; a pixel gets the
-    mean of what the tables of the four nearest tiles say, weighted by its distance from their middles.
+    mean of the tables of the four nearest tiles, weighted by its distance from their middles.
 
     Args:
         value_range: the least and the greatest value that images have. Default: `(0, 255)`.
-        clip_limit: how many times the mean frequency a value may have; what is above is shared among all
+        clip_limit: how many times the mean frequency a value may have; the excess is shared among all
             values. Default: `4.0`.
         tile_grid_size: number of tiles downwards and to the side. Default: `(8, 8)`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
@@ -119,7 +119,7 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a `value_range` or a `tile_grid_size` that is no pair.
+        ValueError: for a `value_range` or a `tile_grid_size` that is not a pair.
 
     Reference:
         Zuiderveld, "Contrast limited adaptive histogram equalization", 1994.
@@ -159,7 +159,7 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
         tile_height, tile_width = -(-height // rows), -(-width // columns)
         bins = tf.cast(tf.clip_by_value(values, 0.0, 1.0) * (self._bins - 1), tf.int32)
         bins = tf.transpose(bins, [0, 3, 1, 2])
-        # Images that do not end with a tile are continued by their reflections.
+        # Images that do not end with a tile are padded by reflection.
         whole = bins
         for axis, size, length in (
             (2, rows * tile_height, height),
@@ -177,7 +177,7 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
         tables = tf.reshape(_even(counts, counts[:, :1]), [-1])
 
         def nearest(size: Any, tile: Any, num_tiles: int) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-            """The tiles before and after each pixel of an axis, and how near the second is."""
+            """Returns the tiles before and after each pixel of an axis, and the weight of the second."""
             place = tf.cast(tf.range(size), tf.float32) / tf.cast(tile, tf.float32) - 0.5
             first = tf.floor(place)
             index = tf.cast(first, tf.int32)

@@ -1,4 +1,4 @@
-"""Images seen from another side at random."""
+"""A layer that changes the perspective of images at random."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tfkit.src.ops.image_warping import map_of_points
 
 
 class RandomPerspective(WarpingLayer):
-    """While training, moves the corners of some images, and warps what is between them.
+    """While training, moves the corners of some images, and warps the pixels between them.
 
     Args:
         factor: probability of a change: a pair of numbers from 0 to 1 between which it is drawn, too, or one
             number `f` for `(0, f)`. Default: `1.0`.
         scale: how far corners move: by up to `scale / 2` of the image's sides, inwards or outwards; from 0
-            to 1. The upper left one stays. Default: `1.0`.
+            to 1. The upper left one is fixed. Default: `1.0`.
         interpolation: `"bilinear"` or `"nearest"`, as it always is for masks. Default: `"bilinear"`.
-        fill_value: value of what lies outside of the image. Default: `0.0`.
+        fill_value: value outside of the image. Default: `0.0`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -69,7 +69,7 @@ class RandomPerspective(WarpingLayer):
         self.scale = scale
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Which images are warped, the corners, and where they go."""
+        """Returns which images are warped, the corners, and their new places."""
         applies = self.happens(images, self.factor, seed)
         shape = shape_of(images)
         bottom, right = (tf.cast(side, tf.float32) - 1 for side in self.height_and_width(shape))
@@ -85,7 +85,7 @@ class RandomPerspective(WarpingLayer):
         }
 
     def maps(self, drawn: Any) -> tf.Tensor:
-        """Returns the maps of the corners; those of images that are not warped leave them."""
+        """Returns the maps of the corners; identity maps for images that are not warped."""
         start, end = (tf.cast(drawn[name], tf.float32) for name in ("start_points", "end_points"))
         applies = tf.reshape(drawn["apply_perspective"], [-1, 1])
         same = tf.constant([[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])

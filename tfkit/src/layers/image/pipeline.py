@@ -1,10 +1,10 @@
-"""Layers in a row, for `tf.data`."""
+"""Layers called one after the other, for `tf.data`."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from tfkit.src.base.quoting import quoted
 from tfkit.src.core.layer import Layer
@@ -14,14 +14,14 @@ from tfkit.src.registry.serialization import deserialize_keras_object, serialize
 class Pipeline(Layer):
     """Calls layers one after the other, with the outputs of each as the inputs of the next.
 
-    It is no model: it has no training of its own, and takes whatever its layers take, dictionaries too.
+    It is not a model: it cannot be trained, and accepts the inputs of its layers, dictionaries too.
 
     Args:
         layers: the layers, a list.
         name: name of the layer, a string without `/`; `None` for one that is made from the class's name.
 
     Call arguments:
-        inputs: what the first layer takes.
+        inputs: the inputs of the first layer.
         training: whether layers behave as in training. Default: `True`.
         mask: a mask for the layers that take one.
 
@@ -70,7 +70,7 @@ class Pipeline(Layer):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Pipeline:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a pipeline of new layers with the arguments that `config` holds."""
         if not isinstance(config.get("layers"), (list, tuple)):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Changes of images chosen at random among many."""
+"""Layers that apply changes of images chosen at random among many."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tfkit.src.layers.image.tones import AutoContrast, RandomPosterization, Sola
 
 
 class _Choosing(RandomImageLayer):
-    """Applies layers that are chosen while it runs.
+    """Applies layers that are chosen at run time.
 
     Args:
         factor: range of the strength of all of them, from 0 to 1.
@@ -28,7 +28,7 @@ class _Choosing(RandomImageLayer):
         **kwargs: arguments of every random layer of images.
     """
 
-    # The names of the layers in the order in which a number chooses among them.
+    # The names of the layers, in the order of their numbers.
     _choices: tuple[str, ...] = (
         *("random_shear", "random_translation", "random_rotation", "random_brightness"),
         *(
@@ -72,13 +72,13 @@ class _Choosing(RandomImageLayer):
         self.equalization = Equalization(**fixed)
 
     def draw_all(self, images: Any, seed: Any, names: tuple[str, ...]) -> dict[str, Any]:
-        """What each of the layers draws, by its name, whether or not it is chosen."""
+        """Returns the draws of each of the layers, by its name, whether or not it is chosen."""
         return {name: getattr(self, name).draw(images, seed) for name in names}
 
     def chosen(
         self, index: Any, names: tuple[str, ...], method: str, value: Any, drawn: Any
     ) -> Any:
-        """What a method of the layer of a number makes of images, masks or boxes."""
+        """Returns images, masks or boxes changed by a method of the layer of this number."""
 
         def branch(layer: ImageLayer, of_layer: Any) -> Any:
             def run() -> Any:
@@ -94,7 +94,7 @@ class _Choosing(RandomImageLayer):
 
 
 class RandAugment(_Choosing):
-    """While training, changes images one way after the other, each chosen at random among eleven.
+    """While training, applies several changes to images, each chosen at random among eleven.
 
     The ways are the layers `RandomShear`, `RandomTranslation`, `RandomRotation`, `RandomBrightness`,
     `RandomColorDegeneration`, `RandomContrast`, `RandomSharpness`, `RandomPosterization`, `Solarization`,
@@ -124,8 +124,8 @@ class RandAugment(_Choosing):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, a `value_range` that is no pair, and a `num_ops` that is no
-            integer, or negative.
+        ValueError: for a factor out of its range, a `value_range` that is not a pair, and a `num_ops` that is
+            no integer, or negative.
 
     Reference:
         Cubuk et al., "RandAugment: practical automated data augmentation with a reduced search space", 2019.
@@ -158,7 +158,7 @@ class RandAugment(_Choosing):
         self.num_ops = num_ops
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """The numbers of the layers, and what each of the layers draws."""
+        """Returns the numbers of the layers, and the draws of each of the layers."""
         chosen = random.randint((self.num_ops,), 0, len(self._choices), seed=seed)
         return {
             "layer_idxes": chosen,
@@ -173,24 +173,24 @@ class RandAugment(_Choosing):
         return value
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
-        """Returns the images, changed."""
+        """Returns the changed images."""
         return self._through_all("change", images, drawn)
 
     def change_masks(self, masks: tf.Tensor, drawn: Any) -> tf.Tensor:
-        """Returns the masks, moved as the images are."""
+        """Returns the masks, moved like the images."""
         return self._through_all("change_masks", masks, drawn)
 
     def change_boxes(self, boxes: dict[str, Any], drawn: Any) -> dict[str, Any]:
-        """Returns the boxes, moved as the images are."""
+        """Returns the boxes, moved like the images."""
         return self._through_all("change_boxes", boxes, drawn)
 
     def sizes(self, drawn: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        """Height and width of the images before and after the change."""
+        """Returns height and width of the images before and after the change."""
         return self.random_shear.sizes(drawn["transforms"]["random_shear"])
 
 
 class AugMix(_Choosing):
-    """While training, mixes each image with the mean of several, each of which went through some changes.
+    """While training, mixes each image with the mean of several changed copies.
 
     The changes are chosen among those of `RandAugment`, the same for all images of a batch, each with draws
     of its own.
@@ -223,7 +223,7 @@ class AugMix(_Choosing):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, a `value_range` that is no pair, and numbers of changes
+        ValueError: for a factor out of its range, a `value_range` that is not a pair, and numbers of changes
             that are no positive integers.
 
     Reference:
@@ -266,7 +266,7 @@ class AugMix(_Choosing):
         self._names = tuple(name for name in self._choices if all_ops or name not in robust)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """The weights, the numbers of the layers, and what each draws at each of its places."""
+        """Returns the weights, the numbers of the layers, and the draws of each layer at each position."""
         weights = random.gamma((self.num_chains,), self.alpha, "float32", seed)
         own = random.beta((), self.alpha, self.alpha, "float32", seed)
         chosen = random.randint((self.num_chains, self.chain_depth), 0, len(self._names), seed=seed)

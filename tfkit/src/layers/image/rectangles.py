@@ -1,4 +1,4 @@
-"""Rectangles of images erased, or taken from other images."""
+"""Layers that erase rectangles of images, or mix images."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tfkit.src.layers.image.base import BoxedOptions, RandomImageLayer, batch_si
 
 
 def _rectangles(height: Any, width: Any, sides: Any, place: Any) -> tf.Tensor:
-    """Which pixels lie in a rectangle of each image, a boolean tensor of shape `(batch, height, width, 1)`.
+    """Returns a boolean mask of the pixels in a rectangle of each image, `(batch, height, width, 1)`.
 
     Args:
         height: height of the images.
         width: width of the images.
         sides: heights and widths of the rectangles, as parts of those of the images.
-        place: how much of what is left lies above, and to the left, from 0 to 1.
+        place: the fraction of the remaining space above, and to the left, from 0 to 1.
     """
     inside = []
     for size, side, before in zip((height, width), sides, place, strict=True):
@@ -38,7 +38,7 @@ class RandomErasing(RandomImageLayer):
             number `f` for `(0, f)`. Default: `1.0`.
         scale: range of the squares of the sides, as parts of those of the image: a pair of numbers from 0 to
             1, or one number `f` for `(0, f)`. Default: `(0.02, 0.33)`.
-        fill_value: what to fill with, a number; `None` for noise.
+        fill_value: number to fill with; `None` for noise.
         value_range: the least and the greatest value that images have. Default: `(0, 255)`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
@@ -57,7 +57,7 @@ class RandomErasing(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor or a scale out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor or a scale out of its range, and a `value_range` that is not a pair.
 
     Reference:
         Zhong et al., "Random erasing data augmentation", 2017.
@@ -85,7 +85,7 @@ class RandomErasing(RandomImageLayer):
         self.value_range = factors.value_range(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """The rectangles, what fills them, and which images have one."""
+        """Returns the rectangles, their contents, and which images have one."""
         shape = shape_of(images)
         sides = tf.sqrt(self.uniform(images, self.scale, seed, (2,)))
         x, y = (self.uniform(images, (0.0, 1.0), seed, ()) for _ in range(2))
@@ -123,7 +123,7 @@ class _Mixing(RandomImageLayer):
         return random.shuffle(tf.range(batch_size(images)), seed=seed)
 
     def change_labels(self, labels: tf.Tensor, drawn: Any) -> tf.Tensor:
-        """Returns the means of labels, weighted as the images are."""
+        """Returns the means of labels, with the weights of the images."""
         labels = tf.cast(labels, self.compute_dtype)
         others = tf.gather(labels, drawn["permutation_order"])
         weight = tf.cast(drawn["mix_weight"], labels.dtype)
@@ -131,7 +131,7 @@ class _Mixing(RandomImageLayer):
         return weight * labels + (1 - weight) * others
 
     def get_random_transformation(self, data: Any, training: Any = True, seed: Any = None) -> Any:
-        """Draws what a call would draw; one image alone has no other to be mixed with."""
+        """Draws the numbers of a call; a single image has no other to be mixed with."""
         images = data["images"] if isinstance(data, dict) else data
         if images.shape.rank == 3:
             return None
@@ -144,7 +144,7 @@ class CutMix(_Mixing):
     Labels become means, weighted by the areas.
 
     Args:
-        factor: range of the parameter of the beta distribution of the part of the area that stays: a pair of
+        factor: range of the beta distribution's parameter, for the fraction of the area to keep: a pair of
             numbers from 0 to 1, or one number `f` for `(0, f)`. Default: `1.0`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
@@ -158,7 +158,7 @@ class CutMix(_Mixing):
         training: whether to change anything. Default: `True`.
 
     Input shape: `(batch, height, width, channels)`; channels before height with
-        `data_format="channels_first"`. One image without a batch stays as it is.
+        `data_format="channels_first"`. A single image without a batch is not changed.
 
     Output shape: That of the inputs.
 
@@ -187,7 +187,7 @@ class CutMix(_Mixing):
         self.factor = factors.positive(self, least=-1.0, factor=factor)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """The rectangles, the part of the area that stays, and the other images."""
+        """Returns the rectangles, the fraction of the area that is kept, and the other images."""
         count = batch_size(images)
         alpha = random.uniform((), *self.factor, "float32", seed) + 1e-6
         stays = random.beta((count,), alpha, alpha, "float32", seed)
@@ -216,19 +216,19 @@ class CutMix(_Mixing):
         return self.change(masks, drawn)
 
     def change_boxes(self, boxes: dict[str, Any], drawn: Any) -> dict[str, Any]:
-        """Refuses boxes."""
+        """Raises an error, because boxes are not supported."""
         raise NotImplementedError(
             f"{type(self).__name__} does not know what becomes of bounding boxes that a rectangle cuts. "
             "Use `MixUp`, or leave 'bounding_boxes' out of the data."
         )
 
     def sizes(self, drawn: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        """Nothing: boxes are refused."""
+        """Raises an error, because boxes are not supported."""
         return self.change_boxes({}, drawn)  # type: ignore[return-value]
 
 
 class MixUp(_Mixing):
-    """While training, `weight * image + (1 - weight) * other`, with another image of the batch.
+    """While training, computes `weight * image + (1 - weight) * other`, with another image of the batch.
 
     Labels and masks are mixed as the images are; boxes of both images are kept.
 
@@ -246,12 +246,12 @@ class MixUp(_Mixing):
         training: whether to change anything. Default: `True`.
 
     Input shape: `(batch, height, width, channels)`; channels before height with
-        `data_format="channels_first"`. One image without a batch stays as it is.
+        `data_format="channels_first"`. A single image without a batch is not changed.
 
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for an `alpha` that is no number above 0.
+        ValueError: for an `alpha` that is not a number above 0.
 
     Reference:
         Zhang et al., "mixup: beyond empirical risk minimization", 2017.
@@ -277,20 +277,20 @@ class MixUp(_Mixing):
         self.alpha = alpha
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """The weights, and the other images."""
+        """Returns the weights, and the other images."""
         order = self.partners(images, seed)
         weight = random.beta((batch_size(images),), self.alpha, self.alpha, "float32", seed)
         return {"mix_weight": weight, "permutation_order": order, "input_shape": shape_of(images)}
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
-        """Returns the images, mixed."""
+        """Returns the mixed images."""
         weight = tf.reshape(tf.cast(drawn["mix_weight"], images.dtype), [-1, 1, 1, 1])
         return weight * images + (1 - weight) * tf.gather(images, drawn["permutation_order"])
 
     def transform_segmentation_masks(
         self, segmentation_masks: Any, transformation: Any, training: Any = True
     ) -> tf.Tensor:
-        """Returns masks, mixed: floats, since a pixel has two classes."""
+        """Returns mixed masks: floats, since a pixel has two classes."""
         masks = tf.convert_to_tensor(segmentation_masks)
         masks = masks if masks.dtype.is_floating else tf.cast(masks, self.compute_dtype)
         return super().transform_segmentation_masks(masks, transformation, training)
@@ -300,11 +300,11 @@ class MixUp(_Mixing):
         return self.change(masks, drawn)
 
     def sizes(self, drawn: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        """Boxes stay as they are, in whatever format."""
+        """Returns `None` for unknown sizes: boxes are not changed, whatever their format."""
         return super().sizes(drawn) if "input_shape" in drawn else ((None, None), (None, None))
 
     def change_boxes(self, boxes: dict[str, Any], drawn: Any) -> dict[str, Any]:
-        """Returns the boxes of both images, side by side."""
+        """Returns the boxes of both images, concatenated."""
         order = drawn["permutation_order"]
 
         def both(values: Any) -> tf.Tensor:

@@ -1,4 +1,4 @@
-"""Values of inputs in another range."""
+"""A layer that maps values to another range."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tfkit.src.core.typing import LayerOptions
 
 
 class Rescaling(Layer):
-    """`inputs * scale + offset`.
+    """Computes `inputs * scale + offset`.
 
     Args:
         scale: factor, a number; or one for each channel, a list.

@@ -1,4 +1,4 @@
-"""Images resized."""
+"""A layer that resizes images."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class SizedLayer(ImageLayer):
     width: int
 
     def sizes(self, drawn: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        """Height and width of the images before and after the change."""
+        """Returns height and width of the images before and after the change."""
         return self.height_and_width(drawn["input_shape"]), (self.height, self.width)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Nothing is random."""
+        """Returns the shape alone, since nothing is random."""
         return {"input_shape": shape_of(images)}
 
 
@@ -36,11 +36,11 @@ class Resizing(SizedLayer):
         width: new width in pixels.
         interpolation: `"bilinear"`, `"nearest"`, `"bicubic"`, `"lanczos3"`, `"lanczos5"` or `"area"`; masks
             are interpolated by `"nearest"`. Default: `"bilinear"`.
-        crop_to_aspect_ratio: whether to cut off what does not fit at the sides, and not distort.
+        crop_to_aspect_ratio: whether to crop the sides instead of distorting the image.
             Default: `False`.
-        pad_to_aspect_ratio: whether to fill up what is missing at the sides, and not distort.
+        pad_to_aspect_ratio: whether to pad the sides instead of distorting the image.
             Default: `False`.
-        fill_mode: what to fill up with; only `"constant"` is possible. Default: `"constant"`.
+        fill_mode: the kind of padding; only `"constant"` is possible. Default: `"constant"`.
         fill_value: the constant. Default: `0.0`.
         antialias: whether to smooth images before they become smaller. Default: `False`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
@@ -55,10 +55,10 @@ class Resizing(SizedLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs with the new height and width; integers stay integers.
+    Output shape: That of the inputs with the new height and width; integers remain integers.
 
     Raises:
-        ValueError: for sizes that are no positive integers, another option, and both ways to keep the ratio.
+        ValueError: for sizes that are not positive integers, unknown options, and two ways to keep the ratio.
 
     Example:
         >>> Resizing(2, 3)(tf.ones((1, 4, 4, 3))).shape
@@ -96,7 +96,7 @@ class Resizing(SizedLayer):
         return self._resized(images, self.interpolation, self.antialias)
 
     def change_masks(self, masks: tf.Tensor, drawn: Any) -> tf.Tensor:
-        """Returns the masks, resized without values between those that they have."""
+        """Returns the masks, resized without interpolation between values."""
         return self._resized(masks, "nearest", False)
 
     def _resized(self, images: tf.Tensor, interpolation: str, antialias: bool) -> tf.Tensor:
@@ -119,7 +119,7 @@ class Resizing(SizedLayer):
         return clip_to_image_size({**boxes, "boxes": values}, self.height, self.width)
 
     def scaled(self, boxes: tf.Tensor, height: Any, width: Any) -> tf.Tensor:
-        """Boxes in images of a height and a width, as they lie in the resized ones."""
+        """Returns boxes in images of this height and width as boxes in the resized images."""
         seen = [height, width]
         fitting = (width * self.height // self.width, height * self.width // self.height)
         if self.crop_to_aspect_ratio:

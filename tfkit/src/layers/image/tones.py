@@ -1,4 +1,4 @@
-"""Values of pixels mapped to others, each by itself: inverted, solarized, with fewer bits, stretched."""
+"""Layers that map values of pixels: inverted, solarized, with fewer bits, stretched."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RandomInvert(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> RandomInvert((1.0, 1.0))(tf.constant([[[0.0], [55.0]]])).numpy().ravel().tolist()
@@ -64,7 +64,7 @@ class RandomInvert(RandomImageLayer):
         self.value_range = factors.value_range(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Which images are inverted."""
+        """Returns which images are inverted."""
         return {"apply_inversion": self.happens(images, self.factor, seed)}
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
@@ -97,7 +97,7 @@ class Solarization(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> layer = Solarization(threshold_factor=(0.5, 0.5))
@@ -121,7 +121,7 @@ class Solarization(RandomImageLayer):
         self.value_range = factors.value_range(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """What is added, and the thresholds, for values from 0 to 255."""
+        """Returns the numbers to add, and the thresholds, for values from 0 to 255."""
         shape = one_each(images)
         return {
             name: self.uniform(images, [255.0 * bound for bound in bounds], seed, shape)
@@ -143,7 +143,7 @@ class Solarization(RandomImageLayer):
 
 
 class RandomPosterization(RandomImageLayer):
-    """While training, keeps only some high bits of the 8 of each value.
+    """While training, keeps only the highest of the 8 bits of each value.
 
     Args:
         factor: range of the number of bits, whose end is excluded: a pair of numbers from 1 to 8, or one
@@ -166,7 +166,7 @@ class RandomPosterization(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a factor out of its range, and a `value_range` that is no pair.
+        ValueError: for a factor out of its range, and a `value_range` that is not a pair.
 
     Example:
         >>> layer = RandomPosterization(2)  # One bit.
@@ -187,7 +187,7 @@ class RandomPosterization(RandomImageLayer):
         self.value_range = factors.value_range(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """How many bits are dropped."""
+        """Returns how many bits are dropped."""
         low, high = map(int, self.factor)
         if low == high:  # Nothing is drawn, as in Keras: the next draws of a seed are other ones.
             return {"shift_factor": tf.fill([batch_size(images)], tf.constant(8 - low, tf.uint8))}
@@ -224,7 +224,7 @@ class AutoContrast(ImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for a `value_range` that is no pair.
+        ValueError: for a `value_range` that is not a pair.
 
     Example:
         >>> AutoContrast()(tf.constant([[[50.0], [75.0], [100.0]]])).numpy().ravel().tolist()
@@ -242,7 +242,7 @@ class AutoContrast(ImageLayer):
         least = tf.reduce_min(values, axis=[1, 2], keepdims=True)
         most = tf.reduce_max(values, axis=[1, 2], keepdims=True)
         stretched = tf.math.divide_no_nan(values - least, most - least) * (high - low) + low
-        # A channel of one value has nothing to stretch.
+        # A channel with a single value cannot be stretched.
         return tf.cast(
             tf.where(most > least, tf.clip_by_value(stretched, low, high), values), images.dtype
         )

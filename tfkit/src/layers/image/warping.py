@@ -1,4 +1,4 @@
-"""What layers that move the pixels of images have in common: a projective map for each image."""
+"""The base of layers that move the pixels of images: a projective map for each image."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tfkit.src.ops.image_warping import affine_transform
 
 
 class WarpingLayer(RandomImageLayer):
-    """Warps each image by a map of its own.
+    """Warps each image by its own map.
 
-    A subclass says in `maps` where a pixel of the result lies in the image.
+    A subclass defines in `maps` the position in the image of each pixel of the result.
 
     Args:
-        fill_mode: what lies outside of the image, as in `ops.image.affine_transform`.
+        fill_mode: the values outside of the image, as in `ops.image.affine_transform`.
         interpolation: `"bilinear"` or `"nearest"`; masks are always interpolated by `"nearest"`.
         fill_value: the constant of `fill_mode="constant"`.
         **kwargs: arguments of every random layer of images.
@@ -39,7 +39,7 @@ class WarpingLayer(RandomImageLayer):
         self.fill_value = fill_value
 
     def maps(self, drawn: Any) -> tf.Tensor:
-        """Returns the maps of the pixels of the results to those of the images, of shape `(batch, 8)`."""
+        """Returns the maps from pixels of the results to pixels of the images, of shape `(batch, 8)`."""
         raise NotImplementedError
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
@@ -47,11 +47,11 @@ class WarpingLayer(RandomImageLayer):
         return self._warped(images, drawn, self.interpolation)
 
     def change_masks(self, masks: tf.Tensor, drawn: Any) -> tf.Tensor:
-        """Returns the masks, warped without values between those that they have."""
+        """Returns the masks, warped without interpolation between values."""
         return self._warped(masks, drawn, "nearest")
 
     def change_boxes(self, boxes: dict[str, Any], drawn: Any) -> dict[str, Any]:
-        """Returns the smallest boxes around the warped ones, without what lies outside of the image."""
+        """Returns the smallest boxes around the warped ones, clipped to the image."""
         size, _ = self.sizes(drawn)
         warped = map_corners(boxes["boxes"], inverse_maps(self.maps(drawn)))
         return clip_to_image_size({**boxes, "boxes": warped}, *size)
@@ -75,7 +75,7 @@ def affine_maps(
     scale_y: Any = 1.0,
     offset_y: Any = 0.0,
 ) -> tf.Tensor:
-    """Maps of `(x, y)` to `(scale_x * x + lean_x * y + offset_x, lean_y * x + scale_y * y + offset_y)`.
+    """Maps `(x, y)` to `(scale_x * x + lean_x * y + offset_x, lean_y * x + scale_y * y + offset_y)`.
 
     Each argument is a number, or has one for each image, of any shape.
     """

@@ -1,1 +1,1 @@
-"""Layers that turn raw data into numbers: normalization, bins, hashes, vocabularies, text."""
+"""Layers that convert raw data to numbers: normalization, bins, hashes, vocabularies, text."""

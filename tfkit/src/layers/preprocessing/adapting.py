@@ -1,4 +1,4 @@
-"""What `adapt` may be given, as batches that are read one after the other."""
+"""Reads the data of `adapt` as batches, one after the other."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.core.layer import Layer
 from tfkit.src.layers.preprocessing.base import is_plain
 
 _ARRAYS = (tf.Tensor, tf.Variable, tf.RaggedTensor, tf.SparseTensor, np.ndarray)
 
 
-def batches(layer: Any, data: Any, steps: int | None = None) -> Iterator[Any]:
-    """Yields arrays and tensors: `data` itself where it is one, else its batches; labels are left out.
+def batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[Any]:
+    """Yields arrays and tensors: `data` itself if it is one, else its batches; labels are left out.
 
     Args:
         layer: the layer, for messages.
@@ -52,7 +53,7 @@ def batches(layer: Any, data: Any, steps: int | None = None) -> Iterator[Any]:
 
 
 def _as_array(data: Any) -> Any:
-    """`data` where it is an array, a tensor, or a list of numbers or texts; `None` where it is not."""
+    """Returns `data` if it is an array, a tensor, or a list of numbers or texts; else `None`."""
     if isinstance(data, _ARRAYS):
         return data
     if isinstance(data, (list, tuple)):
@@ -63,7 +64,7 @@ def _as_array(data: Any) -> Any:
     return np.asarray(data) if is_table else None
 
 
-def _iterable(layer: Any, data: Any) -> Iterable[Any]:
+def _iterable(layer: Layer, data: Any) -> Iterable[Any]:
     if hasattr(data, "num_batches") and hasattr(data, "__getitem__"):
         count = data.num_batches
         return (data[index] for index in (itertools.count() if count is None else range(count)))

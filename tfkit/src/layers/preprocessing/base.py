@@ -1,4 +1,4 @@
-"""What all preprocessing layers have in common: inputs may be plain lists of numbers and texts."""
+"""The base of preprocessing layers, whose inputs may be plain lists of numbers and texts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Preprocessing(Layer):
         return super()._as_tensors(plain, kwargs)
 
     def _base_config(self) -> dict[str, Any]:
-        """What the configuration of every layer begins with."""
+        """Returns the part of the configuration that every layer has."""
         policy = serialization.serialize_keras_object(self.dtype_policy)
         return {"name": self.name, "trainable": self.trainable, "dtype": policy}
 
@@ -47,8 +47,8 @@ def is_plain(value: Any) -> bool:
     return isinstance(value, _PLAIN)
 
 
-def check_mode(layer: Any, value: Any, allowed: tuple[Any, ...], argument: str) -> None:
-    """Refuses a setting that is none of those allowed.
+def check_mode(layer: Layer, value: Any, allowed: tuple[Any, ...], argument: str) -> None:
+    """Raises an error for a setting that is not allowed.
 
     Raises:
         ValueError: that names the layer's class, the argument and all that is allowed.

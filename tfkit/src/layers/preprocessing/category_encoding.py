@@ -1,4 +1,4 @@
-"""Integers as vectors."""
+"""A layer that encodes integers as vectors."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _MODES = ("multi_hot", "one_hot", "count")
 
 
 class CategoryEncoding(Preprocessing):
-    """Vectors with a 1 (or a count) at the index of each integer; an integer without a place has none.
+    """Vectors with a 1 (or a count) at the index of each integer; integers out of range are left out.
 
     Args:
         num_tokens: positive integer, the size of a vector: the largest integer plus one.
         output_mode: `"one_hot"` for a vector for each integer; `"multi_hot"` for a vector for each sample,
             with a 1 for each integer that is there; `"count"` for one with the number of times.
             Default: `"multi_hot"`.
-        sparse: whether vectors come as a `tf.SparseTensor`. Default: `False`.
+        sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy, which is that
             of the outputs (`None`, the global policy); `autocast`, which has no effect here, as integers in
@@ -28,7 +28,7 @@ class CategoryEncoding(Preprocessing):
 
     Call arguments:
         inputs: integers.
-        count_weights: with `"count"`, what each integer counts for, in the form of `inputs`; `None` for 1.
+        count_weights: with `"count"`, the weight of each integer, in the form of `inputs`; `None` for 1.
 
     Input shape: `(batch, n)` or any, of integers; dense, ragged or sparse.
 
@@ -87,11 +87,11 @@ class CategoryEncoding(Preprocessing):
         return self.call(tf.convert_to_tensor(inputs))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the outputs for inputs of a shape."""
+        """Returns the shape of the outputs for inputs of a shape."""
         return encoded_shape(input_shape, self.output_mode, self.num_tokens)
 
     def compute_output_spec(self, inputs: Any, count_weights: Any = None) -> Any:
-        """The outputs for symbolic inputs."""
+        """Returns the outputs for symbolic inputs."""
         self._tfkit.built = True
         mode, dtype = self.output_mode, self.compute_dtype
         return encoded_spec(inputs, mode, self.num_tokens, dtype, self.sparse)

@@ -1,8 +1,8 @@
-"""Numbers as the indices of the bins that they fall into."""
+"""A layer that maps numbers to indices of bins."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import tensorflow as tf
@@ -20,20 +20,20 @@ _MODES = ("int", "one_hot", "multi_hot", "count")
 
 
 class Discretization(Preprocessing):
-    """The index of the bin of each number: how many boundaries are not above it.
+    """The index of the bin of each number: the number of boundaries that are not above it.
 
     The boundaries are given, or `adapt(data)` finds those between bins that hold about as many numbers each.
 
     Args:
-        bin_boundaries: numbers in increasing order; with n of them there are n + 1 bins. `None` where
+        bin_boundaries: numbers in increasing order; with n of them there are n + 1 bins. `None` if
             `adapt` is to find them.
-        num_bins: number of bins that `adapt` makes; `None` where `bin_boundaries` is given.
+        num_bins: number of bins that `adapt` makes; `None` if `bin_boundaries` is given.
         epsilon: how much of the data a bin may have too many or too few, from 0 to 1: `adapt` keeps
             about `1 / epsilon` numbers. Default: `0.01`.
         output_mode: `"int"` for the index; `"one_hot"` for a vector for each number; `"multi_hot"` for a
             vector for each sample, with a 1 for each bin that is there; `"count"` for one with the number
             of times. Default: `"int"`.
-        sparse: whether vectors come as a `tf.SparseTensor`. Default: `False`.
+        sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
         dtype: dtype of vectors, and to which float inputs are cast; `None` for the global one. Indices are
             `int32`.
         name: name of the layer, a string; `None` for one that is made from the class's name.
@@ -105,7 +105,7 @@ class Discretization(Preprocessing):
 
     @shortened
     def adapt(self, data: Any, steps: int | None = None) -> None:
-        """Finds the boundaries of `num_bins` bins that hold about as many numbers of the data each.
+        """Finds the boundaries of `num_bins` bins that contain about equally many numbers of the data.
 
         Args:
             data: an array or tensor; or batches: a `tf.data.Dataset`, a `PyDataset`, a list of arrays, any
@@ -113,7 +113,7 @@ class Discretization(Preprocessing):
             steps: number of batches to read; `None` for all. An array is one batch.
 
         Raises:
-            ValueError: where `bin_boundaries` was given.
+            ValueError: if `bin_boundaries` was given.
         """
         self._check_may_adapt()
         before = self.summary
@@ -127,7 +127,7 @@ class Discretization(Preprocessing):
         self.finalize_state()
 
     def update_state(self, data: Any) -> None:
-        """Takes in a batch; `finalize_state` makes boundaries of all of them."""
+        """Adds a batch to the summary; `finalize_state` computes boundaries from it."""
         self._check_may_adapt()
         if isinstance(data, (tf.RaggedTensor, tf.SparseTensor)):
             data = data.flat_values if isinstance(data, tf.RaggedTensor) else data.values
@@ -135,13 +135,13 @@ class Discretization(Preprocessing):
         self.summary = quantiles.joined(self.summary, new, self.epsilon)
 
     def finalize_state(self) -> None:
-        """Makes boundaries of what `update_state` has taken in."""
+        """Computes boundaries from the summary of all batches."""
         if self.input_bin_boundaries is None and self.summary.size:
             found = quantiles.boundaries(self.summary, self.num_bins or 0)
             self.bin_boundaries = _floats(found)
 
     def reset_state(self) -> None:
-        """Forgets what `update_state` has taken in."""
+        """Discards the summary of earlier batches."""
         if self.input_bin_boundaries is None:
             self.summary = np.zeros((2, 0), "float32")
 
@@ -179,13 +179,13 @@ class Discretization(Preprocessing):
         return len(self.bin_boundaries) + 1 if known else int(self.num_bins or 0)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the outputs for inputs of a shape."""
+        """Returns the shape of the outputs for inputs of a shape."""
         if self.output_mode == "int":
             return tuple(input_shape)
         return encoded_shape(input_shape, self.output_mode, self._depth)
 
     def compute_output_spec(self, inputs: Any) -> Any:
-        """The outputs for symbolic inputs: known before `adapt`."""
+        """Returns the outputs for symbolic inputs, which are known before `adapt`."""
         self._tfkit.built = True
         if self.output_mode == "int":
             return KerasTensor(inputs.shape, "int32", inputs.sparse, inputs.ragged)
@@ -195,21 +195,21 @@ class Discretization(Preprocessing):
     # --- Files ----------------------------------------------------------------------------------------
 
     def save_own_variables(self, store: Any) -> None:
-        """Puts the boundaries that `adapt` has found into `store`."""
+        """Stores the boundaries that `adapt` has found in `store`."""
         if self.input_bin_boundaries is None and self.bin_boundaries:
             store["bin_boundaries"] = np.array(self.bin_boundaries, "float64")
 
     def load_own_variables(self, store: Any) -> None:
-        """Takes the boundaries that `save_own_variables` has stored."""
+        """Loads the boundaries that `save_own_variables` has stored."""
         if "bin_boundaries" in store:
             self.bin_boundaries = _floats(store["bin_boundaries"])
 
     def _keras_variables(self) -> dict[str, Any]:
-        """What Keras's file has of the layer: nothing, for the boundaries are in its configuration."""
+        """Returns nothing, because Keras's file has the boundaries in the configuration."""
         return {}
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments; boundaries that `adapt` has found are among them."""
+        """Returns the constructor's arguments, including boundaries that `adapt` has found."""
         return {
             "bin_boundaries": self.bin_boundaries or self.input_bin_boundaries,
             "num_bins": self.num_bins,
@@ -221,12 +221,12 @@ class Discretization(Preprocessing):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Discretization:
-        """Returns a layer; boundaries beside `num_bins` are what its `adapt` has found."""
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """Returns a layer; boundaries in addition to `num_bins` are those that its `adapt` has found."""
         config = dict(config)
         adapted = config.get("bin_boundaries") is not None and config.get("num_bins") is not None
         found = config.pop("bin_boundaries") if adapted else None
-        layer: Discretization = super().from_config(config)  # type: ignore[assignment]
+        layer = super().from_config(config)
         if adapted:
             layer.bin_boundaries = _floats(found)
         return layer

@@ -1,4 +1,4 @@
-"""Indices as vectors: one for each index (`one_hot`), or one for each sample (`multi_hot`, `count`)."""
+"""Encodes indices as vectors: one per index (`one_hot`) or one per sample (`multi_hot`, `count`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def encode(
     sparse: bool = False,
     weights: Any = None,
 ) -> Any:
-    """Returns vectors of `depth` numbers that stand for indices; an index outside of `[0, depth)` for none.
+    """Returns vectors of `depth` numbers for indices; indices outside of `[0, depth)` are left out.
 
     Args:
         inputs: integer tensor, dense, ragged or sparse.
@@ -26,7 +26,7 @@ def encode(
         depth: size of a vector.
         dtype: dtype of the outputs.
         sparse: whether to return a `tf.SparseTensor`.
-        weights: what each index counts for, in the form of `inputs`; `None` for one.
+        weights: the weight of each index, in the form of `inputs`; `None` for one.
     """
     if mode == "one_hot":
         return _one_hot(inputs, depth, dtype, sparse)
@@ -40,7 +40,7 @@ def encode(
             outputs = outputs.with_values(tf.ones_like(outputs.values))
         outputs = tf.cast(outputs, dtype)
     else:
-        # Nothing is added for an index without a place. Sums over segments take ten times as long.
+        # Indices out of range add nothing. Sums over segments take ten times as long.
         places = tf.where(known, rows * depth + ids, 0)
         count = tf.cast(tf.reduce_prod(tf.stack([1, *sizes])), tf.int64) * depth
         outputs = tf.scatter_nd(places[:, None], tf.where(known, values, 0), count[None])
@@ -52,7 +52,7 @@ def encode(
 
 
 def encoded_shape(shape: Any, mode: str, depth: int | None) -> tuple[int | None, ...]:
-    """The shape of what `encode` returns for inputs of a shape."""
+    """Returns the shape of the result of `encode` for inputs of a shape."""
     sizes = tuple(shape)
     if mode == "one_hot":
         if not sizes:
@@ -62,7 +62,7 @@ def encoded_shape(shape: Any, mode: str, depth: int | None) -> tuple[int | None,
 
 
 def encoded_spec(inputs: Any, mode: str, depth: int | None, dtype: str, sparse: bool) -> Any:
-    """What `encode` returns, as a symbolic tensor."""
+    """Returns the result of `encode` as a symbolic tensor."""
     shape = encoded_shape(inputs.shape, mode, depth)
     ragged = bool(inputs.ragged) and mode == "one_hot"
     return KerasTensor(shape, dtype, sparse=sparse and not ragged, ragged=ragged)
@@ -95,7 +95,7 @@ def _one_hot(inputs: Any, depth: int, dtype: str, sparse: bool) -> Any:
 
 
 def _entries(inputs: Any) -> tuple[tf.Tensor, tf.Tensor, list[Any]]:
-    """For each index, the number of its sample; the indices; and the sizes of the axes of samples."""
+    """Returns the sample number of each index, the indices, and the sizes of the axes of samples."""
     if isinstance(inputs, (tf.RaggedTensor, tf.SparseTensor)) and inputs.shape.rank > 2:
         raise ValueError(
             "Ragged and sparse inputs are encoded along their last axis, and have two axes at most. "
@@ -140,7 +140,7 @@ def _sparse_sums(
     sizes: list[Any],
     depth: int,
 ) -> tf.SparseTensor:
-    """The sums of the values of equal indices in a sample, an entry for each that is there."""
+    """Returns the sums of the values of equal indices in a sample, with an entry for each existing index."""
     places = tf.boolean_mask(rows * depth + ids, known)
     order = tf.argsort(places, stable=True)
     found, segments = tf.unique(tf.gather(places, order))
@@ -153,7 +153,7 @@ def _sparse_sums(
 
 
 def _with_shape(outputs: Any, shape: tuple[int | None, ...]) -> Any:
-    """`outputs`, known to have a static shape."""
+    """Returns `outputs` with a static shape."""
     if isinstance(outputs, tf.SparseTensor):
         outputs.set_shape(shape)
         return outputs

@@ -1,4 +1,4 @@
-"""Functions of single entries, on dense, ragged and sparse tensors."""
+"""Applies functions of single entries to dense, ragged and sparse tensors."""
 
 from __future__ import annotations
 

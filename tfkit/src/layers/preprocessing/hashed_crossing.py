@@ -1,4 +1,4 @@
-"""Combinations of features as indices, by a hash."""
+"""A layer that maps combinations of features to indices, by a hash."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class HashedCrossing(Preprocessing):
     Args:
         num_bins: positive integer, the number of indices.
         output_mode: `"int"` for the index, `"one_hot"` for a vector. Default: `"int"`.
-        sparse: whether vectors come as a `tf.SparseTensor`. Default: `False`.
+        sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
         name: name of the layer, a string; `None` for one that is made from the class's name.
         dtype: dtype of the outputs; `None` for `int64`, and for vectors for the global one.
         **kwargs: arguments of every layer, with their defaults: `trainable`, whether training changes the
@@ -70,7 +70,7 @@ class HashedCrossing(Preprocessing):
         return "int64"
 
     def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Lists of columns that are lists themselves, column by column."""
+        """Returns the arguments as tensors; columns that are lists are converted separately."""
         made = [
             [tf.convert_to_tensor(column) if is_plain(column) else column for column in arg]
             if isinstance(arg, (list, tuple))
@@ -92,13 +92,13 @@ class HashedCrossing(Preprocessing):
         return encode(indices, "one_hot", self.num_bins, self.compute_dtype, self.sparse)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the outputs for inputs of a list of shapes."""
+        """Returns the shape of the outputs for inputs of a list of shapes."""
         if self.output_mode == "int":
             return tuple(input_shape[0])
         return encoded_shape(input_shape[0], "one_hot", self.num_bins)
 
     def compute_output_spec(self, inputs: Any) -> Any:
-        """The outputs for symbolic inputs."""
+        """Returns the outputs for symbolic inputs."""
         self._check(inputs)
         self._tfkit.built = True
         if self.output_mode == "int":
@@ -107,7 +107,7 @@ class HashedCrossing(Preprocessing):
         return encoded_spec(inputs[0], "one_hot", depth, dtype, self.sparse)
 
     def _check(self, inputs: Any) -> None:
-        """Refuses everything but two or more columns of integers or strings."""
+        """Raises an error unless there are two or more columns of integers or strings."""
         if not isinstance(inputs, (list, tuple)):
             raise ValueError(
                 f"`HashedCrossing` should be called on a list or tuple of inputs. Received: inputs={inputs}"
@@ -147,5 +147,5 @@ class HashedCrossing(Preprocessing):
 
 
 def _crossable(column: tf.Tensor) -> tf.Tensor:
-    """Integers of 64 bits, which `tf.sparse.cross_hashed` takes; strings as they are."""
+    """Returns integers as int64, which `tf.sparse.cross_hashed` requires; strings unchanged."""
     return column if column.dtype == tf.string else tf.cast(column, tf.int64)

@@ -1,4 +1,4 @@
-"""Texts and integers as numbers below a limit: FarmHash, or SipHash with a key, as Keras uses them."""
+"""Hashes of texts and integers: FarmHash, or SipHash with a key, as in Keras."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def hashed(values: tf.Tensor, num_bins: int, salt: list[int] | None = None) -> t
 
 
 def salt_of(salt: Any, message: str) -> list[int] | None:
-    """A salt as two integers; one stands for both.
+    """Returns a salt as two integers; a single one is used twice.
 
     Raises:
         ValueError: with `message`, for anything else.

@@ -1,4 +1,4 @@
-"""Texts and integers as indices, by a hash."""
+"""A layer that maps texts and integers to indices, by a hash."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.core.layer import Layer
 from tfkit.src.layers.preprocessing.base import Preprocessing
 from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
 from tfkit.src.layers.preprocessing.entries import on_entries
@@ -17,7 +18,7 @@ _MODES = ("int", "one_hot", "multi_hot", "count")
 
 
 class Hashing(Preprocessing):
-    """`hash(inputs) % num_bins`: an index for each text or integer, without a vocabulary.
+    """Computes `hash(inputs) % num_bins`: an index for each text or integer, without a vocabulary.
 
     The hash is FarmHash-64, and with a salt SipHash-64, of texts, and of integers as decimal texts. Equal
     inputs have equal indices on every machine; different ones may have equal ones, too.
@@ -29,7 +30,7 @@ class Hashing(Preprocessing):
         output_mode: `"int"` for the index; `"one_hot"` for a vector for each input; `"multi_hot"` for a
             vector for each sample, with a 1 for each index that is there; `"count"` for one with the number
             of times. Default: `"int"`.
-        sparse: whether vectors come as a `tf.SparseTensor`. Default: `False`.
+        sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, that of the outputs (`None`: `int64` for
             `"int"`, else the global policy); `autocast`, which has no effect here;
@@ -109,13 +110,13 @@ class Hashing(Preprocessing):
         )
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the outputs for inputs of a shape."""
+        """Returns the shape of the outputs for inputs of a shape."""
         if self.output_mode == "int":
             return tuple(input_shape)
         return encoded_shape(input_shape, self.output_mode, self.num_bins)
 
     def compute_output_spec(self, inputs: Any) -> Any:
-        """The outputs for symbolic inputs."""
+        """Returns the outputs for symbolic inputs."""
         self._tfkit.built = True
         if self.output_mode == "int":
             return KerasTensor(inputs.shape, self.compute_dtype, inputs.sparse, inputs.ragged)
@@ -123,8 +124,8 @@ class Hashing(Preprocessing):
         return encoded_spec(inputs, mode, self.num_bins, dtype, self.sparse)
 
 
-def output_dtype(layer: Any, mode: str, dtype: Any) -> Any:
-    """The dtype of a layer's outputs: `int64` for indices unless another is given.
+def output_dtype(layer: Layer, mode: str, dtype: Any) -> Any:
+    """Returns the dtype of a layer's outputs: `int64` for indices unless another is given.
 
     Raises:
         ValueError: for indices in a dtype that is none of integers.

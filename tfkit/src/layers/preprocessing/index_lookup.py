@@ -1,47 +1,48 @@
-"""Tokens as indices into a vocabulary: what lookups of strings and of integers have in common."""
+"""The common base of lookups of strings and of integers: tokens as indices into a vocabulary."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.base.limits import BUCKETS
 from tfkit.src.layers.preprocessing.base import check_mode
 from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
 from tfkit.src.layers.preprocessing.entries import on_entries
 from tfkit.src.layers.preprocessing.hashes import hashed, salt_of
 from tfkit.src.layers.preprocessing.tables import Table
-from tfkit.src.layers.preprocessing.vocabulary import Vocabulary
+from tfkit.src.layers.preprocessing.vocabulary import Vocabulary, check_encoding
 from tfkit.src.layers.preprocessing.with_vocabulary import WithVocabulary
 from tfkit.src.symbolic import tensors
 from tfkit.src.symbolic.tensors import KerasTensor
 
 MODES = ("int", "one_hot", "multi_hot", "count", "tf_idf")
-# In tables: a token that is out of vocabulary, and a masked one that no vector has a place for.
+# Values in tables for a token out of vocabulary, and for a masked one without a place in vectors.
 _UNKNOWN, _MASKED = -1, -2
 
 
 class IndexLookup(WithVocabulary):
-    """A vocabulary, and tokens as their indices in it. `StringLookup` and `IntegerLookup` extend it.
+    """A vocabulary, and tokens as their indices in it; the base of `StringLookup` and `IntegerLookup`.
 
     The vocabulary is data of the model, which its files hold. It is never changed: `adapt` and
-    `set_vocabulary` put another one in its place, and programs that were traced with the old one are traced
-    anew.
+    `set_vocabulary` replace it, and programs that were traced with the old one are traced
+    again.
 
     Args:
         max_tokens: most tokens of the vocabulary, special ones included; `None` for any number.
         num_oov_indices: number of indices of tokens out of vocabulary.
         mask_token: token whose index is 0, and which vectors have no place for; `None` for none.
-        oov_token: token that stands for those out of vocabulary, where indices become tokens.
+        oov_token: token for those out of vocabulary, when indices become tokens.
         vocabulary_dtype: `"string"` or `"int64"`.
         vocabulary: list, array or tensor of tokens, or path of a text file with one on each line; `None`
             where `adapt` is to find them.
         idf_weights: with `"tf_idf"`, a float for each token of `vocabulary`.
         invert: whether indices become tokens.
         output_mode: `"int"`, `"one_hot"`, `"multi_hot"`, `"count"` or `"tf_idf"`.
-        sparse: whether vectors come as a `tf.SparseTensor`.
+        sparse: whether the vectors are a `tf.SparseTensor`.
         pad_to_max_tokens: whether vectors have `max_tokens` numbers, whatever the vocabulary's size.
         name: name of the layer; `None` for one that is made from the class's name.
         oov_method: how integers out of vocabulary are spread over several indices: `"floormod"` or
@@ -77,10 +78,10 @@ class IndexLookup(WithVocabulary):
             raise ValueError(
                 f"If pad_to_max_tokens is True, must set `max_tokens`. Received: max_tokens={max_tokens}"
             )
-        if num_oov_indices < 0:
+        if num_oov_indices < 0 or BUCKETS.excess(num_oov_indices):
             raise ValueError(
-                "`num_oov_indices` must be greater than or equal to 0. "
-                f"Received: num_oov_indices={num_oov_indices}"
+                "`num_oov_indices` must be greater than or equal to 0, and at most "
+                f"{BUCKETS.most:,}. Received: num_oov_indices={num_oov_indices}"
             )
         if output_mode == "binary":
             output_mode = "multi_hot"
@@ -108,7 +109,7 @@ class IndexLookup(WithVocabulary):
                 f"`salt` can only be used when `oov_method='farmhash'`. Received: oov_method={oov_method}"
             )
         expected_size = kwargs.pop("vocabulary_size", None)
-        kwargs.pop("dtype", None)  # Of no effect, as in Keras.
+        kwargs.pop("dtype", None)  # It has no effect, as in Keras.
         super().__init__(name=name, **kwargs)
         self.autocast = False
         self.max_tokens = max_tokens
@@ -118,6 +119,7 @@ class IndexLookup(WithVocabulary):
         self.vocabulary_dtype = vocabulary_dtype
         if vocabulary_dtype == "string" and self._text_encoding is None:
             self._text_encoding = "utf-8"
+        check_encoding(self._text_encoding)
         self.invert = invert
         self.output_mode = output_mode
         self.sparse = sparse
@@ -132,7 +134,7 @@ class IndexLookup(WithVocabulary):
         if vocabulary is not None:
             self._begin_with(vocabulary, idf_weights)
 
-    # --- What it is made of ---------------------------------------------------------------------------
+    # --- Dtypes ---------------------------------------------------------------------------------------
 
     @property
     def dtype(self) -> str:
@@ -179,7 +181,7 @@ class IndexLookup(WithVocabulary):
         return counts * weights
 
     def _indices(self, vocabulary: Vocabulary, tokens: tf.Tensor) -> tf.Tensor:
-        """The indices of tokens, negative for those without."""
+        """Returns the indices of tokens; negative for tokens without one."""
         indices = self._index_table(vocabulary).lookup(tokens)
         if self.num_oov_indices == 1:
             return indices
@@ -201,7 +203,7 @@ class IndexLookup(WithVocabulary):
         return tf.where(unknown, first + places, indices)
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
-        """The table too, for `tf.saved_model.save`, which writes what is reached from the model."""
+        """Returns the children with the table, for `tf.saved_model.save`, which writes reachable objects."""
         children = super()._trackable_children(save_type, **kwargs)
         if save_type == "savedmodel" and self._vocabulary is not None:
             make = self._token_table if self.invert else self._index_table
@@ -209,7 +211,7 @@ class IndexLookup(WithVocabulary):
         return children
 
     def _index_table(self, vocabulary: Vocabulary) -> Table:
-        """Indices by token."""
+        """Returns the table from tokens to indices."""
 
         def make() -> Table:
             special = len(self._special_tokens())
@@ -225,7 +227,7 @@ class IndexLookup(WithVocabulary):
         return vocabulary.table("indices", make)
 
     def _token_table(self, vocabulary: Vocabulary) -> Table:
-        """Tokens by index."""
+        """Returns the table from indices to tokens."""
 
         def make() -> Table:
             text = self._text_encoding is not None
@@ -238,10 +240,10 @@ class IndexLookup(WithVocabulary):
         return vocabulary.table("tokens", make)
 
     def _as_tokens(self, data: Any) -> Any:
-        """Data as a tensor of tokens.
+        """Returns data as a tensor of tokens.
 
         Raises:
-            ValueError: for numbers where the vocabulary has texts, and the other way.
+            ValueError: for numbers if the vocabulary has texts, and vice versa.
         """
         if not isinstance(data, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor)):
             data = tf.convert_to_tensor(data)
@@ -258,7 +260,7 @@ class IndexLookup(WithVocabulary):
         return data if text else _cast(data, tf.int64)
 
     def _depth(self) -> int | None:
-        """The size of vectors; `None` where it is not known yet."""
+        """Returns the size of vectors; `None` if it is not known yet."""
         if self.pad_to_max_tokens:
             return self.max_tokens
         size = self._known_size
@@ -267,7 +269,7 @@ class IndexLookup(WithVocabulary):
         return size
 
     def _without_vocabulary(self, inputs: Any) -> Any:
-        """Outputs where a model is described before its vocabulary is loaded.
+        """Returns outputs for a model that is described before its vocabulary is loaded.
 
         Raises:
             RuntimeError: everywhere else.
@@ -282,13 +284,13 @@ class IndexLookup(WithVocabulary):
         return tensors.placeholder(self.compute_output_spec(tensors.specification(inputs)))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the outputs for inputs of a shape."""
+        """Returns the shape of the outputs for inputs of a shape."""
         if self.output_mode == "int":
             return tuple(input_shape)
         return encoded_shape(input_shape, self.output_mode, self._depth())
 
     def compute_output_spec(self, inputs: Any) -> Any:
-        """The outputs for symbolic inputs: known before the vocabulary is, but for the size of vectors."""
+        """Returns the outputs for symbolic inputs; only the size of vectors needs the vocabulary."""
         self._tfkit.built = True
         if self.output_mode == "int":
             dtype = self.vocabulary_dtype if self.invert else "int64"
@@ -297,7 +299,7 @@ class IndexLookup(WithVocabulary):
         return encoded_spec(inputs, mode, depth, settings.floatx(), self.sparse)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments; a vocabulary that was found or read is no part of them."""
+        """Returns the constructor's arguments, without a vocabulary that was adapted or read from a file."""
         return self._base_config() | {
             "invert": self.invert,
             "max_tokens": self.max_tokens,
@@ -316,17 +318,17 @@ class IndexLookup(WithVocabulary):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
-        """Returns a layer. The path of a file is no vocabulary here: configurations come from files."""
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """Returns a layer. A path is not accepted as a vocabulary, because configurations come from files."""
         check_no_path(cls, config)
         return super().from_config(config)
 
 
 def check_no_path(cls: type, config: dict[str, Any]) -> None:
-    """Refuses a configuration that names a file, which whoever has written it could choose.
+    """Raises an error for a configuration that names a file, which its author could choose freely.
 
     Raises:
-        ValueError: that says what to do.
+        ValueError: with advice on alternatives.
     """
     if isinstance(config.get("vocabulary"), (str, bytes)):
         raise ValueError(
@@ -338,7 +340,7 @@ def check_no_path(cls: type, config: dict[str, Any]) -> None:
 
 
 def _vector(values: Any, dtype: str) -> tf.Tensor:
-    """Tokens or indices as a tensor."""
+    """Returns tokens or indices as a tensor."""
     items = values if isinstance(values, np.ndarray) else list(values)
     return tf.constant(items, dtype) if len(items) else tf.zeros([0], dtype)
 

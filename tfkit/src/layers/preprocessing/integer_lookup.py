@@ -1,4 +1,4 @@
-"""Integers as indices into a vocabulary."""
+"""A layer that maps integers to indices in a vocabulary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfkit.src.layers.preprocessing.index_lookup import IndexLookup
 class IntegerLookup(IndexLookup):
     """The index of each integer in a vocabulary, which is given or found by `adapt(data)`.
 
-    With the defaults, index 0 stands for all integers that are not in the vocabulary. With a `mask_token`,
+    With the defaults, index 0 is used for all integers that are not in the vocabulary. With a `mask_token`,
     0 is its index, and others count from 1. The vocabulary is data of the model, in its file.
 
     Args:
@@ -19,7 +19,7 @@ class IntegerLookup(IndexLookup):
         num_oov_indices: number of indices of integers out of vocabulary, over which these are spread. With 0,
             such integers are an error. Default: `1`.
         mask_token: integer whose index is 0, and which vectors have no place for; `None` for none.
-        oov_token: what integers out of vocabulary become with `invert`. Default: `-1`.
+        oov_token: the replacement of integers out of vocabulary with `invert`. Default: `-1`.
         vocabulary: list, array or tensor of integers, or path of a text file with one on each line; `None`
             where `adapt` is to find them.
         vocabulary_dtype: `"int64"`; others are not supported. Default: `"int64"`.
@@ -29,7 +29,7 @@ class IntegerLookup(IndexLookup):
             vector for each sample, with a 1 for each integer that is there; `"count"` for one with the number
             of times; `"tf_idf"` for these times `log(1 + samples / (1 + samples with the integer))`.
             Default: `"int"`.
-        sparse: whether vectors come as a `tf.SparseTensor`. Default: `False`.
+        sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
         pad_to_max_tokens: whether vectors have `max_tokens` numbers, whatever the vocabulary's size.
             Default: `False`.
         oov_method: how integers out of vocabulary are spread over several indices: `"floormod"` for their

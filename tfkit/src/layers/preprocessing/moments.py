@@ -1,4 +1,4 @@
-"""Mean and variance of data that come in pieces."""
+"""Computes mean and variance of data piece by piece."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-_PIECE = 1 << 22  # Numbers that are made float64 at once.
+_PIECE = 1 << 22  # The number of values that are converted to float64 at once.
 
 
 class Moments:
     """Mean and variance over some axes, of all arrays so far, in float64.
 
     Pieces are joined by their means and their sums of squared deviations, so nothing is lost where the mean
-    is large beside the deviation.
+    is large compared with the deviation.
 
     Args:
         reduced: axes to compute over.
@@ -36,7 +36,7 @@ class Moments:
         return self._squares / self.count
 
     def add(self, array: np.ndarray) -> None:
-        """Takes in an array, in pieces of rows."""
+        """Adds an array, in pieces of rows."""
         rows = max(1, _PIECE // max(1, math.prod(array.shape[1:])))
         if 0 not in self._reduced or array.ndim == 0:
             rows = max(1, len(array) if array.ndim else 1)

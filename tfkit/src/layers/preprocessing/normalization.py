@@ -1,4 +1,4 @@
-"""Features shifted and scaled to mean 0 and variance 1."""
+"""A layer that shifts and scales features to mean 0 and variance 1."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tfkit.src.layers.sparse import dense
 
 
 class Normalization(Preprocessing):
-    """`(inputs - mean) / sqrt(variance)`, with the mean and variance of data that was looked at before.
+    """Computes `(inputs - mean) / sqrt(variance)`, with mean and variance of data seen by `adapt`.
 
     `adapt(data)` computes them; or they are given. Where the variance is 0, `inputs - mean` is divided by
     a tiny number.
@@ -77,7 +77,7 @@ class Normalization(Preprocessing):
             )
 
     def build(self, input_shape: Any) -> None:
-        """Makes `mean` and `variance`, of the sizes of `axis`, and `count`; none where they are given."""
+        """Makes `mean` and `variance`, of the sizes of `axis`, and `count`; none if they are given."""
         shape = tuple(input_shape)
         rank = len(shape)
         if any(not -rank <= axis < rank for axis in self.axis):
@@ -97,7 +97,7 @@ class Normalization(Preprocessing):
         self._sizes = tuple(shape[axis] for axis in kept)
         self._broadcast_shape = tuple(shape[axis] if axis in kept else 1 for axis in range(rank))
         if self.input_mean is not None:
-            self._given(self.input_mean)  # Refuses what does not fit.
+            self._given(self.input_mean)  # Raises an error if the shapes do not fit.
             return
         self.adapt_mean = self.add_weight(
             name="mean", shape=self._sizes, initializer="zeros", trainable=False
@@ -105,13 +105,13 @@ class Normalization(Preprocessing):
         self.adapt_variance = self.add_weight(
             name="variance", shape=self._sizes, initializer="ones", trainable=False
         )
-        # Kept for Keras's files, which have it; always 0.
+        # For compatibility with Keras's files; always 0.
         self.count = self.add_weight(
             name="count", shape=(), dtype="int64", initializer="zeros", trainable=False
         )
 
     def _given(self, values: Any) -> np.ndarray:
-        """A mean or variance of the constructor, in the form of the inputs."""
+        """Returns a mean or variance of the constructor, in the form of the inputs."""
         array = np.asarray(values, "float32" if self.dtype != "float64" else "float64")
         try:
             array = np.broadcast_to(array, self._sizes)
@@ -124,7 +124,7 @@ class Normalization(Preprocessing):
 
     @property
     def mean(self) -> Any:
-        """The mean, in a shape that fits the inputs; `None` as long as the layer is not built."""
+        """The mean, in a shape that fits the inputs; `None` if the layer is not built."""
         return self._statistic("adapt_mean", self.input_mean)
 
     @property
@@ -148,7 +148,7 @@ class Normalization(Preprocessing):
                 iterable. Of tuples `(x, y)` the first item counts.
 
         Raises:
-            ValueError: where `mean` and `variance` were given, for no data, and for shapes that differ.
+            ValueError: if `mean` and `variance` were given, for no data, and for shapes that differ.
         """
         if self.input_mean is not None:
             raise ValueError(
@@ -199,11 +199,11 @@ class Normalization(Preprocessing):
         return (inputs - self.mean) / deviation
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments; what `adapt` has found are weights."""
+        """Returns the constructor's arguments; the results of `adapt` are weights."""
         config = super().get_config()
         return config | {"mean": self.input_mean, "variance": self.input_variance}
 
 
 def _listed(values: Any) -> Any:
-    """Numbers as lists, which configurations hold."""
+    """Returns numbers as lists, for configurations."""
     return np.asarray(values).tolist() if not isinstance(values, (int, float)) else float(values)

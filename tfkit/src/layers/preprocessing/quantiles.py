@@ -1,7 +1,7 @@
-"""Quantiles of data of any size, by summaries of bounded size.
+"""Approximates quantiles of data of any size, by summaries of bounded size.
 
-A summary is an array of two rows: some of the values, in order, and how many values each stands for. Numbers
-are those of Keras for the same batches. At most `1 / epsilon` values in all are kept as they are.
+A summary is an array of two rows: some of the values, in order, and how many values each represents. Numbers
+are those of Keras for the same batches. At most `1 / epsilon` values in all are kept exactly.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ import numpy as np
 
 
 def summary_of(values: np.ndarray, epsilon: float) -> np.ndarray:
-    """The summary of an array: every n-th of its values in order, so that about `1 / epsilon` remain."""
+    """Returns the summary of an array: every n-th of its sorted values, about `1 / epsilon` of them."""
     ordered = np.sort(values, axis=None)
-    # The quotient and not the product `len * epsilon`, which may be rounded to another integer.
+    # The quotient instead of the product `len * epsilon`, which may be rounded to another integer.
     step = max(len(ordered) / (1.0 / epsilon), 1)
     kept = ordered[int(step - 1) :: int(step)]
     return np.stack([kept, np.full(kept.shape, step, kept.dtype)])
 
 
 def joined(first: np.ndarray, second: np.ndarray, epsilon: float) -> np.ndarray:
-    """The summary of the values of two."""
+    """Returns the summary of the values of two summaries."""
     both = np.concatenate([first, second], axis=1)
     return _compressed(both[:, np.argsort(both[0])], epsilon)
 
 
 def boundaries(summary: np.ndarray, num_bins: int) -> np.ndarray:
-    """The values between `num_bins` bins that hold about as many values each."""
+    """Returns the boundaries of `num_bins` bins that contain about equally many values."""
     return _compressed(summary, 1.0 / num_bins)[0, :-1]
 
 
 def _compressed(summary: np.ndarray, epsilon: float) -> np.ndarray:
-    """A summary with one value for each share of `epsilon`, interpolated between its own."""
+    """Returns a summary with one value for each fraction `epsilon`, interpolated between its own values."""
     if summary.shape[1] * epsilon < 1:
         return summary
     shares = epsilon + np.arange(0.0, 1.0, epsilon)

@@ -1,4 +1,4 @@
-"""Text made uniform, and cut into tokens."""
+"""Standardizes text, and splits it into tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PUNCTUATION = f"[{re.escape(string.punctuation)}]"
 
 
 def standardized(texts: Any, how: str | Callable[..., Any] | None) -> Any:
-    """Returns texts in lower case (ASCII's letters) or without ASCII's punctuation, or what a function gives.
+    """Returns texts in lower case (ASCII) or without ASCII punctuation, or the result of a function.
 
     Args:
         texts: tensor of strings.
@@ -31,7 +31,7 @@ def standardized(texts: Any, how: str | Callable[..., Any] | None) -> Any:
 
 
 def split(texts: Any, how: str | Callable[..., Any] | None) -> Any:
-    """Returns the tokens of texts, ragged; with `None` the texts.
+    """Returns the tokens of texts, ragged; for `None` the texts.
 
     Args:
         texts: tensor of strings.

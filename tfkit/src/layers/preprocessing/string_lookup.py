@@ -1,4 +1,4 @@
-"""Strings as indices into a vocabulary."""
+"""A layer that maps strings to indices in a vocabulary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfkit.src.layers.preprocessing.index_lookup import IndexLookup
 class StringLookup(IndexLookup):
     """The index of each string in a vocabulary, which is given or found by `adapt(data)`.
 
-    With the defaults, index 0 stands for all strings that are not in the vocabulary. With a `mask_token`,
+    With the defaults, index 0 is used for all strings that are not in the vocabulary. With a `mask_token`,
     0 is its index, and others count from 1. The vocabulary is data of the model, in its file.
 
     Args:
@@ -19,7 +19,7 @@ class StringLookup(IndexLookup):
         num_oov_indices: number of indices of strings out of vocabulary, over which a hash spreads them. With
             0, such strings are an error. Default: `1`.
         mask_token: string whose index is 0, and which vectors have no place for; `None` for none.
-        oov_token: what strings out of vocabulary become with `invert`. Default: `"[UNK]"`.
+        oov_token: the replacement of strings out of vocabulary with `invert`. Default: `"[UNK]"`.
         vocabulary: list, array or tensor of strings, or path of a text file with one on each line; `None`
             where `adapt` is to find them.
         idf_weights: with `"tf_idf"`, a float for each string of `vocabulary`; `None` otherwise.
@@ -30,7 +30,7 @@ class StringLookup(IndexLookup):
             Default: `"int"`.
         pad_to_max_tokens: whether vectors have `max_tokens` numbers, whatever the vocabulary's size.
             Default: `False`.
-        sparse: whether vectors come as a `tf.SparseTensor`. Default: `False`.
+        sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
         encoding: encoding of the strings. Default: `"utf-8"`.
         name: name of the layer, a string; `None` for one that is made from the class's name.
         salt: integer, or two, the key of SipHash-64 for strings out of vocabulary; `None` for FarmHash-64.
@@ -95,7 +95,7 @@ class StringLookup(IndexLookup):
         )
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments; a vocabulary that was found or read is no part of them."""
+        """Returns the constructor's arguments, without a vocabulary that was adapted or read from a file."""
         config = super().get_config()
         config.pop("vocabulary_dtype")
         return config | {"encoding": self.encoding}

@@ -11,9 +11,9 @@ from tfkit.src.borrowed.private import in_save_context
 
 
 class Table(tf.saved_model.experimental.TrackableResource):
-    """A table that never changes: another vocabulary makes another one.
+    """A table that never changes: for another vocabulary, another table is made.
 
-    So threads need no lock, a trace keeps what it was made with, and a copy of a layer shares nothing that
+    So threads need no lock, a trace keeps its table, and a copy of a layer shares nothing that
     could change. TensorFlow's `StaticHashTable` keeps its entries for as long as the process lives, under
     its name; this one is gone with the last program that reads it. Only in a SavedModel it has a name, by
     which the sessions of TensorFlow's C library find it again.
@@ -21,7 +21,7 @@ class Table(tf.saved_model.experimental.TrackableResource):
     Args:
         keys: vector of integers or strings, without repetitions.
         values: vector of as many integers or strings.
-        default: what other keys give, a number or text of Python.
+        default: the value of other keys, a number or text of Python.
     """
 
     def __init__(self, keys: tf.Tensor, values: tf.Tensor, default: int | str | bytes) -> None:

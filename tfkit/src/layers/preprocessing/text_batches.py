@@ -1,4 +1,4 @@
-"""Batches of texts of any size, counted in pieces on two threads."""
+"""Counts batches of texts of any size, in pieces on two threads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-# Enough that the work of a piece is that of TensorFlow's kernels, and few enough that pieces are small.
+# Large enough that TensorFlow's kernels do most of the work, and small enough to save memory.
 PIECE = 8192
 _THREADS = 2
 

@@ -1,9 +1,9 @@
-"""Texts as indices of their words."""
+"""A layer that maps texts to the indices of their words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import tensorflow as tf
@@ -22,9 +22,9 @@ from tfkit.src.symbolic.tensors import KerasTensor
 
 
 class TextVectorization(Preprocessing):
-    """Texts, standardized and split into tokens, as the indices of these in a vocabulary.
+    """Standardizes texts, splits them into tokens, and maps these to indices in a vocabulary.
 
-    Index 0 is padding, 1 stands for tokens out of vocabulary. The vocabulary is given or found by
+    Index 0 is padding, 1 is used for tokens out of vocabulary. The vocabulary is given or found by
     `adapt(data)`; it is data of the model, in its file.
 
     Args:
@@ -48,8 +48,8 @@ class TextVectorization(Preprocessing):
         vocabulary: list, array or tensor of strings, or path of a text file with one on each line; `None`
             where `adapt` is to find them.
         idf_weights: with `"tf_idf"`, a float for each string of `vocabulary`; `None` otherwise.
-        sparse: whether vectors come as a `tf.SparseTensor`. Default: `False`.
-        ragged: whether indices come as a `tf.RaggedTensor`, without padding. Default: `False`.
+        sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
+        ragged: whether the indices are a `tf.RaggedTensor`, without padding. Default: `False`.
         encoding: encoding of the vocabulary. Default: `"utf-8"`.
         name: name of the layer, a string; `None` for one that is made from the class's name.
         **kwargs: `trainable`, whether training changes the weights, of which there are none (`True`);
@@ -129,7 +129,7 @@ class TextVectorization(Preprocessing):
                 f"If set, `max_tokens` must be greater than 1. Received: max_tokens={max_tokens}"
             )
         size = kwargs.pop("vocabulary_size", None)
-        kwargs.pop("dtype", None)  # Of no effect, as in Keras.
+        kwargs.pop("dtype", None)  # It has no effect, as in Keras.
         super().__init__(name=name, **kwargs)
         self.autocast = False
         self.standardize = standardize
@@ -161,20 +161,20 @@ class TextVectorization(Preprocessing):
 
     @shortened
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
-        """Makes a vocabulary of the tokens in data: the most frequent first, of equal ones the greater.
+        """Makes a vocabulary of the tokens in data: the most frequent first, for ties the greater first.
 
-        Data is read once, and standardized, split and counted on two threads. What is kept grows with the
+        Data is read once, and standardized, split and counted on two threads. The memory grows with the
         number of different tokens only.
 
         Args:
             data: an array, a tensor or a list of texts; or batches: a `tf.data.Dataset`, a `PyDataset`, a
                 list of arrays, any iterable. Of tuples `(x, y)` the first item counts.
             batch_size: texts of an array that are looked at together; `None` for a few thousand. It changes
-                what functions for `standardize` and `split` see at once, and nothing else.
+                only the number of texts that functions for `standardize` and `split` see at once.
             steps: number of batches to read; `None` for all. An array is one batch.
 
         Raises:
-            ValueError: where the vocabulary was given. The old one is kept after any error.
+            ValueError: if the vocabulary was given. The old one is kept after any error.
         """
         lookup = self._lookup_layer
         lookup._check_may_adapt()
@@ -198,18 +198,18 @@ class TextVectorization(Preprocessing):
         self._lookup_layer.update_state(self._tokens(self._column(_texts(data))))
 
     def finalize_state(self) -> None:
-        """Makes a vocabulary of what `update_state` has counted."""
+        """Makes a vocabulary of the counts of `update_state`."""
         self._lookup_layer.finalize_state()
 
     def reset_state(self) -> None:
-        """Forgets what `update_state` has counted, and a vocabulary that was made of data."""
+        """Discards the counts of `update_state`, and a vocabulary that was adapted."""
         self._lookup_layer.reset_state()
 
     def get_vocabulary(self, include_special_tokens: bool = True) -> list[str]:
         """Returns the tokens by index.
 
         Args:
-            include_special_tokens: whether padding and the token out of vocabulary stand at the beginning,
+            include_special_tokens: whether padding and the token out of vocabulary are at the beginning,
                 as their indices do.
         """
         return self._lookup_layer.get_vocabulary(include_special_tokens)
@@ -223,7 +223,7 @@ class TextVectorization(Preprocessing):
 
         Args:
             vocabulary: list, array or tensor of strings without repetitions, or path of a text file with one
-                on each line. Special tokens are left out, or all of them stand at the beginning.
+                on each line. Special tokens are left out, or all of them are at the beginning.
             idf_weights: with `output_mode="tf_idf"`, a float for each token of `vocabulary`.
 
         Raises:
@@ -259,7 +259,7 @@ class TextVectorization(Preprocessing):
         return tf.ensure_shape(padded, [*indices.shape[:-1], length])
 
     def _column(self, texts: Any) -> Any:
-        """Texts without a last axis of size 1, where they are to be split.
+        """Returns texts to be split without a last axis of size 1.
 
         Raises:
             ValueError: for several columns, and for numbers.
@@ -280,7 +280,7 @@ class TextVectorization(Preprocessing):
         return tf.squeeze(texts, axis=-1)
 
     def _tokens(self, texts: Any) -> Any:
-        """The tokens of texts."""
+        """Returns the tokens of texts."""
         tokens = split(standardized(texts, self.standardize), self.split)
         if self.ngrams is None:
             return tokens
@@ -290,7 +290,7 @@ class TextVectorization(Preprocessing):
         return tf.strings.ngrams(tokens, ngram_width=sizes, separator=" ")
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the outputs for inputs of a shape."""
+        """Returns the shape of the outputs for inputs of a shape."""
         shape = tuple(input_shape)
         if self.split is not None:
             shape = (*(shape[:-1] if len(shape) > 1 else shape), None)
@@ -302,7 +302,7 @@ class TextVectorization(Preprocessing):
         return shape if length is None else (*shape[:-1], None if self.ragged else length)
 
     def compute_output_spec(self, inputs: Any) -> Any:
-        """The outputs for symbolic inputs: known before the vocabulary is, but for the size of vectors."""
+        """Returns the outputs for symbolic inputs; only the size of vectors needs the vocabulary."""
         self._tfkit.built = True
         shape = self.compute_output_shape(inputs.shape)
         splits = self.split is not None and len(inputs.shape) > 0
@@ -322,10 +322,10 @@ class TextVectorization(Preprocessing):
     # --- Files ----------------------------------------------------------------------------------------
 
     def save_own_variables(self, store: Any) -> None:
-        """Puts nothing into `store`: the vocabulary is the lookup's inside."""
+        """Stores nothing: the lookup inside stores the vocabulary."""
 
     def load_own_variables(self, store: Any) -> None:
-        """Takes the weights of tokens, which Keras's files have here, too."""
+        """Loads the weights of tokens, which Keras's files store here too."""
         if store:
             self._lookup_layer.load_own_variables(store)
 
@@ -344,7 +344,7 @@ class TextVectorization(Preprocessing):
         self._lookup_layer._load_asset(name, data)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments; a vocabulary that was found or read is no part of them."""
+        """Returns the constructor's arguments, without a vocabulary that was adapted or read from a file."""
         lookup = self._lookup_layer
         return self._base_config() | {
             "max_tokens": lookup.max_tokens,
@@ -363,8 +363,8 @@ class TextVectorization(Preprocessing):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
-        """Returns a layer. The path of a file is no vocabulary here: configurations come from files."""
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """Returns a layer. A path is not accepted as a vocabulary, because configurations come from files."""
         check_no_path(cls, config)
         return super().from_config(config)
 
@@ -374,12 +374,12 @@ def _sizes(ngrams: Any) -> list[Any]:
 
 
 def _saved(value: Any) -> Any:
-    """A setting as data: a function by its name."""
+    """Returns a setting as data: a function by its name."""
     return serialization.serialize_keras_object(value) if callable(value) else value
 
 
 def _texts(batch: Any) -> Any:
-    """A batch as a tensor of strings."""
+    """Returns a batch as a tensor of strings."""
     if isinstance(batch, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor)):
         return batch
     array = np.asarray(batch)

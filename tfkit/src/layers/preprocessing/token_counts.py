@@ -1,4 +1,4 @@
-"""How often tokens are there, counted batch by batch."""
+"""Counts tokens batch by batch."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Counts = tuple[list[Any], list[int], list[int] | None, int]
 class TokenCounts:
     """The tokens of all batches so far.
 
-    What is kept grows with the number of different tokens, not with the data.
+    The memory grows with the number of different tokens, not with the data.
 
     Attributes:
         tokens: number of times that each token was there.
-        documents: number of samples in which each token was; empty where that is not asked for.
+        documents: number of samples that contain each token; empty unless requested.
         num_documents: number of samples.
     """
 
@@ -35,7 +35,7 @@ class TokenCounts:
             self.num_documents += num_documents
 
     def most_frequent(self, most: int | None, without: set[Any]) -> list[Any]:
-        """Tokens by number, equal numbers by token, both the greatest first, as Keras has them.
+        """Returns tokens by count, for ties by token, the greatest first in both cases, as in Keras.
 
         Args:
             most: how many; `None` for all.
@@ -59,7 +59,7 @@ def _add(totals: dict[Any, int], tokens: list[Any], numbers: list[int]) -> None:
 
 
 def counts_of(batch: Any, by_document: bool) -> Counts:
-    """The counts of a batch: tokens, their numbers, in how many samples each is, number of samples.
+    """Returns a batch's tokens, their counts, the number of samples with each, and the number of samples.
 
     Args:
         batch: dense, ragged or sparse tensor of tokens; the entries of a vector are samples of one token.
@@ -85,7 +85,7 @@ def counts_of(batch: Any, by_document: bool) -> Counts:
 
 
 def _rows_of(batch: tf.RaggedTensor) -> tf.Tensor:
-    """The sample of each value, through all ragged axes."""
+    """Returns the sample of each value, through all ragged axes."""
     rows = batch.value_rowids()
     values = batch.values
     while isinstance(values, tf.RaggedTensor):

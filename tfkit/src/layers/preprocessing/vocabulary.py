@@ -1,7 +1,9 @@
-"""The tokens of a lookup layer: checked once, then never changed; as tables, as arrays, as text."""
+"""The tokens of a lookup layer, checked and immutable, as tables, arrays and text."""
 
 from __future__ import annotations
 
+import encodings
+import encodings.aliases
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -16,14 +18,22 @@ from tfkit.src.base.quoting import quoted
 from tfkit.src.layers.preprocessing.tables import Table
 
 Token = bytes | int
+# The encodings of texts that Python knows by other names, too. It would look for any other as a module.
+_NO_TEXTS = {
+    *("base64_codec", "bz2_codec", "hex_codec", "quopri_codec", "rot_13", "uu_codec", "zlib_codec"),
+    *("mbcs", "tactis"),  # Of Windows, and of no Python.
+}
+_ENCODINGS = {
+    name for pair in encodings.aliases.aliases.items() if pair[1] not in _NO_TEXTS for name in pair
+} | {"utf_8_sig"}
 UNDECODABLE = (
-    "surrogateescape"  # Bytes that are no text in the encoding are kept, here and in `str`.
+    "surrogateescape"  # Bytes that are not valid text in the encoding are kept, here and in `str`.
 )
 _INTEGER = re.compile(rb"\s*[-+]?[0-9]{1,19}\s*")
 
 
 class Vocabulary:
-    """Tokens without repetitions, in order, and the tables that are made of them when they are needed.
+    """Distinct tokens in order, and the tables that are made of them on demand.
 
     Args:
         tokens: integers, or texts as bytes.
@@ -37,18 +47,34 @@ class Vocabulary:
         self._lock = threading.Lock()
 
     def table(self, key: Any, make: Callable[[], Table]) -> Table:
-        """The table of this name, made where there is none yet."""
-        with self._lock, tf.init_scope():  # It stays when a trace that needs it first is done.
+        """Returns the table of this name, which is made on first use."""
+        with self._lock, tf.init_scope():  # It outlives the trace that needs it first.
             if key not in self._tables:
                 self._tables[key] = make()
             return self._tables[key]
 
 
-# --- As texts and numbers of Python -----------------------------------------------------------------------
+# --- Python's texts and numbers ---------------------------------------------------------------------------
+
+
+def check_encoding(encoding: Any) -> None:
+    """Refuses what is not the name of an encoding of texts; a file may say anything.
+
+    Raises:
+        ValueError: for any other; `None` is none.
+    """
+    if encoding is None:
+        return
+    named = isinstance(encoding, str) and len(encoding) <= limits.SHOWN.most
+    if named and encodings.normalize_encoding(encoding).lower() in _ENCODINGS:
+        return
+    raise ValueError(
+        f'`encoding` must be the name of an encoding of texts, such as "utf-8". Received: {quoted(encoding)}'
+    )
 
 
 def tokens_of(values: Any, encoding: str | None) -> list[Token]:
-    """Tokens as they are kept: texts as bytes, numbers as integers.
+    """Returns tokens in their internal form: texts as bytes, numbers as integers.
 
     Args:
         values: list, array or tensor of one axis.
@@ -67,7 +93,7 @@ def tokens_of(values: Any, encoding: str | None) -> list[Token]:
 
 
 def repeated(tokens: Sequence[Token]) -> list[Token]:
-    """Some of the tokens that stand there more than once."""
+    """Returns some of the repeated tokens."""
     if len(set(tokens)) == len(tokens):
         return []
     seen: set[Token] = set()
@@ -79,11 +105,11 @@ def repeated(tokens: Sequence[Token]) -> list[Token]:
     return list(found)
 
 
-# --- As arrays in a model's file --------------------------------------------------------------------------
+# --- Arrays in a model's file -----------------------------------------------------------------------------
 
 
 def to_arrays(tokens: Sequence[Token], is_text: bool) -> dict[str, np.ndarray]:
-    """Tokens as arrays of numbers: integers as they are, texts as their bytes and their lengths."""
+    """Returns tokens as arrays of numbers: integers unchanged, texts as their bytes and lengths."""
     if not is_text:
         return {"vocabulary": np.array(tokens, np.int64)}
     lengths = np.array([len(token) for token in tokens], np.int64)  # type: ignore[arg-type]
@@ -92,7 +118,7 @@ def to_arrays(tokens: Sequence[Token], is_text: bool) -> dict[str, np.ndarray]:
 
 
 def from_arrays(arrays: dict[str, np.ndarray], is_text: bool) -> list[Token]:
-    """The inverse of `to_arrays`.
+    """Returns the inverse of `to_arrays`.
 
     Raises:
         ValueError: for arrays that it does not return, and more tokens than are read.
@@ -122,16 +148,16 @@ def from_arrays(arrays: dict[str, np.ndarray], is_text: bool) -> list[Token]:
 
 
 def check_number(count: int) -> None:
-    """Refuses more tokens in a file than are read."""
+    """Raises an error if a file has too many tokens."""
     if excess := limits.TOKENS.excess(count):
         raise ValueError(f"The vocabulary has {excess}.")
 
 
-# --- As text, one token a line ----------------------------------------------------------------------------
+# --- Text, one token a line -------------------------------------------------------------------------------
 
 
 def to_lines(tokens: Sequence[Any], encoding: str | None) -> bytes:
-    """Tokens as lines of a text, as Keras writes them.
+    """Returns tokens as lines of text, as Keras writes them.
 
     Raises:
         ValueError: for a token with a line break, which would be read as two.
@@ -152,10 +178,10 @@ def to_lines(tokens: Sequence[Any], encoding: str | None) -> bytes:
 
 
 def from_lines(data: bytes, encoding: str | None) -> list[Token]:
-    """The tokens on the lines of a text.
+    """Returns the tokens on the lines of a text.
 
     Raises:
-        ValueError: for more than are read, and for a line that is no integer where integers are expected.
+        ValueError: for more than are read, and for a line that is not an integer where integers are expected.
     """
     check_number(data.count(b"\n") + 1)
     lines = data.replace(b"\r\n", b"\n").split(b"\n")
@@ -170,10 +196,10 @@ def from_lines(data: bytes, encoding: str | None) -> list[Token]:
 
 
 def read_file(path: str, encoding: str | None) -> list[Token]:
-    """The tokens in a file that the program, not a model's file, has named.
+    """Returns the tokens in a file that the program, not a model's file, has named.
 
     Raises:
-        ValueError: where there is none.
+        ValueError: if there is none.
     """
     if not Path(path).is_file():
         raise ValueError(f"Vocabulary file {path} does not exist.")

@@ -1,4 +1,4 @@
-"""A layer with a vocabulary: setting it, finding it in data, reading and writing it."""
+"""The base of layers with a vocabulary: setting it, adapting it to data, reading and writing it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _ASSET = "vocabulary.txt"
 class WithVocabulary(Preprocessing):
     """A layer that has a vocabulary, or none yet.
 
-    It is never changed: another one takes its place, and programs that were traced with the old one are
-    traced anew.
+    It is never changed: another one replaces it, and programs that were traced with the old one are
+    traced again.
     """
 
     _not_read_in_calls = frozenset({"_frozen_size", "_counts", "_idf_of_file"})
@@ -39,7 +39,7 @@ class WithVocabulary(Preprocessing):
     _text_encoding: str | None = None  # `None` for integers.
 
     def _begin(self, expected_size: int | None) -> None:
-        """Without a vocabulary, of which a file may say how large it will be."""
+        """Starts without a vocabulary; a file may give the expected size."""
         self.input_vocabulary: Any = None
         self.input_idf_weights: Any = None
         self._static = False
@@ -50,7 +50,7 @@ class WithVocabulary(Preprocessing):
         self._known_size = expected_size
 
     def _begin_with(self, vocabulary: Any, idf_weights: Any) -> None:
-        """With the vocabulary of the constructor, which a configuration has, too, unless it is a file's."""
+        """Starts with the constructor's vocabulary, which is in the configuration unless it is a file's."""
         self.set_vocabulary(vocabulary, idf_weights)
         if not isinstance(vocabulary, str):
             self.input_vocabulary = self._decoded(self._tokens_of(vocabulary))
@@ -58,11 +58,11 @@ class WithVocabulary(Preprocessing):
                 self.input_idf_weights = np.asarray(idf_weights).tolist()
 
     def _as_tokens(self, data: Any) -> Any:
-        """Data as a tensor of tokens."""
+        """Returns data as a tensor of tokens."""
         raise NotImplementedError
 
     def _special_tokens(self) -> list[Any]:
-        """The mask token, if it has an index, and one token out of vocabulary for each of their indices."""
+        """Returns the mask token, if it has an index, and the out-of-vocabulary token once per index."""
         masks = [self.mask_token] * (self.mask_token is not None and self.output_mode == "int")
         return masks + [self.oov_token] * self.num_oov_indices
 
@@ -81,7 +81,7 @@ class WithVocabulary(Preprocessing):
         """Returns the tokens by index.
 
         Args:
-            include_special_tokens: whether the mask token and those out of vocabulary stand at the
+            include_special_tokens: whether the mask token and those out of vocabulary are at the
                 beginning, as their indices do.
         """
         tokens = self._decoded(self._vocabulary.tokens) if self._vocabulary else []
@@ -94,7 +94,7 @@ class WithVocabulary(Preprocessing):
 
     @property
     def _known_size(self) -> int | None:
-        """The number of tokens, of a configuration as long as there is no vocabulary."""
+        """The number of tokens; without a vocabulary, the number in the configuration."""
         return self._expected_size if self._vocabulary is None else self.vocabulary_size()
 
     @_known_size.setter
@@ -103,7 +103,7 @@ class WithVocabulary(Preprocessing):
 
     @property
     def idf_weights(self) -> Any:
-        """The weight of each index, with `output_mode="tf_idf"`; `None` where there is no vocabulary."""
+        """The weight of each index, with `output_mode="tf_idf"`; `None` without a vocabulary."""
         return self._vocabulary.idf_weights if self._vocabulary else None
 
     # --- Setting the vocabulary -----------------------------------------------------------------------
@@ -114,7 +114,7 @@ class WithVocabulary(Preprocessing):
 
         Args:
             vocabulary: list, array or tensor of tokens without repetitions, or path of a text file with one
-                on each line. Special tokens are left out, or all of them stand at the beginning.
+                on each line. Special tokens are left out, or all of them are at the beginning.
             idf_weights: with `output_mode="tf_idf"`, a float for each token of `vocabulary`.
 
         Raises:
@@ -136,7 +136,7 @@ class WithVocabulary(Preprocessing):
         self._static = True
 
     def _set(self, tokens: list[Any], idf_weights: Any = None) -> None:
-        """Puts a vocabulary in its place, once all of it is checked."""
+        """Sets a vocabulary, after all of it is checked."""
         special = self._tokens_of(self._special_tokens()) if self._special_tokens() else []
         begins = bool(special) and tokens[: len(special)] == special
         given = len(tokens)
@@ -171,7 +171,7 @@ class WithVocabulary(Preprocessing):
         self._idf_of_file = None
 
     def _check_tokens(self, tokens: list[Any], with_special: int) -> None:
-        """Refuses tokens that repeat, special ones in wrong places, and too many."""
+        """Raises an error for repeated tokens, special ones in wrong places, and too many."""
         if found := vocabularies.repeated(tokens):
             raise ValueError(
                 "The passed vocabulary has at least one repeated term. Please uniquify your dataset. The "
@@ -197,7 +197,7 @@ class WithVocabulary(Preprocessing):
             )
 
     def _padded(self, weights: np.ndarray, given: int, with_special: bool) -> np.ndarray:
-        """The weight of each index: for special tokens the average, for places without a token 0."""
+        """Returns the weight of each index: for special tokens the average, for indices without a token 0."""
         if len(weights) != given:
             raise ValueError(
                 "`idf_weights` must be the same length as vocabulary. len(idf_weights) is "
@@ -211,13 +211,13 @@ class WithVocabulary(Preprocessing):
             weights = np.pad(weights, (0, max(0, self.max_tokens - len(weights))))
         return weights.astype("float32")
 
-    # --- Finding it in data ---------------------------------------------------------------------------
+    # --- Adapting it to data --------------------------------------------------------------------------
 
     @shortened
     def adapt(self, data: Any, steps: int | None = None) -> None:
-        """Makes a vocabulary of the tokens in data: the most frequent first, of equal ones the greater.
+        """Makes a vocabulary of the tokens in data: the most frequent first, for ties the greater first.
 
-        Data is read once, batch by batch. What is kept grows with the number of different tokens only.
+        Data is read once, batch by batch. The memory grows with the number of different tokens only.
 
         Args:
             data: an array, a tensor or a list; or batches: a `tf.data.Dataset`, a `PyDataset`, a list of
@@ -225,7 +225,7 @@ class WithVocabulary(Preprocessing):
             steps: number of batches to read; `None` for all. An array is one batch.
 
         Raises:
-            ValueError: where the vocabulary was given. The old one is kept after any error.
+            ValueError: if the vocabulary was given. The old one is kept after any error.
         """
         self._check_may_adapt()
         counts = TokenCounts()
@@ -240,13 +240,13 @@ class WithVocabulary(Preprocessing):
         self._counts.add(self._counts_of(data))
 
     def finalize_state(self) -> None:
-        """Makes a vocabulary of what `update_state` has counted."""
+        """Makes a vocabulary of the counts of `update_state`."""
         if self._counts is not None:
             self._adopt(self._counts)
             self._counts = None
 
     def reset_state(self) -> None:
-        """Forgets what `update_state` has counted, and a vocabulary that was made of data."""
+        """Discards the counts of `update_state`, and a vocabulary that was adapted."""
         self._counts = None
         if not self._static:
             self._vocabulary = None
@@ -279,7 +279,7 @@ class WithVocabulary(Preprocessing):
     # --- Files ----------------------------------------------------------------------------------------
 
     def save_own_variables(self, store: Any) -> None:
-        """Puts the vocabulary into `store`, as arrays."""
+        """Stores the vocabulary in `store`, as arrays."""
         if self._vocabulary is not None:
             store |= vocabularies.to_arrays(
                 self._vocabulary.tokens, self._text_encoding is not None
@@ -289,7 +289,7 @@ class WithVocabulary(Preprocessing):
 
     @shortened
     def load_own_variables(self, store: Any) -> None:
-        """Takes the vocabulary that `save_own_variables` has stored, or weights alone, as Keras has them."""
+        """Loads the vocabulary that `save_own_variables` has stored, or only weights, as of Keras's files."""
         idf = store.get("idf_weights")
         if idf is not None and (self.output_mode != "tf_idf" or np.ndim(idf) != 1):
             raise ValueError(
@@ -307,7 +307,7 @@ class WithVocabulary(Preprocessing):
         self._replace(self._with_weights(tokens, idf))
 
     def _with_weights(self, tokens: list[Any], idf: Any) -> Vocabulary:
-        """A vocabulary with weights of a file, which must be as many as there are indices."""
+        """Returns a vocabulary with the weights of a file, of which there must be one for each index."""
         size = len(self._special_tokens()) + len(tokens)
         if self.pad_to_max_tokens:
             size = self.max_tokens or size
@@ -322,7 +322,7 @@ class WithVocabulary(Preprocessing):
         return Vocabulary(tokens, None if idf is None else np.asarray(idf, "float32"))
 
     def _keras_variables(self) -> dict[str, Any]:
-        """What Keras's file has as arrays; the vocabulary is text there."""
+        """Returns the arrays of Keras's file, in which the vocabulary is text."""
         idf = self.idf_weights
         return {} if idf is None or self.input_vocabulary is not None else {"idf_weights": idf}
 
@@ -341,7 +341,7 @@ class WithVocabulary(Preprocessing):
             )
 
     def _load_asset(self, name: str, data: bytes) -> None:
-        """Reads the tokens in the text that `vocabulary.txt` is in an archive, which becomes no file."""
+        """Reads the tokens from the text of `vocabulary.txt` in an archive, without making a file."""
         if name != _ASSET:
             raise ValueError(f"Expected the asset {_ASSET!r}. Received: {name!r}")
         if self.input_vocabulary is None:
@@ -354,6 +354,6 @@ class WithVocabulary(Preprocessing):
         if not tokens:  # It was not adapted.
             return
         if self._vocabulary is not None and tokens == self._vocabulary.tokens:
-            return  # Keras has the vocabulary of `TextVectorization` twice.
+            return  # Keras stores the vocabulary of `TextVectorization` twice.
         self._check_tokens(tokens, 0)
         self._replace(self._with_weights(tokens, self._idf_of_file))

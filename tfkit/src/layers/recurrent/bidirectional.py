@@ -1,9 +1,9 @@
-"""A recurrent layer run over time in both directions."""
+"""A layer that runs a recurrent layer over time in both directions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, Self
 
 import tensorflow as tf
 
@@ -19,6 +19,20 @@ MERGES: dict[Any, Callable[[Any, Any], Any]] = {
     None: lambda forward, backward: (forward, backward),
 }
 _SHARED = ("stateful", "return_sequences", "return_state")
+
+
+class Recurrent(Protocol):
+    """A layer that reads the steps of sequences in either direction."""
+
+    go_backwards: bool
+    stateful: bool
+    return_sequences: bool
+    return_state: bool
+    input_spec: Any
+
+    @property
+    def name(self) -> str:
+        """The label."""
 
 
 class Bidirectional(Layer):
@@ -66,7 +80,7 @@ class Bidirectional(Layer):
 
     def __init__(
         self,
-        layer: Any,
+        layer: Recurrent,
         merge_mode: str | None = "concat",
         weights: Any = None,
         backward_layer: Layer | None = None,
@@ -144,25 +158,25 @@ class Bidirectional(Layer):
         return (*merged, *states) if self.merge_mode is None else (merged, *states)
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        """The inputs' mask for outputs of all steps, none for anything else."""
+        """Returns the inputs' mask for outputs of all steps, else `None`."""
         mask = tf.nest.flatten(mask)[0] if self.return_sequences else None
         return [mask] * (2 if self.merge_mode is None else 1)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, with the layers as they are now."""
+        """Returns the constructor's arguments, with the layers in their present state."""
         config = super().get_config()
         config.pop("weights", None)
         return config
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a new layer with the arguments that `config` holds."""
-        # Copies of the layer are used, and are built here: itself it needs no weights.
+        # Copies of the layer are built and used here; the layer itself needs no weights.
         return super().from_config({**config, "layer": _unbuilt(config["layer"])})
 
 
-def _copy(layer: Layer, prefix: str, **changes: Any) -> Any:
-    """A new layer with the configuration of `layer`, and `prefix` in its name."""
+def _copy(layer: Recurrent, prefix: str, **changes: Any) -> Any:
+    """Returns a new layer with the configuration of `layer`, and `prefix` in its name."""
     references = serialization.References()
     with references.written():
         config = _unbuilt(serialization.serialize_keras_object(layer))
@@ -173,7 +187,7 @@ def _copy(layer: Layer, prefix: str, **changes: Any) -> Any:
 
 
 def _unbuilt(config: Any) -> Any:
-    """The configuration of a layer and of those inside, without what would build them."""
+    """Returns the configuration of a layer and its sublayers, without their build configurations."""
     if isinstance(config, dict):
         return {k: _unbuilt(value) for k, value in config.items() if k != "build_config"}
     return [_unbuilt(item) for item in config] if isinstance(config, list) else config

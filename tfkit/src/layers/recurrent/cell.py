@@ -1,4 +1,4 @@
-"""What the loop over time needs of a cell, be it tfkit's, a layer of a user's, or any object."""
+"""The interface of cells for the loop over time: tfkit's cells, layers of users, or any object."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tfkit.src.core.layer import Layer
 class Cell(Layer):
     """Base of tfkit's cells.
 
-    A subclass defines `state_size` and `bound_step`: a step whose dropout masks stay the same, however
+    A subclass defines `state_size` and `bound_step`: a step whose dropout masks are the same, however
     often it is called.
     """
 
@@ -62,12 +62,12 @@ def bound_step(
 
 
 def is_unchanged(cell: Any) -> bool:
-    """Returns whether this is a cell of tfkit's whose `call` no subclass has replaced."""
+    """Returns whether this is a cell of tfkit's whose `call` is not overridden."""
     return isinstance(cell, Cell) and type(cell).call is Cell.call
 
 
 def check_cell(cell: Any) -> None:
-    """Refuses what is no cell.
+    """Raises an error for an object that is not a cell.
 
     Raises:
         ValueError: for an object without `call` or `state_size`.
@@ -84,7 +84,7 @@ def check_cell(cell: Any) -> None:
 
 
 def build_cell(cell: Any, input_shape: Any) -> None:
-    """Builds a cell that has a `build` of its own; any other is built by its first step."""
+    """Builds a cell that defines `build`; other cells are built by their first step."""
     if isinstance(cell, Layer) and not cell.built and type(cell).build is not Layer.build:
         cell.build(input_shape)
 
@@ -96,13 +96,13 @@ def state_sizes_of(cell: Any) -> list[Any]:
 
 
 def output_size_of(cell: Any) -> Any:
-    """Returns the size of the output: that of the first state where the cell does not say."""
+    """Returns the size of the output: that of the first state unless the cell defines it."""
     size = getattr(cell, "output_size", None)
     return state_sizes_of(cell)[0] if size is None else size
 
 
 def initial_state_of(cell: Any, batch_size: Any, dtype: str) -> list[Any]:
-    """Returns the first states: what the cell gives, or zeros."""
+    """Returns the first states: those that the cell defines, or zeros."""
     if hasattr(cell, "get_initial_state"):
         states = cell.get_initial_state(batch_size=batch_size)
         return list(states) if isinstance(states, (list, tuple)) else [states]

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfkit.src import random
 from tfkit.src.base.settings import standardize_data_format
+from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check
 from tfkit.src.layers.convolution import check_padding, known_channels, sizes
 from tfkit.src.layers.recurrent.gated import GatedRNN, of_cell
@@ -18,7 +19,7 @@ from tfkit.src.symbolic.input_spec import InputSpec
 
 
 class ConvLSTMCell(LSTMCell):
-    """One step of `ConvLSTM2D` and its kin, on inputs with `rank` spatial axes.
+    """One step of a layer like `ConvLSTM2D`, on inputs with `rank` spatial axes.
 
     Args:
         rank: number of spatial axes, 1 to 3.
@@ -57,7 +58,7 @@ class ConvLSTMCell(LSTMCell):
         check(self, not both, "strides", "1 where `dilation_rate` is above 1", strides)
 
     def build(self, input_shape: Any) -> None:
-        """Makes `kernel`, `recurrent_kernel` and `bias`, with the gates side by side."""
+        """Makes `kernel`, `recurrent_kernel` and `bias`, with the gates concatenated."""
         _, channels = known_channels(self, input_shape)
         is_last = self.data_format == "channels_last"
         spatial = tuple(input_shape[1:-1] if is_last else input_shape[2:])
@@ -82,15 +83,7 @@ class ConvLSTMCell(LSTMCell):
             regularizer=self.recurrent_regularizer,
             constraint=self.recurrent_constraint,
         )
-        self.bias = None
-        if self.use_bias:
-            self.bias = self.add_weight(
-                name="bias",
-                shape=(width,),
-                initializer=self._first_bias,
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
+        self.bias = add_bias(self, (width,), self._first_bias)
         self._input_sizes = (*spatial, channels)
         self._output_sizes = (*map(self._output_size, spatial, range(self.rank)), self.filters)
 
@@ -146,7 +139,7 @@ class ConvLSTMCell(LSTMCell):
         return self._with_bias(_by_gate(convolved, inputs, self.kernel, masks), self.bias)
 
     def project_state(self, state: tf.Tensor, masks: Any = None) -> tf.Tensor:
-        """Returns the convolution of the output before."""
+        """Returns the convolution of the previous output."""
 
         def convolved(state: tf.Tensor, kernel: Any) -> tf.Tensor:
             return convolve(state, kernel, 1, "same", 1)
@@ -155,7 +148,7 @@ class ConvLSTMCell(LSTMCell):
 
     @property
     def fused(self) -> bool:
-        """That loop is for products."""
+        """Whether the fused loop can be used: it is for products only."""
         return False
 
     def draw_masks(self, batch_size: Any, training: Any) -> tuple[Any, Any]:
@@ -178,7 +171,7 @@ class ConvLSTMCell(LSTMCell):
 
 
 def _by_gate(function: Callable[..., tf.Tensor], images: tf.Tensor, kernel: Any, masks: Any) -> Any:
-    """`function(images, kernel)`; with masks, each gate's part of `kernel` gets images of its own."""
+    """Returns `function(images, kernel)`; with masks, each gate's part of `kernel` gets its own images."""
     if masks is None:
         return function(images, kernel)
     parts = tf.split(tf.convert_to_tensor(kernel), len(masks), axis=-1)
@@ -274,14 +267,14 @@ class _ConvLSTM(GatedRNN):
     def inner_loop(
         self, inputs: tf.Tensor, states: list[Any], mask: Any, training: Any
     ) -> tuple[tf.Tensor, list[Any]]:
-        """The loop, with channels last: all inputs are convolved before it, at once."""
+        """Returns the results of the loop, with channels last: all inputs are convolved before it."""
         cell = self.cell
         inputs, states = tf.nest.map_structure(cell.channels_last, (inputs, states))
         results = super().inner_loop(inputs, states, mask, training)
         return tf.nest.map_structure(cell.from_channels_last, results)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {**super().get_config(), "unroll": self.unroll}
 
 
@@ -317,8 +310,8 @@ class ConvLSTM1D(_ConvLSTM):
             `Initializer`. Default: `"glorot_uniform"`.
         recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
         bias_initializer: initial value of `bias`. Default: `"zeros"`.
-        unit_forget_bias: whether the forget gate's part of `bias` starts as ones, whatever
-            `bias_initializer` says. Default: `True`.
+        unit_forget_bias: whether the forget gate's part of `bias` is initialized to ones, whatever
+            `bias_initializer` specifies. Default: `True`.
         kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
             `Regularizer`; `None` for no penalty.
         recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
@@ -334,7 +327,7 @@ class ConvLSTM1D(_ConvLSTM):
             in all steps, others for each gate. Default: `0.0`.
         recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
             entries in all steps, others for each gate. Default: `0.0`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+        seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
         return_sequences: whether the output is that of all steps, and not that of the last one.
             Default: `False`.
@@ -354,7 +347,7 @@ class ConvLSTM1D(_ConvLSTM):
         sequences: the inputs.
         initial_state: list of the first output and memory, each of the shape of an output; `None`
             for zeros.
-        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
+        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output remain as
             they are. `None` for no mask.
         training: whether to drop entries.
 
@@ -362,7 +355,7 @@ class ConvLSTM1D(_ConvLSTM):
     `data_format="channels_first"`.
 
     Output shape: `(batch, new_length, filters)`; with `return_sequences`,
-    `(batch, steps, new_length, filters)`; channels stand where `data_format` says. With
+    `(batch, steps, new_length, filters)`; the channels' axis is that of `data_format`. With
     `return_state`, a tuple of this, the last output and the last memory.
 
     Raises:
@@ -417,8 +410,8 @@ class ConvLSTM2D(_ConvLSTM):
             `Initializer`. Default: `"glorot_uniform"`.
         recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
         bias_initializer: initial value of `bias`. Default: `"zeros"`.
-        unit_forget_bias: whether the forget gate's part of `bias` starts as ones, whatever
-            `bias_initializer` says. Default: `True`.
+        unit_forget_bias: whether the forget gate's part of `bias` is initialized to ones, whatever
+            `bias_initializer` specifies. Default: `True`.
         kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
             `Regularizer`; `None` for no penalty.
         recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
@@ -434,7 +427,7 @@ class ConvLSTM2D(_ConvLSTM):
             in all steps, others for each gate. Default: `0.0`.
         recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
             entries in all steps, others for each gate. Default: `0.0`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+        seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
         return_sequences: whether the output is that of all steps, and not that of the last one.
             Default: `False`.
@@ -454,7 +447,7 @@ class ConvLSTM2D(_ConvLSTM):
         sequences: the inputs.
         initial_state: list of the first output and memory, each of the shape of an output; `None`
             for zeros.
-        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
+        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output remain as
             they are. `None` for no mask.
         training: whether to drop entries.
 
@@ -462,7 +455,7 @@ class ConvLSTM2D(_ConvLSTM):
     `(batch, steps, channels, height, width)` with `data_format="channels_first"`.
 
     Output shape: `(batch, new_height, new_width, filters)`; with `return_sequences`,
-    `(batch, steps, new_height, new_width, filters)`; channels stand where `data_format` says. With
+    `(batch, steps, new_height, new_width, filters)`; the channels' axis is that of `data_format`. With
     `return_state`, a tuple of this, the last output and the last memory.
 
     Raises:
@@ -517,8 +510,8 @@ class ConvLSTM3D(_ConvLSTM):
             `Initializer`. Default: `"glorot_uniform"`.
         recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
         bias_initializer: initial value of `bias`. Default: `"zeros"`.
-        unit_forget_bias: whether the forget gate's part of `bias` starts as ones, whatever
-            `bias_initializer` says. Default: `True`.
+        unit_forget_bias: whether the forget gate's part of `bias` is initialized to ones, whatever
+            `bias_initializer` specifies. Default: `True`.
         kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
             `Regularizer`; `None` for no penalty.
         recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
@@ -534,7 +527,7 @@ class ConvLSTM3D(_ConvLSTM):
             in all steps, others for each gate. Default: `0.0`.
         recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
             entries in all steps, others for each gate. Default: `0.0`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+        seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
         return_sequences: whether the output is that of all steps, and not that of the last one.
             Default: `False`.
@@ -554,7 +547,7 @@ class ConvLSTM3D(_ConvLSTM):
         sequences: the inputs.
         initial_state: list of the first output and memory, each of the shape of an output; `None`
             for zeros.
-        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
+        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output remain as
             they are. `None` for no mask.
         training: whether to drop entries.
 
@@ -562,8 +555,8 @@ class ConvLSTM3D(_ConvLSTM):
     `(batch, steps, channels, depth, height, width)` with `data_format="channels_first"`.
 
     Output shape: `(batch, new_depth, new_height, new_width, filters)`; with `return_sequences`,
-    `(batch, steps, new_depth, new_height, new_width, filters)`; channels stand where `data_format`
-    says. With `return_state`, a tuple of this, the last output and the last memory.
+    `(batch, steps, new_depth, new_height, new_width, filters)`; the channels' axis is that of
+    `data_format`. With `return_state`, a tuple of this, the last output and the last memory.
 
     Raises:
         ValueError: if a number is not a positive integer, if a share is not between 0 and 1, if

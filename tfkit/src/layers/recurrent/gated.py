@@ -1,4 +1,4 @@
-"""What the cells of `SimpleRNN`, `LSTM` and `GRU`, and these layers, have in common."""
+"""The common base of `SimpleRNN`, `LSTM` and `GRU`, and of their cells."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tfkit.src import activations, constraints, random, regularizers
 from tfkit.src.base.names import to_snake_case
 from tfkit.src.core.context import CallFrame
 from tfkit.src.initializers import lookup as initializers
+from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check, check_positive_integer, check_rate
 from tfkit.src.layers.recurrent.cell import Cell, is_unchanged
 from tfkit.src.layers.recurrent.loops import run_cell, run_gates
@@ -22,14 +23,14 @@ from tfkit.src.symbolic.tensors import is_described
 
 
 def of_cell(name: str) -> Any:
-    """A property of a layer that reads the attribute of this name of its cell."""
+    """Returns a property of a layer that reads the attribute of this name of its cell."""
     return property(lambda layer: getattr(layer.cell, name), doc=f"`{name}` of the cell.")
 
 
 class GatedCell(Cell):
     """The base of `SimpleRNNCell`, `LSTMCell` and `GRUCell`.
 
-    It has weights for all gates side by side, and dropout. A subclass says how many gates it has
+    It has concatenated weights for all gates, and dropout. A subclass defines its number of gates
     (`gate_count`), and how the next states follow from the projections `inputs @ kernel + bias` and
     `state @ recurrent_kernel` (`gates`).
 
@@ -54,7 +55,7 @@ class GatedCell(Cell):
             in all steps. Default: `0.0`.
         recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
             entries in all steps. Default: `0.0`.
-        seed: integer that decides what is dropped; `None` for a seed that is drawn when the layer
+        seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
         **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for the same;
             arguments of every layer.
@@ -62,8 +63,8 @@ class GatedCell(Cell):
 
     gate_count = 1
     num_kept = 1
-    additive = True  # Whether `gates` gets the sum of the two projections.
-    # Before those of the initializers: what a global seed gives hangs on it.
+    additive = True  # Whether `gates` receives the sum of the two projections.
+    # Drawn before those of the initializers, because the draws of a global seed depend on the order.
     draws_dropout_seed_first = False
 
     def __init__(
@@ -113,16 +114,16 @@ class GatedCell(Cell):
 
     @property
     def state_size(self) -> Any:
-        """Size of the state; a list of sizes where there are several."""
+        """The size of the state; a list of sizes if there are several."""
         return self.units
 
     @property
     def output_size(self) -> int:
-        """Size of the output."""
+        """The size of the output."""
         return self.units
 
     def build(self, input_shape: Any) -> None:
-        """Makes `kernel`, `recurrent_kernel` and `bias`, with the gates side by side."""
+        """Makes `kernel`, `recurrent_kernel` and `bias`, with the gates concatenated."""
         width = self.gate_count * self.units
         self.kernel = self.add_weight(
             name="kernel",
@@ -138,15 +139,7 @@ class GatedCell(Cell):
             regularizer=self.recurrent_regularizer,
             constraint=self.recurrent_constraint,
         )
-        self.bias = None
-        if self.use_bias:
-            self.bias = self.add_weight(
-                name="bias",
-                shape=self._bias_shape(width),
-                initializer=self._first_bias,
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
+        self.bias = add_bias(self, self._bias_shape(width), self._first_bias)
 
     def _bias_shape(self, width: int) -> tuple[int, ...]:
         return (width,)
@@ -200,7 +193,7 @@ class GatedCell(Cell):
         )
 
     def project_state(self, state: tf.Tensor, masks: Any = None) -> tf.Tensor:
-        """Returns `state @ recurrent_kernel`, and its bias where there is one."""
+        """Returns `state @ recurrent_kernel`, plus its bias if there is one."""
         return self._with_bias(product(state, self.recurrent_kernel, masks), self.recurrent_bias)
 
     def _with_bias(self, product: tf.Tensor, bias: Any) -> tf.Tensor:
@@ -213,12 +206,12 @@ class GatedCell(Cell):
 
     @property
     def recurrent_bias(self) -> Any:
-        """A bias of the state's projection, `None` unless the cell has a separate one."""
+        """The bias of the state's projection; `None` unless the cell has a separate one."""
         return None
 
     @property
     def fused(self) -> bool:
-        """Whether the loop may be one with a gradient of its own (`loops.run_gates`)."""
+        """Whether the loop may be the one with its own gradient (`loops.run_gates`)."""
         return known(self.activation) and known(
             getattr(self, "recurrent_activation", self.activation)
         )
@@ -242,7 +235,7 @@ class GatedCell(Cell):
 
 
 def product(inputs: tf.Tensor, kernel: Any, masks: Any) -> tf.Tensor:
-    """Returns `inputs @ kernel`; with several masks, each gate's part of `kernel` gets inputs of its own."""
+    """Returns `inputs @ kernel`; with several masks, each gate's part of `kernel` gets its own inputs."""
     if isinstance(masks, list):
         parts = tf.split(tf.convert_to_tensor(kernel), len(masks), axis=1)
         products = [product(inputs, part, mask) for part, mask in zip(parts, masks, strict=True)]
@@ -253,7 +246,7 @@ def product(inputs: tf.Tensor, kernel: Any, masks: Any) -> tf.Tensor:
 
 
 def _arguments_of(cell_class: type[GatedCell]) -> set[str]:
-    """The names of what a cell's constructor takes, those that it hands to its base among them."""
+    """Returns the names of the arguments of a cell's constructor, including those passed to its base."""
     cells = [each for each in cell_class.__mro__ if issubclass(each, GatedCell)]
     return {
         "implementation",
@@ -262,7 +255,7 @@ def _arguments_of(cell_class: type[GatedCell]) -> set[str]:
 
 
 class GatedRNN(RNN):
-    """What `SimpleRNN`, `LSTM` and `GRU` have in common: they are known by their cell's arguments.
+    """The common base of `SimpleRNN`, `LSTM` and `GRU`, which take their cell's arguments.
 
     Args:
         cell_class: the class of the cell, which gets those of the options that its constructor names.
@@ -310,7 +303,7 @@ class GatedRNN(RNN):
     def inner_loop(
         self, inputs: tf.Tensor, states: list[Any], mask: Any, training: Any
     ) -> tuple[tf.Tensor, list[Any]]:
-        """The loop: all inputs are projected before it, in one product."""
+        """Returns the results of the loop: all inputs are projected before it, in one product."""
         cell = self.cell
         if getattr(self, "use_cudnn", None) is True:
             raise ValueError(
@@ -346,15 +339,15 @@ class GatedRNN(RNN):
             return self._masked(outputs, mask), final
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Returns the constructor's arguments."""
         return {**super().get_config(), "zero_output_for_mask": self.zero_output_for_mask}
 
     def _masked(self, outputs: tf.Tensor, mask: Any) -> tf.Tensor:
-        """The outputs of all steps, or the last one, as they are to be where the mask is false."""
+        """Returns the outputs of all steps, or the last one, with zeros where the mask requires them."""
         if mask is None:
             return outputs
         shown = mask
-        if not self.zero_output_for_mask:  # Zero before the first step that counts.
+        if not self.zero_output_for_mask:  # Zero before the first unmasked step.
             shown = tf.cumsum(tf.cast(mask, tf.int32)) > 0
         if not self.return_sequences:
             shown = shown[-1]

@@ -17,7 +17,7 @@ from tfkit.src.layers.recurrent.slopes import slope
 class GRUCell(GatedCell):
     """One step of `GRU`: from inputs and state to the next state, which is the output.
 
-    The gates stand side by side in the weights, in the order update, reset, candidate.
+    The gates are concatenated in the weights, in the order update, reset, candidate.
 
     Args:
         units: positive integer, the size of the output and of each state.
@@ -83,12 +83,12 @@ class GRUCell(GatedCell):
 
     @property
     def recurrent_bias(self) -> Any:
-        """The second row of `bias`, where the reset gate comes after the product."""
+        """The second row of `bias`, if the reset gate comes after the product."""
         return self.bias[1] if self.reset_after and self.bias is not None else None
 
     @property
     def fused(self) -> bool:
-        """As in other cells; a reset gate before the product makes it no product of the state."""
+        """Whether the loop may be fused: a reset gate before the product has another gradient."""
         return self.reset_after and super().fused
 
     def step(
@@ -112,7 +112,7 @@ class GRUCell(GatedCell):
     def gates(
         self, projections: list[tf.Tensor], states: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """The next state, which is the output; and the gates, the candidate and the state's part of it."""
+        """Returns the next state, which is the output; and the gates, the candidate and the state's part."""
         inputs = tf.split(projections[0], 3, axis=-1)
         recurrent = tf.split(projections[1], 3, axis=-1)
         update = self.recurrent_activation(inputs[0] + recurrent[0])
@@ -124,7 +124,7 @@ class GRUCell(GatedCell):
     def gates_gradient(
         self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """Returns the gradients of the two projections, and of the state beside them."""
+        """Returns the gradients of the two projections, and the direct gradient of the state."""
         update, reset, candidate, recurrent = kept
         d_state = upstream[0]
         d_update = slope(self.recurrent_activation, update, d_state * (states[0] - candidate))
@@ -169,7 +169,7 @@ class GRU(GatedRNN):
         use_cudnn: `"auto"` or `False`; with `True` a call is refused, since tfkit has no cuDNN
             kernel. Default: `"auto"`.
         **options: options of `GRUCell` and of `RNN`, which describe them: bias, initializers,
-            regularizers, constraints, dropout, and what the loop over time returns and keeps.
+            regularizers, constraints, dropout, and the results and states of the loop over time.
         **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
             the same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
@@ -179,7 +179,7 @@ class GRU(GatedRNN):
     Call arguments:
         sequences: the inputs.
         initial_state: list of the first states, each `(batch, units)`; `None` for zeros.
-        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
+        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output remain as
             they are. `None` for no mask.
         training: whether to drop entries.
 

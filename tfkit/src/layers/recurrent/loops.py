@@ -1,4 +1,4 @@
-"""The loops over time: one for any cell, and one for gated cells whose gradient is cheaper."""
+"""The loops over time: one for any cell, and one for gated cells with a cheaper gradient."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def run_cell(
     zero_output_for_mask: bool = False,
     all_outputs: bool = True,
 ) -> tuple[tf.Tensor, Any]:
-    """Calls `step` for one time step after the other.
+    """Calls `step` for each time step.
 
-    Where the mask is false, the states stay as they are, and the output is that of the step before.
+    Where the mask is false, the states are kept, and the output is that of the previous step.
 
     Args:
         step: returns the output and the next states for an input, `(batch, ...)`, and the states.
@@ -31,7 +31,7 @@ def run_cell(
         states: nest of tensors `(batch, ...)`.
         mask: booleans, `(steps, batch)`.
         unroll: whether each step is written into the program, instead of a loop.
-        shapes_only: whether nothing will run, so that one written step may stand for all.
+        shapes_only: whether only shapes are needed, so that a single step is enough.
         zero_output_for_mask: whether outputs are zero where the mask is false.
         all_outputs: whether all outputs are wanted, or the last one only.
 
@@ -53,7 +53,7 @@ def run_cell(
             ]
         return new_output, flat_new
 
-    # The first step tells the shape and the dtype of outputs; its value is not used.
+    # The first step gives the shape and the dtype of outputs; its value is not used.
     first_output, first_states = step(inputs[0], states)
     output, flat = tf.zeros_like(first_output), tf.nest.flatten(states)
     _check_states(flat, tf.nest.flatten(first_states))
@@ -67,7 +67,7 @@ def run_cell(
         return result, tf.nest.pack_sequence_as(states, flat)
 
     steps = _size(inputs)
-    # XLA cannot make the gradient of an array in the loop that nothing is written to.
+    # XLA cannot compile the gradient of an array in the loop to which nothing is written.
     collected: list[Any] = [_empty(output, steps)] * all_outputs
 
     def body(time: Any, collected: Any, output: Any, *flat: Any) -> Any:
@@ -96,26 +96,26 @@ def run_cell(
 
 
 def _empty(output: tf.Tensor, steps: Any) -> Any:
-    """What collects an output for each step: an array, or the outputs until now."""
+    """Returns an empty collection of the steps' outputs: an array, or a tensor of the outputs so far."""
     if litert.traced():
         return tf.zeros(tf.concat([[0], tf.shape(output)], axis=0), output.dtype)
     return tf.TensorArray(output.dtype, steps, element_shape=output.shape)
 
 
 def _with(collected: Any, time: Any, output: tf.Tensor) -> Any:
-    """What is collected, with the output of one more step."""
+    """Returns the collection with the output of one more step."""
     if tf.is_tensor(collected):
         return tf.concat([collected, output[None]], axis=0)
     return collected.write(time, output)
 
 
 def _invariant(output: tf.Tensor) -> tf.TensorShape | None:
-    """The shape of what is collected, in the loop."""
+    """Returns the shape of the collection, in the loop."""
     return tf.TensorShape([None]).concatenate(output.shape) if litert.traced() else None
 
 
 def _check_states(before: list[tf.Tensor], after: list[tf.Tensor]) -> None:
-    """Refuses a cell whose next states have other shapes than those that it was given.
+    """Raises an error for a cell whose next states have other shapes than the states passed to it.
 
     Raises:
         ValueError: that shows both.
@@ -132,7 +132,7 @@ def _check_states(before: list[tf.Tensor], after: list[tf.Tensor]) -> None:
 
 
 class Gates(Protocol):
-    """What follows in a cell from its product with the state: elementwise, and without variables.
+    """The part of a cell after its product with the state: elementwise, and without variables.
 
     Attributes:
         additive: whether `gates` gets the sum of the two projections, or both.
@@ -145,7 +145,7 @@ class Gates(Protocol):
     def gates(
         self, projections: list[tf.Tensor], states: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """Returns the next states; and what the gradient needs of this step, each of a state's shape."""
+        """Returns the next states, and the tensors of this step for the gradient, each of a state's shape."""
 
     def gates_gradient(
         self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
@@ -169,12 +169,12 @@ def run_gates(
     only the gradients of the states, and computes no gate again.
 
     Args:
-        cell: what follows from the product.
+        cell: the part after the product.
         inputs: the projected inputs, `(steps, batch, size)`.
         states: `(batch, units)` each; the first is multiplied by `kernel`.
         kernel: `(units, size)`.
         bias: `(size,)`, or `None`.
-        mask: booleans, `(steps, batch)`; where false, the states stay as they are.
+        mask: booleans, `(steps, batch)`; where false, the states are kept.
         all_outputs: whether the first states after all steps are wanted, or after the last one only.
 
     Returns:
@@ -221,7 +221,7 @@ def _forward(
     mask: Any,
     all_outputs: bool,
 ) -> tuple[list[tf.Tensor], list[tf.Tensor], list[tf.Tensor], list[tf.Tensor]]:
-    """Runs the loop; returns outputs if needed, what was kept, the states before each step, the last ones."""
+    """Runs the loop; returns outputs if needed, kept tensors, states before each step, and last states."""
     steps = _size(inputs)
 
     def body(time: Any, arrays: Any, states: Any) -> Any:
@@ -244,7 +244,7 @@ def _forward(
     ]
     with xla.own_loop():
         _, arrays, final = tf.while_loop(lambda time, *_: time < steps, body, (0, arrays, states))
-    # Stacked, for a gradient that is saved in a SavedModel cannot take arrays.
+    # Stacked, because a gradient that is saved in a SavedModel cannot take arrays.
     stacks = [array.stack() for array in arrays]
     first, last = int(all_outputs), all_outputs + cell.num_kept
     return stacks[:first], stacks[first:last], stacks[last:], final
@@ -296,10 +296,10 @@ def _backward(
 
 
 def _select(condition: tf.Tensor, chosen: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
-    """`chosen` for the samples where `condition`, `(batch,)`, holds, else `other`."""
+    """Returns `chosen` for the samples where `condition`, `(batch,)`, holds, else `other`."""
     return tf.where(tf.reshape(condition, [-1] + [1] * (chosen.shape.rank - 1)), chosen, other)
 
 
 def _size(inputs: tf.Tensor) -> Any:
-    """Number of time steps, as an integer where it is known."""
+    """Returns the number of time steps, as an integer if it is known."""
     return tf.shape(inputs)[0] if inputs.shape[0] is None else inputs.shape[0]

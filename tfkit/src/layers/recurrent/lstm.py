@@ -17,7 +17,7 @@ from tfkit.src.layers.recurrent.slopes import slope
 class LSTMCell(GatedCell):
     """One step of `LSTM`: from inputs, output and memory to the next output and memory.
 
-    The gates stand side by side in the weights, in the order input, forget, candidate, output.
+    The gates are concatenated in the weights, in the order input, forget, candidate, output.
 
     Args:
         units: positive integer, the size of the output and of each state.
@@ -25,8 +25,8 @@ class LSTMCell(GatedCell):
             the identity. Default: `"tanh"`.
         recurrent_activation: name or function, for the gates `i`, `f` and `o`; `None` is the
             identity. Default: `"sigmoid"`.
-        unit_forget_bias: whether the forget gate's part of `bias` starts as ones, whatever
-            `bias_initializer` says. Default: `True`.
+        unit_forget_bias: whether the forget gate's part of `bias` is initialized to ones, whatever
+            `bias_initializer` specifies. Default: `True`.
         **options: options of every cell, which `GatedCell` describes: bias, initializers, regularizers,
             constraints, dropout.
         **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
@@ -75,7 +75,7 @@ class LSTMCell(GatedCell):
 
     @property
     def state_size(self) -> list[int]:
-        """Sizes of the output and of the memory."""
+        """The sizes of the output and of the memory."""
         return [self.units, self.units]
 
     def _first_bias(self, shape: Any, dtype: Any = None) -> tf.Tensor:
@@ -93,7 +93,7 @@ class LSTMCell(GatedCell):
     def gates(
         self, projections: list[tf.Tensor], states: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """Returns the output and the memory; and the gates, the candidate and what of the memory is shown."""
+        """Returns the output and the memory; and the gates, the candidate and the activated memory."""
         parts = tf.split(projections[0], 4, axis=-1)
         entry, forget, exit = (self.recurrent_activation(parts[index]) for index in (0, 1, 3))
         candidate = self.activation(parts[2])
@@ -104,7 +104,7 @@ class LSTMCell(GatedCell):
     def gates_gradient(
         self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """The gradients of the projection, and of the memory before; the output has none but through it."""
+        """Returns the gradients of the projection and the previous memory; the output has no direct one."""
         entry, forget, candidate, exit, shown = kept
         d_output, d_memory = upstream
         d_memory += slope(self.activation, shown, d_output * exit)
@@ -147,7 +147,7 @@ class LSTM(GatedRNN):
         use_cudnn: `"auto"` or `False`; with `True` a call is refused, since tfkit has no cuDNN
             kernel. Default: `"auto"`.
         **options: options of `LSTMCell` and of `RNN`, which describe them: bias, initializers,
-            regularizers, constraints, dropout, and what the loop over time returns and keeps.
+            regularizers, constraints, dropout, and the results and states of the loop over time.
         **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
             the same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
@@ -157,7 +157,7 @@ class LSTM(GatedRNN):
     Call arguments:
         sequences: the inputs.
         initial_state: list of the first states, each `(batch, units)`; `None` for zeros.
-        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
+        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output remain as
             they are. `None` for no mask.
         training: whether to drop entries.
 

@@ -1,4 +1,4 @@
-"""The options of gated cells and of the layers that run them: for type checkers, and for help texts."""
+"""The options of gated cells and of the layers that run them, for type checkers and help texts."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class _LoopOptions(TypedDict, total=False):
 
 
 class CellOptions(_WeightOptions, LayerOptions, total=False):
-    """What a gated cell takes by keyword, as `GatedCell` describes it."""
+    """The keyword arguments of gated cells, as `GatedCell` documents them."""
 
 
 class RecurrentOptions(_WeightOptions, _LoopOptions, RegularizedOptions, total=False):
-    """What `SimpleRNN`, `LSTM` and `GRU` take by keyword, as their cells and `RNN` describe it."""
+    """The keyword arguments of `SimpleRNN`, `LSTM` and `GRU`, as their cells and `RNN` document them."""
 
     zero_output_for_mask: bool
 

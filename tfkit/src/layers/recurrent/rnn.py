@@ -1,4 +1,4 @@
-"""`RNN`: a cell, run over time."""
+"""`RNN`: runs a cell over time."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RNN(Layer):
     Call arguments:
         sequences: the inputs.
         initial_state: list of the first states; `None` for the cell's own, or zeros.
-        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
+        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output remain as
             they are. `None` for no mask.
         training: whether the cell is called in training mode, if it takes `training`.
 
@@ -103,7 +103,7 @@ class RNN(Layer):
         self.zero_output_for_mask = zero_output_for_mask
         self.state_size = state_sizes_of(cell)
         self.supports_masking = True
-        self._tfkit_states: Any = None  # No weights: they belong to the latest batch.
+        self._tfkit_states: Any = None  # They are not weights: they belong to the latest batch.
 
     @property
     def states(self) -> Any:
@@ -134,13 +134,13 @@ class RNN(Layer):
                     value,
                     self.variable_dtype,
                     "rnn_state",
-                    counted_as=None,  # Above, before the first states were made.
+                    counted_as=None,  # Set above, before the first states were made.
                 ),
                 self.get_initial_state(sequences_shape[0]),
             )
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
-        """The kept states too."""
+        """Returns the children, including the kept states."""
         children = super()._trackable_children(save_type, **kwargs)
         states = enumerate(tf.nest.flatten(self._tfkit_states)) if self._tfkit_states else ()
         return {**children, **{f"state_{index}": state for index, state in states}}
@@ -174,7 +174,7 @@ class RNN(Layer):
             )
         states = self._first_states(sequences, initial_state)
         if self.stateful:
-            # In a trace for any batch, a smaller one would be broadcast over the states.
+            # In a trace for any batch size, a smaller batch would be broadcast over the states.
             batch = tf.nest.flatten(self.states)[0].shape[:1]
             sequences = tf.ensure_shape(sequences, batch.concatenate(sequences.shape[1:]))
             if litert.traced():
@@ -202,7 +202,7 @@ class RNN(Layer):
         return recomputation.as_before(lambda: tf.nest.map_structure(tf.identity, self.states))
 
     def _first_states(self, sequences: tf.Tensor, given: Any) -> list[Any]:
-        """The states before the first step, in the cell's compute dtype."""
+        """Returns the states before the first step, in the cell's compute dtype."""
         if given is None:
             given = self._kept_states() if self.stateful else None
         if given is None:
@@ -215,8 +215,8 @@ class RNN(Layer):
             )
         rows = tf.nest.flatten(states)[0].shape[0]
         watch, batch_size = current_watch(), sequences.shape[0]
-        # Only `fit` and the like may run a trace for any batch. A direct call that got another size than
-        # the first runs eagerly where its trace is refused, and that knows the size.
+        # Only `fit` and the like may run a trace for any batch size. A direct call with another size than the
+        # first runs eagerly if its trace is refused, and then the size is known.
         any_batch = batch_size is None and (watch is None or not watch.frozen)
         if self.stateful and batch_size != rows and not any_batch:
             raise ValueError(
@@ -231,7 +231,7 @@ class RNN(Layer):
     def inner_loop(
         self, inputs: tf.Tensor, states: list[Any], mask: Any, training: Any
     ) -> tuple[tf.Tensor, list[Any]]:
-        """The loop: `inputs` and `mask` have time first, and so have the outputs of all steps."""
+        """Runs the loop: `inputs` and `mask` have time first, and so have the outputs of all steps."""
         step = bound_step(self.cell, tf.shape(inputs)[1], training)
         return run_cell(
             step,
@@ -239,29 +239,29 @@ class RNN(Layer):
             states,
             mask,
             unroll=self.unroll,
-            # A user's cell may do something else in each step.
+            # A user's cell may do different things in each step.
             shapes_only=is_described() and all(map(is_unchanged, _cells(self.cell))),
             zero_output_for_mask=self.zero_output_for_mask,
             all_outputs=bool(self.return_sequences),
         )
 
     def compute_mask(self, inputs: Any, mask: Any) -> Any:
-        """The inputs' mask for outputs of all steps, none for anything else."""
+        """Returns the inputs' mask for outputs of all steps, else `None`."""
         mask = tf.nest.flatten(mask)[0] if self.return_sequences else None
         return [mask, *(None for _ in self.state_size)] if self.return_state else mask
 
 
 def _cells(cell: Any) -> list[Any]:
-    """The cells that a step calls."""
+    """Returns the cells that a step calls."""
     return cell.cells if type(cell) is StackedRNNCells else [cell]
 
 
 def _time_first(tensor: tf.Tensor) -> tf.Tensor:
-    """`tensor` with its first two axes swapped."""
+    """Returns `tensor` with its first two axes swapped."""
     return tf.transpose(tensor, [1, 0, *range(2, tensor.shape.rank)])
 
 
 def _as_state(value: Any, dtype: str, batch: tf.TensorShape) -> tf.Tensor:
-    """`value` as a tensor whose batch is known where that of the inputs is."""
+    """Returns `value` as a tensor with a static batch size if the inputs have one."""
     state = tf.cast(value, dtype)
     return tf.ensure_shape(state, batch.concatenate(state.shape[1:]))

@@ -49,14 +49,14 @@ class SimpleRNNCell(GatedCell):
     def gates(
         self, projections: list[tf.Tensor], states: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """Returns the next state, which is the output; it is what the gradient needs."""
+        """Returns the next state, which is the output and all that the gradient needs."""
         output = self.activation(projections[0])
         return [output], [output]
 
     def gates_gradient(
         self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """Returns the gradient of the projection; the state has none but through it."""
+        """Returns the gradient of the projection; the state has no direct gradient."""
         d_projection = slope(self.activation, kept[0], upstream[0])
         return [d_projection], [tf.zeros_like(states[0])]
 
@@ -77,7 +77,7 @@ class SimpleRNN(GatedRNN):
         activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
             penalty.
         **options: options of `SimpleRNNCell` and of `RNN`, which describe them: bias, initializers,
-            regularizers, constraints, dropout, and what the loop over time returns and keeps.
+            regularizers, constraints, dropout, and the results and states of the loop over time.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
@@ -86,7 +86,7 @@ class SimpleRNN(GatedRNN):
     Call arguments:
         sequences: the inputs.
         initial_state: list of the first states, each `(batch, units)`; `None` for zeros.
-        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output stay as
+        mask: booleans of shape `(batch, steps)`; where it is `False`, states and output remain as
             they are. `None` for no mask.
         training: whether to drop entries.
 

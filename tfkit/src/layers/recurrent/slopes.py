@@ -1,4 +1,4 @@
-"""Derivatives of activation functions, from what they gave: nothing has to be computed again for them."""
+"""Derivatives of activation functions, computed from their outputs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SLOPES: dict[Callable[..., Any], Callable[[tf.Tensor, tf.Tensor], tf.Tensor]] =
 
 
 def known(activation: Callable[..., Any]) -> bool:
-    """Returns whether `slope` knows an activation function."""
+    """Returns whether `slope` supports an activation function."""
     return activation in _SLOPES
 
 

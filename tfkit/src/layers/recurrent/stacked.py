@@ -1,4 +1,4 @@
-"""Cells one after the other, as one cell."""
+"""Combines several cells into one cell."""
 
 from __future__ import annotations
 

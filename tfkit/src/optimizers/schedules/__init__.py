@@ -1,1 +1,1 @@
-"""Schedules."""
+"""Schedules of learning rates."""

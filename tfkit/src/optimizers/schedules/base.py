@@ -29,7 +29,7 @@ class LearningRateSchedule(Watched):
     """
 
     def __call__(self, step: Any) -> Any:
-        """The learning rate of a step.
+        """Returns the learning rate of a step.
 
         Args:
             step: a scalar: how many steps have been made before.

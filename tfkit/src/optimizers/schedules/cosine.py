@@ -1,4 +1,4 @@
-"""Learning rates that fall along half a cosine: once, or again and again."""
+"""Learning rates that fall along half a cosine, once or repeatedly."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class CosineDecay(LearningRateSchedule):
         self.warmup_steps = warmup_steps
 
     def __call__(self, step: Any) -> tf.Tensor:
-        """The learning rate of a step."""
+        """Returns the learning rate of a step."""
         with tf.name_scope(self.name):
             initial = as_rate(self.initial_learning_rate)
             step = tf.cast(step, initial.dtype)
@@ -134,7 +134,7 @@ class CosineDecayRestarts(LearningRateSchedule):
         self.name = name
 
     def __call__(self, step: Any) -> tf.Tensor:
-        """The learning rate of a step."""
+        """Returns the learning rate of a step."""
         with tf.name_scope(self.name):
             initial = as_rate(self.initial_learning_rate)
             dtype = initial.dtype
@@ -143,7 +143,7 @@ class CosineDecayRestarts(LearningRateSchedule):
                 restarts = tf.floor(done)
                 done -= restarts
             else:
-                # Falls of lengths 1, t, t^2, ...: the first n of them take (1 - t^n) / (1 - t).
+                # Falls have the lengths 1, t, t^2, ...: the first n of them take (1 - t^n) / (1 - t).
                 t = tf.cast(self.t_mul, dtype)
                 restarts = tf.floor(tf.math.log(1 - done * (1 - t)) / tf.math.log(t))
                 done = (done - (1 - tf.pow(t, restarts)) / (1 - t)) / tf.pow(t, restarts)

@@ -52,7 +52,7 @@ class ExponentialDecay(LearningRateSchedule):
         self.name = name
 
     def __call__(self, step: Any) -> tf.Tensor:
-        """The learning rate of a step."""
+        """Returns the learning rate of a step."""
         with tf.name_scope(self.name):
             initial = as_rate(self.initial_learning_rate)
             periods = tf.cast(step, initial.dtype) / tf.cast(self.decay_steps, initial.dtype)
@@ -112,7 +112,7 @@ class InverseTimeDecay(LearningRateSchedule):
         self.name = name
 
     def __call__(self, step: Any) -> tf.Tensor:
-        """The learning rate of a step."""
+        """Returns the learning rate of a step."""
         with tf.name_scope(self.name):
             initial = as_rate(self.initial_learning_rate)
             periods = tf.cast(step, initial.dtype) / tf.cast(self.decay_steps, initial.dtype)
@@ -175,7 +175,7 @@ class PolynomialDecay(LearningRateSchedule):
         self.name = name
 
     def __call__(self, step: Any) -> tf.Tensor:
-        """The learning rate of a step."""
+        """Returns the learning rate of a step."""
         with tf.name_scope(self.name):
             initial = as_rate(self.initial_learning_rate)
             end = tf.cast(self.end_learning_rate, initial.dtype)
@@ -238,7 +238,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
         self.name = name
 
     def __call__(self, step: Any) -> tf.Tensor:
-        """The learning rate of a step."""
+        """Returns the learning rate of a step."""
         with tf.name_scope(self.name):
             values = tf.stack([as_rate(value) for value in self.values])
             step = tf.convert_to_tensor(step)

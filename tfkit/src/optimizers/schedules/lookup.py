@@ -1,4 +1,4 @@
-"""The schedules that names and configurations stand for."""
+"""Finds schedules by name or configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`BackupAndRestore`: a training that was interrupted goes on as if it had not been."""
+"""`BackupAndRestore`: an interrupted training continues as if it had not been interrupted."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _FILE = "training.h5"
 
 
 class BackupAndRestore(SparseCallback):
-    """Saves the whole state of a `fit`, and continues from the saved state where there is one.
+    """Saves the whole state of a `fit`, and continues from a saved state if there is one.
 
     After an interruption, run the program again: it ends with the same weights, results and files,
     bit for bit on a CPU, as if it had not been interrupted. The state has all variables, the seeds,
-    the position in the data, the results so far, and what the callbacks remember. A callback of
+    the position in the data, the results so far, and the callbacks' states. A callback of
     your own takes part with `get_state()` and `set_state(state)`.
 
     Data must be arrays, or a `tf.data.Dataset` or loader that gives the same batches each time it
@@ -79,10 +79,10 @@ class BackupAndRestore(SparseCallback):
         """Receives the training whose state it saves; `fit` calls it."""
         self._training = training
 
-    # --- Going on -------------------------------------------------------------------------------
+    # --- Continuing -----------------------------------------------------------------------------
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Reads the saved state, and goes on from there unless that is inside an epoch."""
+        """Reads the saved state, and continues from there unless that is inside an epoch."""
         self._steps_since_save = 0
         self._saved = self._read()
         if self._saved is not None and not self._saved.is_inside_epoch:
@@ -91,7 +91,7 @@ class BackupAndRestore(SparseCallback):
             self._enter(self._saved)
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        """Goes on inside the epoch: what other callbacks did at its beginning is done already."""
+        """Continues inside the epoch, after the other callbacks have run their hooks for its beginning."""
         if self._saved is not None:
             self._restore()
 
@@ -100,7 +100,7 @@ class BackupAndRestore(SparseCallback):
         if saved.epoch >= epochs:
             raise ValueError(
                 f"The training that was saved in {self._path} is in its epoch {saved.epoch + 1}: it cannot "
-                f"go on from there to `epochs={epochs}`. Pass more epochs, or remove the file."
+                f"continue from there to `epochs={epochs}`. Pass more epochs, or remove the file."
             )
         assert self._training is not None
         self._training.epoch = saved.epoch
@@ -122,7 +122,9 @@ class BackupAndRestore(SparseCallback):
                     first_error = first_error or error
                     continue
                 if first_error is not None:
-                    warn(f"Training goes on from {path}, the state before the last. {first_error}")
+                    warn(
+                        f"Training continues from {path}, the state before the last. {first_error}"
+                    )
                 return saved
         if first_error is not None:
             raise first_error
@@ -137,13 +139,13 @@ class BackupAndRestore(SparseCallback):
         return None
 
     def wants_logs(self, num_steps: int) -> bool:
-        """No: the state has them."""
+        """Returns `False`: the saved state contains the logs."""
         return False
 
     def on_train_steps_end(
         self, last_batch_index: int, num_steps: int, logs: Logs | None = None
     ) -> None:
-        """Saves where that many batches have passed, unless a callback ends the epoch here."""
+        """Saves if enough batches have passed, unless a callback ends the epoch here."""
         self._steps_since_save += num_steps
         due = isinstance(self.save_freq, int) and self._steps_since_save >= self.save_freq
         if due and not self.model.stop_training:
@@ -163,11 +165,11 @@ class BackupAndRestore(SparseCallback):
         checkpoint.save(self._path, self._training)
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """Removes the saved state, if it is to be, and its folder, unless other files are in it."""
+        """Removes the saved state, if requested, and its folder, unless it contains other files."""
         if self.delete_checkpoint:
             for path in (self._path, self._previous):
                 path.unlink(missing_ok=True)
             folder = self._path.parent
             if self._path.name == _FILE:
-                with contextlib.suppress(OSError):  # Other files are in it.
+                with contextlib.suppress(OSError):  # The folder contains other files.
                     folder.rmdir()

@@ -1,8 +1,11 @@
-"""`Callback`: the moments of training, evaluation and prediction that a program can hook into."""
+"""`Callback`: the base class, with hooks into training, evaluation and prediction."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tfkit.src.models.model import Model
 
 Logs = dict[str, Any]
 
@@ -40,13 +43,13 @@ class Callback:
         """Receives `params` before the first hook is called."""
         self.params = params
 
-    def set_model(self, model: Any) -> None:
+    def set_model(self, model: Model) -> None:
         """Receives the model before the first hook is called."""
         self._model = model
 
     @property
     def model(self) -> Any:
-        """The model that is trained, evaluated or asked for predictions."""
+        """The model in use."""
         return self._model
 
     def get_state(self) -> dict[str, Any]:
@@ -73,16 +76,16 @@ class Callback:
         return {}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Takes over what another one of its class remembered.
+        """Restores the state that `get_state()` of another callback of its class returned.
 
-        It is called after `on_train_begin`; where training goes on inside an epoch, after its
+        It is called after `on_train_begin`; if training continues inside an epoch, after its
         `on_epoch_begin` too.
 
         Args:
-            state: what `get_state()` gave.
+            state: the result of `get_state()`.
 
         Raises:
-            TypeError: where only `get_state()` is overridden.
+            TypeError: if only `get_state()` is overridden.
         """
         if state:
             raise TypeError(
@@ -90,10 +93,10 @@ class Callback:
             )
 
     def on_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Older name of `on_train_batch_begin`, which calls it."""
+        """Runs at the beginning of a training batch; the older name of `on_train_batch_begin`."""
 
     def on_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Older name of `on_train_batch_end`, which calls it."""
+        """Runs at the end of a training batch; the older name of `on_train_batch_end`."""
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         """Called by `fit` before an epoch.

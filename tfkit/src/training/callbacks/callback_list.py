@@ -1,10 +1,10 @@
-"""`CallbackList`: what the training loop talks to."""
+"""`CallbackList`: all callbacks of a training loop as one."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import tensorflow as tf
@@ -16,6 +16,9 @@ from tfkit.src.training.callbacks.history import History
 from tfkit.src.training.callbacks.progbar_logger import ProgbarLogger
 from tfkit.src.training.callbacks.sparse_callback import SparseCallback
 
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
+
 
 class _StepsHook(Protocol):
     def __call__(self, last_batch_index: int, num_steps: int, logs: Logs | None) -> None: ...
@@ -24,9 +27,9 @@ class _StepsHook(Protocol):
 class CallbackList(Callback):
     """Several callbacks as one.
 
-    A loop that runs many steps in one program asks `needs_train_batches` first. If a callback needs
+    A loop that runs many steps in one program reads `needs_train_batches` first. If a callback needs
     every batch, the loop calls `on_train_batch_begin` and `on_train_batch_end` around single steps,
-    or around as many as `steps_per_execution` says, with `note_steps` in between.
+    or around `steps_per_execution` of them, with `note_steps` in between.
     If none does, it runs at most `chunk_limit(next_batch_index)` steps and then calls
     `on_steps_end`. It must not call both for one step.
 
@@ -35,7 +38,7 @@ class CallbackList(Callback):
         add_history: whether to add a `History` unless there is one. Default: `False`.
         add_progbar: whether to add a `ProgbarLogger` unless there is one. Default: `False`.
         model: the model that the callbacks get; `None` for none.
-        **params: what the callbacks get as `params`.
+        **params: the `params` of the callbacks.
 
     Raises:
         TypeError: if a class is given instead of a callback.
@@ -56,7 +59,7 @@ class CallbackList(Callback):
         callbacks: Any = None,
         add_history: bool = False,
         add_progbar: bool = False,
-        model: Any = None,
+        model: Trainer | None = None,
         **params: Any,
     ) -> None:
         super().__init__()
@@ -76,9 +79,9 @@ class CallbackList(Callback):
             self.callbacks.append(History())
         if add_progbar and not self._has(ProgbarLogger):
             self.callbacks.append(ProgbarLogger())
-        # It goes on from, and saves, what the others remember once they are done.
+        # It restores and saves the states of the others, so it runs last.
         self.callbacks.sort(key=lambda callback: isinstance(callback, BackupAndRestore))
-        # Validation runs inside `fit`: the innermost of the running modes is the one that steps.
+        # Validation runs inside `fit`: of the active modes, the innermost is the one that steps.
         self._modes: list[str] = []
         for callback in self._sparse():
             callback.latest_steps = None
@@ -86,7 +89,7 @@ class CallbackList(Callback):
         self.set_params(params)
 
     def abandon(self) -> None:
-        """Lets callbacks that changed something for the time of the training take it back, after an error."""
+        """Lets callbacks undo temporary changes after an error."""
         for callback in self.callbacks:
             if hasattr(callback, "_abandon"):
                 callback._abandon()
@@ -95,21 +98,21 @@ class CallbackList(Callback):
         return any(isinstance(callback, kind) for callback in self.callbacks)
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Hands `params` on, unless it is empty."""
+        """Passes `params` to the callbacks, unless it is empty."""
         self.params = params
         if params:
             for callback in self.callbacks:
                 callback.set_params(params)
 
-    def set_model(self, model: Any) -> None:
-        """Hands the model on, unless it is `None`."""
+    def set_model(self, model: Trainer | None) -> None:
+        """Passes the model to the callbacks, unless it is `None`."""
         if model is None:
             return
         self._model = model
         for callback in self.callbacks:
             callback.set_model(model)
 
-    # --- What the loop asks ---------------------------------------------------------------------
+    # --- Queries of the loop --------------------------------------------------------------------
 
     @property
     def needs_train_batches(self) -> bool:
@@ -132,7 +135,7 @@ class CallbackList(Callback):
         return any(_overrides(callback, hook) for callback in self.callbacks for hook in hooks)
 
     def chunk_limit(self, next_batch_index: int) -> int | None:
-        """Returns how many training steps may run before a callback must be told; `None` for any number.
+        """Returns how many training steps may run before a callback must be called; `None` for any number.
 
         Args:
             next_batch_index: index in its epoch of the batch that comes next.
@@ -141,7 +144,7 @@ class CallbackList(Callback):
         return min([limit for limit in limits if limit is not None], default=None)
 
     def note_steps(self, last_batch_index: int, num_steps: int) -> None:
-        """Says what the call of `on_train_batch_end`, or its like, that comes next stands for.
+        """Stores the steps that the next call of `on_train_batch_end`, or of its counterparts, covers.
 
         Args:
             last_batch_index: index of the last batch that was run.
@@ -153,7 +156,7 @@ class CallbackList(Callback):
     def _sparse(self) -> list[SparseCallback]:
         return [callback for callback in self.callbacks if isinstance(callback, SparseCallback)]
 
-    # --- What the loop tells --------------------------------------------------------------------
+    # --- Notifications from the loop ------------------------------------------------------------
 
     def on_steps_end(
         self,
@@ -249,8 +252,8 @@ class CallbackList(Callback):
         self._leave("predict")
 
     def _call(self, hook: str, *position: int, logs: Logs | None) -> None:
-        # One dict for all, so that a callback sees what those before it added. Tensors are fetched, which
-        # waits for the device, where a callback reads them.
+        # One dict for all, so that a callback sees additions of those before it. Tensors are fetched, which
+        # waits for the device, only if a callback reads them.
         fetch = (
             any(_reads_numbers(callback, hook) for callback in self.callbacks) if logs else False
         )
@@ -267,9 +270,9 @@ class CallbackList(Callback):
 
 
 def make_callback_list(
-    model: Any, callbacks: Any, verbose: int, add_history: bool = True, **params: Any
+    model: Trainer, callbacks: Any, verbose: int, add_history: bool = True, **params: Any
 ) -> CallbackList:
-    """Returns what `fit` and the others make of the `callbacks` that they are given."""
+    """Returns a `CallbackList` of the `callbacks` passed to `fit` and the other loops."""
     if isinstance(callbacks, CallbackList):
         return callbacks
     return CallbackList(
@@ -283,10 +286,10 @@ def make_callback_list(
 
 
 def with_backup(callbacks: Any, path: str | os.PathLike[str]) -> list[Any]:
-    """The `callbacks` of a `fit` with one more, for its argument `resume`.
+    """Returns the `callbacks` of a `fit` with one more, for its argument `resume`.
 
     Raises:
-        ValueError: where there is a `BackupAndRestore` among them.
+        ValueError: if there is a `BackupAndRestore` among them.
     """
     listed = CallbackList(callbacks).callbacks
     if any(isinstance(callback, BackupAndRestore) for callback in listed):
@@ -298,11 +301,11 @@ def with_backup(callbacks: Any, path: str | os.PathLike[str]) -> list[Any]:
 
 
 def _overrides(callback: Any, hook: str) -> bool:
-    """Whether `callback` has a hook of its own (`LambdaCallback` keeps them on the instance)."""
+    """Whether `callback` defines a hook (`LambdaCallback` stores them on the instance)."""
     if hook in vars(callback):
         return True
     function = getattr(type(callback), hook, None)
-    # Callbacks written for Keras mark the hooks that do nothing.
+    # Keras's callbacks mark the hooks that do nothing.
     do_nothing = (None, getattr(Callback, hook), getattr(SparseCallback, hook))
     return function not in do_nothing and not getattr(function, "_is_default", False)
 
@@ -311,7 +314,7 @@ def _reads_numbers(callback: Any, hook: str) -> bool:
     """Whether `callback` does something in `hook` for which it needs numbers, not tensors."""
     if vars(type(callback)).get(
         "takes_tensors", False
-    ):  # A subclass may read what its base does not.
+    ):  # A subclass may read logs that its base class does not.
         return False
     if isinstance(callback, SparseCallback) and hook.endswith("_batch_end"):
         return True
@@ -321,7 +324,7 @@ def _reads_numbers(callback: Any, hook: str) -> bool:
 
 
 def _plain_logs(logs: Logs | None, fetch: bool = True) -> Logs:
-    """`logs` by sorted name, nested dicts opened, every scalar as a Python float if they are fetched."""
+    """Returns `logs` sorted by name, nested dicts flattened, scalars as Python floats if they are fetched."""
     plain: Logs = {}
     for name, value in sorted((logs or {}).items()):
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""`CSVLogger`: the results of every epoch as a line of a file."""
+"""`CSVLogger`: writes the results of every epoch as a line of a file."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ class CSVLogger(Callback):
         self.sep = separator
         self.append = append
         self.keys: list[str] | None = None
-        self._kept: int | None = None  # Bytes of the file that stay, while training goes on.
+        # The number of bytes of the file that are kept during training.
+        self._kept: int | None = None
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Makes the file. What is not kept of an old one is there until the first line is written."""
+        """Opens the file. Old contents that are not kept remain until the first line is written."""
         self.keys = None
         with open(self.filename, "a") as file:
             self._kept = file.tell() if self.append else 0
@@ -63,7 +64,7 @@ class CSVLogger(Callback):
             self._kept = file.tell()
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """Nothing is written from here on."""
+        """Ends the log."""
         self._kept = None
 
     def get_state(self) -> dict[str, Any]:
@@ -71,15 +72,15 @@ class CSVLogger(Callback):
         return {"keys": self.keys, "size": self._kept}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes on behind the lines that were there; later ones are of epochs that run again.
+        """Continues after the lines that were saved; later lines belong to epochs that run again.
 
         Raises:
-            ValueError: where the file is shorter than it was.
+            ValueError: if the file is shorter than it was.
         """
         size = os.path.getsize(self.filename)
         if size < state["size"]:
             raise ValueError(
-                f"CSVLogger cannot go on with {self.filename}: it has {size} bytes, and had {state['size']} "
+                f"CSVLogger cannot continue {self.filename}: it has {size} bytes, and had {state['size']} "
                 "when the training was saved. Put the file back, or start the training anew."
             )
         self.keys, self._kept = state["keys"], state["size"]

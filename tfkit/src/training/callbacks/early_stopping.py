@@ -21,15 +21,15 @@ class EarlyStopping(MonitorCallback):
         patience: number of epochs without improvement after which training ends. Default: `0`.
         verbose: 0 for no output, 1 for a line when the callback acts. Default: `0`.
         mode: `"min"` if less is better, `"max"` if more is, or `"auto"`: less for losses, and what
-            a metric itself says. Default: `"auto"`.
-        baseline: value that must be beaten, too, for the patience to start anew; `None` for none.
+            a metric itself defines. Default: `"auto"`.
+        baseline: value that must be beaten, too, for the patience to start again; `None` for none.
         restore_best_weights: whether the model gets the weights of its best epoch at the end.
             Default: `False`.
         start_from_epoch: number of epochs at the beginning that are not considered. Default: `0`.
 
     Raises:
         ValueError: in training, with `mode="auto"`, if the result is neither a loss nor a metric
-            that says which way is better.
+            that defines which direction is better.
 
     Example:
         ```python
@@ -61,7 +61,7 @@ class EarlyStopping(MonitorCallback):
         self.best_weights: Any = None
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Forgets what an earlier `fit` has seen."""
+        """Resets the state of an earlier `fit`."""
         self.wait = 0
         self.stopped_epoch = 0
         self.best_epoch = 0
@@ -69,7 +69,7 @@ class EarlyStopping(MonitorCallback):
         self.best_weights = None
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Compares the result with the best, and asks the model to stop if it waited too long."""
+        """Compares the result with the best, and stops training after too many epochs without improvement."""
         self._check_direction()
         current = self.get_monitor_value(logs)
         if current is None or epoch < self.start_from_epoch:
@@ -101,12 +101,12 @@ class EarlyStopping(MonitorCallback):
         return {name: getattr(self, name) for name in _STATE}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Takes over what `get_state()` gave."""
+        """Restores a state that `get_state()` returned."""
         for name in _STATE:
             setattr(self, name, state[name])
 
     def get_monitor_value(self, logs: Logs | None) -> Any:
-        """Returns the result that is watched; `None`, with a warning, where it is missing."""
+        """Returns the monitored result; `None`, with a warning, if it is missing."""
         value = (logs or {}).get(self.monitor)
         if value is None:
             warn(

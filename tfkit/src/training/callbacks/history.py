@@ -1,10 +1,13 @@
-"""`History`: what `fit` returns."""
+"""`History`: the object that `fit` returns."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfkit.src.training.callbacks.callback import Callback, Logs
+
+if TYPE_CHECKING:
+    from tfkit.src.models.model import Model
 
 
 class History(Callback):
@@ -25,13 +28,13 @@ class History(Callback):
         self.history: dict[str, list[Any]] = {}
         self.epoch: list[int] = []
 
-    def set_model(self, model: Any) -> None:
-        """Makes itself the model's `history`."""
+    def set_model(self, model: Model) -> None:
+        """Sets itself as the model's `history`."""
         super().set_model(model)
         model.history = self
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Starts a new list of epochs; `history` goes on."""
+        """Starts a new list of epochs; `history` is continued."""
         self.epoch = []
 
     def get_state(self) -> dict[str, Any]:
@@ -39,7 +42,7 @@ class History(Callback):
         return {"history": self.history, "epoch": self.epoch}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Takes over what `get_state()` gave."""
+        """Restores a state that `get_state()` returned."""
         self.history, self.epoch = state["history"], state["epoch"]
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:

@@ -10,13 +10,14 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.errors.frames import warn
+from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.training.callbacks.callback import Callback, Logs
 from tfkit.src.training.callbacks.monitor_callback import MonitorCallback
 from tfkit.src.training.progress import print_message
 
 
-def named_optimizers(optimizer: Any) -> dict[str, Any]:
-    """Returns the optimizers to set, each under the name that its learning rate has among the results.
+def named_optimizers(optimizer: Optimizer) -> dict[str, Any]:
+    """Returns the optimizers to set, by the names of their learning rates in the results.
 
     One optimizer is `"learning_rate"`; those inside an optimizer of several carry their names.
     """
@@ -26,12 +27,12 @@ def named_optimizers(optimizer: Any) -> dict[str, Any]:
     return {f"learning_rate_{part.name}": part for part in parts}
 
 
-def learning_rates(optimizer: Any) -> dict[str, float]:
-    """Returns the learning rates in force, by name."""
+def learning_rates(optimizer: Optimizer) -> dict[str, float]:
+    """Returns the current learning rates, by name."""
     return {name: _rate(part) for name, part in named_optimizers(optimizer).items()}
 
 
-def _rate(optimizer: Any) -> float:
+def _rate(optimizer: Optimizer) -> float:
     return float(tf.convert_to_tensor(optimizer.learning_rate))
 
 
@@ -105,7 +106,7 @@ class ReduceLROnPlateau(MonitorCallback):
         patience: number of epochs without improvement after which it is lowered. Default: `10`.
         verbose: 0 for no output, 1 for a line when the callback acts. Default: `0`.
         mode: `"min"` if less is better, `"max"` if more is, or `"auto"`: less for losses, and what
-            a metric itself says. Default: `"auto"`.
+            a metric itself defines. Default: `"auto"`.
         min_delta: least change that counts as an improvement. Default: `0.0001`.
         cooldown: number of epochs after a reduction in which epochs without improvement are not
             counted. Default: `0`.
@@ -113,7 +114,7 @@ class ReduceLROnPlateau(MonitorCallback):
 
     Raises:
         ValueError: if `factor` is 1 or more; in training, with `mode="auto"`, if the result is
-            neither a loss nor a metric that says which way is better.
+            neither a loss nor a metric that defines which direction is better.
 
     Example:
         ```python
@@ -146,13 +147,13 @@ class ReduceLROnPlateau(MonitorCallback):
         self.wait = 0
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Forgets what an earlier `fit` has seen."""
+        """Resets the state of an earlier `fit`."""
         self.best = None
         self.cooldown_counter = 0
         self.wait = 0
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Adds the learning rate to the results, and lowers it if it waited too long."""
+        """Adds the learning rate to the results, and lowers it after too many epochs without improvement."""
         self._check_direction()
         logs = {} if logs is None else logs
         logs.update(learning_rates(self.model.optimizer))
@@ -180,7 +181,7 @@ class ReduceLROnPlateau(MonitorCallback):
         return {"best": self.best, "wait": self.wait, "cooldown_counter": self.cooldown_counter}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Takes over what `get_state()` gave."""
+        """Restores a state that `get_state()` returned."""
         self.best, self.wait = state["best"], state["wait"]
         self.cooldown_counter = state["cooldown_counter"]
 

@@ -18,26 +18,26 @@ _WEIGHTS_SUFFIX = ".weights.h5"
 
 
 class ModelCheckpoint(MonitorCallback, SparseCallback):
-    """Saves the model, or its weights, after every epoch or every so many batches.
+    """Saves the model, or its weights, after every epoch or after a number of batches.
 
     Args:
         filepath: path of the file. It may contain `{epoch}` and `{batch}`, which count from 1, and
             any result, with a format: `"{epoch:02d}-{val_loss:.2f}.keras"`. It ends in `.keras`,
             `.h5` or `.hdf5` for a model, in `.weights.h5` for weights. Missing folders are made.
-        monitor: name of the result that says which model is the best. Default: `"val_loss"`.
+        monitor: name of the result by which models are compared. Default: `"val_loss"`.
         verbose: 0 for no output, 1 for a line when the callback acts. Default: `0`.
         save_best_only: whether only a model that is better than those before is saved. Default:
             `False`.
         save_weights_only: whether only the weights are saved. Default: `False`.
         mode: `"min"` if less is better, `"max"` if more is, or `"auto"`: less for losses, and what
-            a metric itself says. Default: `"auto"`.
+            a metric itself defines. Default: `"auto"`.
         save_freq: `"epoch"`, or a number of batches. Default: `"epoch"`.
         initial_value_threshold: value that the first model must beat to be saved, with
             `save_best_only`; `None` for none.
 
     Raises:
         ValueError: if `filepath` has another ending or `save_freq` another value; in training, with
-            `mode="auto"`, if the result is neither a loss nor a metric that says which way is
+            `mode="auto"`, if the result is neither a loss nor a metric that defines which direction is
             better.
         KeyError: in training, if `filepath` names a result that does not exist.
 
@@ -93,13 +93,13 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         return limit is not None and num_steps >= limit
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        """Notes the epoch."""
+        """Stores the number of the epoch."""
         self._epoch = epoch
 
     def on_train_steps_end(
         self, last_batch_index: int, num_steps: int, logs: Logs | None = None
     ) -> None:
-        """Saves where that many batches have passed."""
+        """Saves if enough batches have passed."""
         if isinstance(self.save_freq, int):
             self._steps_since_save += num_steps
             if self._steps_since_save >= self.save_freq:
@@ -116,7 +116,7 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         return {"best": self.best, "steps_since_save": self._steps_since_save}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Takes over what `get_state()` gave."""
+        """Restores a state that `get_state()` returned."""
         self.best, self._steps_since_save = state["best"], state["steps_since_save"]
 
     def _save(self, epoch: int, batch: int | None, logs: Logs) -> None:

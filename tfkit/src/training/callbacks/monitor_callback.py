@@ -1,4 +1,4 @@
-"""`MonitorCallback`: what callbacks that wait for a better result have in common."""
+"""`MonitorCallback`: the base class of callbacks that wait for a better result."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class MonitorCallback(Callback):
     Args:
         monitor: name of the result; `val_` before it for that of the validation.
         mode: `"min"` where less is better, `"max"` where more is, or `"auto"`: less for a loss, and
-            what a compiled metric says of itself.
+            the direction that a compiled metric defines.
         baseline: the best value so far; unless given, the first value is the best.
         min_delta: smallest change that counts as better.
 
     Attributes:
-        monitor_op: function of two results that tells whether the first is better: `ops.less` or
+        monitor_op: function of two results that returns whether the first is better: `ops.less` or
             `ops.greater` once the first epoch has ended, `None` before.
     """
 
@@ -48,7 +48,7 @@ class MonitorCallback(Callback):
         self.monitor_op: Callable[[Any, Any], Any] | None = None
 
     def _check_direction(self) -> Callable[[Any, Any], Any]:
-        """The comparison; not made before the first epoch's end, when the metrics exist."""
+        """Returns the comparison; it is made at the end of the first epoch, when the metrics exist."""
         if self.monitor_op is None:
             self.monitor_op = ops.less if self._direction() == "min" else ops.greater
         return self.monitor_op
@@ -78,7 +78,7 @@ class MonitorCallback(Callback):
 
 
 def _metrics_of(metrics: Iterable[Any]) -> Iterator[Any]:
-    """The metrics, and those that compiled containers of metrics hold."""
+    """Yields the metrics, and those inside compiled containers of metrics."""
     for metric in metrics:
         yield metric
         yield from _metrics_of(getattr(metric, "metrics", ()))

@@ -13,7 +13,7 @@ _REDRAW_INTERVAL = 0.1
 
 
 class ProgbarLogger(SparseCallback):
-    """Writes a progress bar with the running results; `fit`, `evaluate` and `predict` add one themselves.
+    """Writes a progress bar with the running results; `fit`, `evaluate` and `predict` add one automatically.
 
     It reads `verbose` (0, 1, 2 or `"auto"`, which is 1), `epochs` and `steps` from `params`.
 
@@ -33,7 +33,7 @@ class ProgbarLogger(SparseCallback):
         self._called_in_fit = False
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Takes over `verbose`, `epochs` and `steps`."""
+        """Reads `verbose`, `epochs` and `steps` from `params`."""
         super().set_params(params)
         verbose = params.get("verbose", 1)
         self.verbose = 1 if verbose == "auto" else int(verbose)
@@ -45,11 +45,11 @@ class ProgbarLogger(SparseCallback):
         return self._bar().due()
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """From here on validation is silent."""
+        """Silences validation from here on."""
         self._called_in_fit = True
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        """Starts a bar, under a header where there are several epochs."""
+        """Starts a bar, below a header if there are several epochs."""
         self._reset()
         if self.verbose and self.epochs > 1:
             print_message(f"Epoch {epoch + 1}/{self.epochs}")
@@ -66,20 +66,20 @@ class ProgbarLogger(SparseCallback):
     def on_train_steps_end(
         self, last_batch_index: int, num_steps: int, logs: Logs | None = None
     ) -> None:
-        """Moves the bar."""
+        """Advances the bar."""
         self._update(last_batch_index, logs)
 
     def on_test_steps_end(
         self, last_batch_index: int, num_steps: int, logs: Logs | None = None
     ) -> None:
-        """Moves the bar, except in `fit`."""
+        """Advances the bar, except in `fit`."""
         if not self._called_in_fit:
             self._update(last_batch_index, logs)
 
     def on_predict_steps_end(
         self, last_batch_index: int, num_steps: int, logs: Logs | None = None
     ) -> None:
-        """Moves the bar; the outputs are not shown."""
+        """Advances the bar; the outputs are not shown."""
         self._update(last_batch_index, None)
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
@@ -87,7 +87,7 @@ class ProgbarLogger(SparseCallback):
         self._finish(logs)
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """An `evaluate` that comes later has a bar again."""
+        """Lets later calls of `evaluate` show a bar again."""
         self._called_in_fit = False
 
     def on_test_end(self, logs: Logs | None = None) -> None:
@@ -102,7 +102,7 @@ class ProgbarLogger(SparseCallback):
     def _reset(self) -> None:
         self.seen = 0
         self.progbar = None
-        self._bar()  # its clock starts now
+        self._bar()  # its clock starts here
 
     def _bar(self) -> Progbar:
         if self.progbar is None:
@@ -122,5 +122,5 @@ class ProgbarLogger(SparseCallback):
         bar = self._bar()
         if self.target is None:
             self.target = bar.target = self.seen
-        # An epoch that was cut short shows how far it came.
+        # An epoch that was cut short shows how many steps it had.
         bar.update(self.seen or self.target, (logs or {}).items(), finalize=True)

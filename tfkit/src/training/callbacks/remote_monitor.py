@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import threading
+import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Mapping
@@ -10,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tfkit.src.base.quoting import shown
 from tfkit.src.errors.frames import warn
 from tfkit.src.training.callbacks.callback import Callback
 
@@ -19,8 +23,9 @@ _TIMEOUT = 10.0  # seconds
 class RemoteMonitor(Callback):
     """Sends the results of each epoch to a server, by `POST`.
 
-    What is sent is JSON: the number of the epoch, and the results. A server that does not answer is warned
-    about, and training goes on.
+    It sends JSON: the number of the epoch, and the results. If the server does not answer within ten seconds,
+    there is a warning, and training continues; nothing more is sent until it has answered. Redirects are not
+    followed, because the other server would get the headers.
 
     Args:
         root: address of the server. Default: `"http://localhost:9000"`.
@@ -55,6 +60,7 @@ class RemoteMonitor(Callback):
         self.field = field
         self.headers = headers
         self.send_as_json = send_as_json
+        self._sending: threading.Thread | None = None
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Sends the epoch's results."""
@@ -67,9 +73,38 @@ class RemoteMonitor(Callback):
             kind = "application/x-www-form-urlencoded"
         headers = {"Content-Type": kind, **(self.headers or {})}
         request = urllib.request.Request(self.root + self.path, body.encode(), headers)
-        try:
-            urllib.request.urlopen(request, timeout=_TIMEOUT).close()
-        except OSError as error:
+        problem = self._send(request)
+        if problem:
             warn(
-                f"The results of epoch {epoch + 1} did not reach {self.root}: {error}", UserWarning
+                f"The results of epoch {epoch + 1} did not reach {self.root}: {problem}",
+                UserWarning,
             )
+
+    def _send(self, request: urllib.request.Request) -> str | None:
+        """Sends a request; returns the problem, or `None`."""
+        if self._sending is not None and self._sending.is_alive():
+            return "it still has not answered an earlier request"
+        problems: list[str] = []
+        # A server that answers byte by byte must not stop the training: its thread is left behind.
+        self._sending = threading.Thread(target=_post, args=(request, problems), daemon=True)
+        self._sending.start()
+        self._sending.join(_TIMEOUT)
+        if self._sending.is_alive():
+            return f"it has not answered within {_TIMEOUT:g} seconds"
+        return problems[0] if problems else None
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """Treats redirects as errors."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _post(request: urllib.request.Request, problems: list[str]) -> None:
+    try:
+        urllib.request.build_opener(_Stay).open(request, timeout=_TIMEOUT).close()
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
+        problems.append(shown(str(error) or type(error).__name__))

@@ -1,4 +1,4 @@
-"""`SparseCallback`: a callback that is content with being told between compiled programs."""
+"""`SparseCallback`: the base class of callbacks that are called between compiled programs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tfkit.src.training.callbacks.callback import Callback, Logs
 
 
 class SparseCallback(Callback):
-    """The base of callbacks that follow the steps, though training does not return after each one.
+    """The base of callbacks that follow the steps, although training does not return after each one.
 
     A compiled program runs a chunk of steps. After it the hooks `on_train_steps_end`,
     `on_test_steps_end` and `on_predict_steps_end` are called once for the chunk, and once for each
@@ -25,11 +25,11 @@ class SparseCallback(Callback):
     """
 
     latest_steps: tuple[int, int] | None = (
-        None  # The last batch and their number; `None`: one step.
+        None  # The index of the last batch and the number of steps; `None` for one step.
     )
 
     def chunk_limit(self, next_batch_index: int) -> int | None:
-        """Returns how many training steps may run before this callback must be told; `None` for any number.
+        """Returns how many training steps may run before this callback must be called; `None` for any number.
 
         Args:
             next_batch_index: index in its epoch of the batch that comes next.
@@ -39,7 +39,7 @@ class SparseCallback(Callback):
     def wants_logs(self, num_steps: int) -> bool:
         """Returns whether it needs the results after the next `num_steps` steps.
 
-        The results are fetched from the device only where some callback says yes; where none does,
+        The results are fetched from the device only if some callback returns true; if none does,
         `logs` is `None`.
         """
         return True
@@ -52,7 +52,7 @@ class SparseCallback(Callback):
         Args:
             last_batch_index: index in its epoch of the last batch of the chunk.
             num_steps: how many steps the chunk had.
-            logs: results of the epoch up to here, or `None` where no callback wanted them.
+            logs: results of the epoch up to here, or `None` if no callback wanted them.
         """
 
     def on_test_steps_end(
@@ -66,14 +66,14 @@ class SparseCallback(Callback):
         """Called by `predict` after a chunk of steps."""
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Takes the batch, or those of a program of `steps_per_execution` steps, as a chunk."""
+        """Treats the batch, or the batches of a program of `steps_per_execution` steps, as a chunk."""
         self.on_train_steps_end(*(self.latest_steps or (batch, 1)), logs)
         self.on_batch_end(batch, logs)
 
     def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Takes the batch, or those of a program of `steps_per_execution` steps, as a chunk."""
+        """Treats the batch, or the batches of a program of `steps_per_execution` steps, as a chunk."""
         self.on_test_steps_end(*(self.latest_steps or (batch, 1)), logs)
 
     def on_predict_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Takes the batch, or those of a program of `steps_per_execution` steps, as a chunk."""
+        """Treats the batch, or the batches of a program of `steps_per_execution` steps, as a chunk."""
         self.on_predict_steps_end(*(self.latest_steps or (batch, 1)), logs)

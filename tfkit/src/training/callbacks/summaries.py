@@ -1,4 +1,4 @@
-"""What TensorBoard reads: scalars, histograms and images as records of an event file.
+"""Writes scalars, histograms and images to TensorBoard's event files.
 
 TensorFlow's own `tf.summary.scalar` needs the `tensorboard` package, which TensorFlow no longer
 brings; the records themselves are plain tensors with the name of the plugin that shows them.
@@ -16,19 +16,19 @@ _SCALAR, _TENSOR, _BLOBS = 1, 2, 3  # DataClass in TensorBoard's summary.proto
 
 
 def write_scalar(name: str, value: Any, step: Any) -> None:
-    """One number."""
+    """Writes one number."""
     _write(name, tf.cast(value, tf.float32), step, "scalars", _SCALAR)
 
 
 def write_histogram(name: str, values: Any, step: Any) -> None:
-    """How `values` are spread, in 30 buckets of equal width."""
+    """Writes the distribution of `values`, in 30 buckets of equal width."""
     counts, edges = np.histogram(np.asarray(values, np.float64), _NUM_BUCKETS)
     buckets = np.stack([edges[:-1], edges[1:], counts], axis=1)
     _write(name, tf.constant(buckets), step, "histograms", _TENSOR)
 
 
 def write_images(name: str, images: Any, step: Any) -> None:
-    """Up to three images: shape `(images, height, width, channels)`, values from 0 to 1."""
+    """Writes up to three images: shape `(images, height, width, channels)`, values from 0 to 1."""
     pixels = tf.image.convert_image_dtype(images[:3], tf.uint8, saturate=True)
     encoded = tf.map_fn(tf.image.encode_png, pixels, fn_output_signature=tf.string)
     size = tf.strings.as_string([pixels.shape[2], pixels.shape[1]])
@@ -36,7 +36,7 @@ def write_images(name: str, images: Any, step: Any) -> None:
 
 
 def write_model(name: str, config_json: str, step: Any) -> None:
-    """The configuration of a model, from which TensorBoard draws its graph."""
+    """Writes the configuration of a model, from which TensorBoard draws its graph."""
     _write(name, tf.constant(config_json), step, "graph_keras_model", 0, b"1")
 
 

@@ -1,4 +1,4 @@
-"""`SwapEMAWeights`: evaluates and saves the moving averages of weights, and trains on with the weights."""
+"""`SwapEMAWeights`: evaluates and saves the moving averages of weights, and trains the weights themselves."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from tfkit.src.training.callbacks.callback import Callback, Logs
 
 
 class SwapEMAWeights(Callback):
-    """Puts moving averages in the place of a model's weights, for evaluations and predictions.
+    """Replaces a model's weights by their moving averages for evaluations and predictions.
 
     The averages are those of an optimizer with `use_ema=True`.
 
     Args:
-        swap_on_epoch: whether the averages stand there at the end of each epoch, too, until the next begins,
+        swap_on_epoch: whether the averages also replace the weights between epochs, from the end of each,
             so that a callback after this one, such as `ModelCheckpoint`, saves them. Default: `False`.
 
     Raises:
-        ValueError: where averages are to be put in place, by an optimizer without them.
+        ValueError: if averages are required and the optimizer has none.
 
     Example:
         ```python
@@ -33,7 +33,7 @@ class SwapEMAWeights(Callback):
         self.swap_on_epoch = swap_on_epoch
         self._weights: list[
             tuple[tf.Variable, tf.Tensor]
-        ] = []  # With the values that were trained.
+        ] = []  # Weights with their trained values.
 
     def _optimizer_with_averages(self) -> Any:
         outer = getattr(self.model, "optimizer", None)
@@ -62,35 +62,35 @@ class SwapEMAWeights(Callback):
         self._put_back()
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Asks for the averages before an epoch is trained in vain, for `swap_on_epoch=True`."""
+        """Checks for averages before an epoch is trained in vain, for `swap_on_epoch=True`."""
         if self.swap_on_epoch:
             self._optimizer_with_averages()
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        """Puts the weights back."""
+        """Restores the weights."""
         self._put_back()
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Puts the averages in their place, for `swap_on_epoch=True`."""
+        """Replaces the weights by the averages if `swap_on_epoch=True`."""
         if self.swap_on_epoch:
             self._put_averages()
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """Forgets the weights: those of a trained model are the averages."""
+        """Keeps the averages as the weights of the trained model."""
         self._weights = []
 
     def on_test_begin(self, logs: Logs | None = None) -> None:
-        """Puts the averages in the place of the weights."""
+        """Replaces the weights by the averages."""
         self._put_averages()
 
     def on_test_end(self, logs: Logs | None = None) -> None:
-        """Puts the weights back."""
+        """Restores the weights."""
         self._put_back()
 
     def on_predict_begin(self, logs: Logs | None = None) -> None:
-        """Puts the averages in the place of the weights."""
+        """Replaces the weights by the averages."""
         self._put_averages()
 
     def on_predict_end(self, logs: Logs | None = None) -> None:
-        """Puts the weights back."""
+        """Restores the weights."""
         self._put_back()

@@ -1,11 +1,11 @@
-"""`TensorBoard`: results, weights and profiles as event files."""
+"""`TensorBoard`: writes results, weights and profiles as event files."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -22,12 +22,15 @@ from tfkit.src.training.callbacks.summaries import (
     write_scalar,
 )
 
+if TYPE_CHECKING:
+    from tfkit.src.models.model import Model
+
 
 class TensorBoard(SparseCallback):
     """Writes event files that `tensorboard --logdir=<log_dir>` shows.
 
     Results of training go to the folder `train`, those of validation to `validation`. With an
-    `update_freq` other than `"epoch"`, what a model writes with `tf.summary` in its own `call` is
+    `update_freq` other than `"epoch"`, summaries that a model writes with `tf.summary` in its own `call` are
     recorded, too, every `update_freq` steps.
 
     Args:
@@ -59,9 +62,7 @@ class TensorBoard(SparseCallback):
         ```
     """
 
-    takes_tensors = (
-        True  # Summaries are written by operations, which need not wait for the results.
-    )
+    takes_tensors = True  # Operations write summaries, and need not wait for the results.
 
     def __init__(
         self,
@@ -103,7 +104,7 @@ class TensorBoard(SparseCallback):
         self._writers: dict[str, Any] = {}
         self._recording = contextlib.ExitStack()
 
-    def set_model(self, model: Any) -> None:
+    def set_model(self, model: Model) -> None:
         """Writes the structure of the model."""
         super().set_model(model)
         if self.write_graph and type(model).__name__ in ("Sequential", "Functional"):
@@ -113,22 +114,22 @@ class TensorBoard(SparseCallback):
             self._configure_embeddings()
 
     def get_state(self) -> dict[str, Any]:
-        """Returns the number of steps, against which batches are written."""
+        """Returns the number of steps, which is the x-axis of results of batches."""
         return {"steps": self._steps}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Takes over what `get_state()` gave."""
+        """Restores a state that `get_state()` returned."""
         self._steps = state["steps"]
         self._epoch_start = (self._steps, time.time())
 
     # --- Between programs -----------------------------------------------------------------------
 
     def chunk_limit(self, next_batch_index: int) -> int | None:
-        """Returns the number of steps up to the next record, or the next end of the profile."""
+        """Returns the number of steps up to the next record, or to the end of the profile."""
         limits = []
         if self.update_freq is not None:
             limits.append(self.update_freq - self._steps % self.update_freq)
-        # A profile starts when the step before its first one is done.
+        # A profile starts after the step before its first one.
         for edge in (self._first_profiled - 1, self._last_profiled):
             if edge > self._steps:
                 limits.append(edge - self._steps)
@@ -153,7 +154,7 @@ class TensorBoard(SparseCallback):
     def on_train_steps_end(
         self, last_batch_index: int, num_steps: int, logs: Logs | None = None
     ) -> None:
-        """Writes the running results where it is time to, and starts or ends the profile."""
+        """Writes the running results if they are due, and starts or ends the profile."""
         due = self.wants_logs(num_steps)
         self._steps += num_steps
         now = time.time()
@@ -170,7 +171,7 @@ class TensorBoard(SparseCallback):
     # --- Epochs and evaluations -----------------------------------------------------------------
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Writes the results, and weights and embeddings where it is time to."""
+        """Writes the results, and weights and embeddings if they are due."""
         results = {"train": {}, "validation": {}}  # type: dict[str, Logs]
         for name, value in (logs or {}).items():
             folder = "validation" if name.startswith("val_") else "train"
@@ -193,7 +194,7 @@ class TensorBoard(SparseCallback):
         self._flush()
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """Ends a profile that still runs."""
+        """Ends a profile that is still running."""
         self._in_fit = False
         self._recording.close()
         if self._profiling:
@@ -201,15 +202,15 @@ class TensorBoard(SparseCallback):
         self._flush()
 
     def _abandon(self) -> None:
-        """Ends what belongs to a training that an error has ended."""
+        """Cleans up after an error has ended a training."""
         self.on_train_end()
 
     def on_test_begin(self, logs: Logs | None = None) -> None:
-        """From here on the model's own summaries belong to the validation."""
+        """Directs the model's own summaries to the validation folder."""
         self._record_summaries("validation")
 
     def on_test_end(self, logs: Logs | None = None) -> None:
-        """Writes the results against the number of training steps."""
+        """Writes the results at the present number of training steps."""
         optimizer = getattr(self.model, "optimizer", None)
         if optimizer is not None:
             with self._writer("validation").as_default():
@@ -224,24 +225,24 @@ class TensorBoard(SparseCallback):
     # --- Writers --------------------------------------------------------------------------------
 
     def _writer(self, folder: str) -> Any:
-        """The writer of a folder; no file is made before something is written to it."""
+        """Returns the writer of a folder; it makes its file when something is written first."""
         if folder not in self._writers:
             path = os.path.join(self.log_dir, folder)
             self._writers[folder] = tf.summary.create_file_writer(path)
         return self._writers[folder]
 
     def _flush(self) -> None:
-        # The writers stay open: a compiled program that a later `fit` runs again holds them.
+        # The writers stay open, because a compiled program that a later `fit` runs again holds them.
         for writer in self._writers.values():
             writer.flush()
 
     def _record_summaries(self, folder: str) -> None:
-        """Lets `tf.summary` calls in the model write to `folder`, every `update_freq` steps."""
+        """Directs `tf.summary` calls in the model to `folder`, every `update_freq` steps."""
         self._recording.close()
         if self.update_freq is None or getattr(self.model, "optimizer", None) is None:
             return
         freq, iterations = self.update_freq, self.model.optimizer.iterations
-        # A tensor, not a number: the condition is part of the compiled program.
+        # A tensor instead of a number, because the condition is part of the compiled program.
         is_due = lambda: tf.equal(iterations % freq, 0)  # noqa: E731
         self._recording.enter_context(self._writer(folder).as_default(iterations))
         self._recording.enter_context(tf.summary.record_if(is_due))
@@ -277,7 +278,7 @@ class TensorBoard(SparseCallback):
                         write_images(f"{name}/image", image, epoch)
 
     def _embeddings(self) -> dict[str, Any]:
-        """The weights of the embedding layers, by the layer's name."""
+        """Returns the weights of the embedding layers, by the layer's name."""
         return {
             layer.name: layer.embeddings
             for layer in self.model.layers
@@ -285,7 +286,7 @@ class TensorBoard(SparseCallback):
         }
 
     def _configure_embeddings(self) -> None:
-        """Writes which files TensorBoard's projector shows."""
+        """Writes a config file that lists the embeddings for TensorBoard's projector."""
         names = list(self._embeddings())
         metadata = self.embeddings_metadata or {}
         if isinstance(metadata, str):
@@ -313,7 +314,7 @@ class TensorBoard(SparseCallback):
 
 
 def _steps_between(update_freq: str | int) -> int | None:
-    """`None` for epochs."""
+    """Returns the number of steps between records; `None` for epochs."""
     if update_freq == "epoch":
         return None
     if update_freq == "batch":
@@ -327,7 +328,7 @@ def _steps_between(update_freq: str | int) -> int | None:
 
 
 def _profiled_steps(profile_batch: int | str | tuple[int, int]) -> tuple[int, int]:
-    """The first and the last step to profile, both 0 for none."""
+    """Returns the first and the last step to profile; both are 0 for none."""
     parts: Any = profile_batch
     if isinstance(profile_batch, str):
         parts = [int(part) for part in profile_batch.split(",")]
@@ -343,7 +344,7 @@ def _profiled_steps(profile_batch: int | str | tuple[int, int]) -> tuple[int, in
 
 
 def _as_images(weight: np.ndarray) -> np.ndarray | None:
-    """A weight as images `(images, height, width, channels)`, where it has a form for that."""
+    """Returns a weight as images `(images, height, width, channels)`; `None` if its shape is not suitable."""
     if weight.ndim == 1:
         images = weight[None, :, None, None]
     elif weight.ndim == 2:

@@ -1,4 +1,4 @@
-"""`TerminateOnNaN`: ends training whose loss is no number any more."""
+"""`TerminateOnNaN`: ends training when the loss is no longer a finite number."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class TerminateOnNaN(SparseCallback):
     """Ends training when the loss is NaN or infinite.
 
     It reads the running loss whenever training returns to Python, at least once an epoch. The
-    running loss is a mean, so it stays NaN or infinite once that of a step was.
+    running loss is a mean, so it stays NaN or infinite once the loss of a step was.
 
     Args:
-        raise_error: whether to raise `RuntimeError`, and not to ask the model to stop. Default:
+        raise_error: whether to raise `RuntimeError` instead of only stopping the training. Default:
             `False`.
 
     Raises:
@@ -35,7 +35,7 @@ class TerminateOnNaN(SparseCallback):
     def on_train_steps_end(
         self, last_batch_index: int, num_steps: int, logs: Logs | None = None
     ) -> None:
-        """Looks at the running loss.
+        """Checks the running loss.
 
         Raises:
             RuntimeError: with `raise_error`, where the loss is NaN or infinite.

@@ -1,1 +1,1 @@
-"""Pictures of models: a diagram of boxes and arrows, where they stand, and how they are drawn."""
+"""Pictures of models: a diagram of boxes and arrows, its layout, and its drawing."""

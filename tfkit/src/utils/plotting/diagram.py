@@ -1,4 +1,4 @@
-"""What a picture of a model shows: a box for each layer or function, an arrow for each tensor between two."""
+"""The diagram of a model: a box for each layer or function, an arrow for each tensor between two."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.quoting import shown as cut
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.input_layer import InputLayer
 from tfkit.src.models.graph import Graph
 from tfkit.src.models.graph_config import operation_names
+from tfkit.src.models.model import Model
 from tfkit.src.symbolic.tensors import Node, symbolic_leaves
 
 _Sources = dict[int, int | None]
@@ -19,7 +21,7 @@ _Sources = dict[int, int | None]
 
 @dataclasses.dataclass(frozen=True)
 class Shown:
-    """What the text of a box says, beside the class: see `plot_model`."""
+    """The options for the text of a box, apart from the class: see `plot_model`."""
 
     shapes: bool = False
     dtype: bool = False
@@ -35,9 +37,9 @@ class Box:
 
     Attributes:
         title: its name or class.
-        lines: what is said below, as pairs of a label and a value.
+        lines: the text below the title, as pairs of a label and a value.
         group: names of the models that it is in, the outermost first.
-        trainable: whether its weights are trained; `None` where that is not shown.
+        trainable: whether its weights are trained; `None` if that is not shown.
     """
 
     title: str
@@ -54,8 +56,8 @@ class Diagram:
     arrows: list[tuple[int, int]] = dataclasses.field(default_factory=list)
 
 
-def diagram_of(model: Any, shown: Shown) -> Diagram:
-    """The diagram of a model: its graph, or one box for a model without one."""
+def diagram_of(model: Model, shown: Shown) -> Diagram:
+    """Returns the diagram of a model: its graph, or one box for a model without one."""
     drawing = _Drawing(shown)
     if model._graph is None:
         drawing.box_of(model, model.name, None, ())
@@ -68,18 +70,18 @@ class _Drawing:
     def __init__(self, shown: Shown) -> None:
         self.diagram = Diagram()
         self._shown = shown
-        self._numbers: dict[int, int] = {}  # Of boxes, by the id of the layer or call.
+        self._numbers: dict[int, int] = {}  # The numbers of boxes, by the id of the layer or call.
 
     def add(self, graph: Graph, sources: _Sources, group: tuple[str, ...]) -> _Sources:
         """Adds the calls of a graph.
 
         Args:
             graph: of a model.
-            sources: the box that each of its inputs comes from, by the tensor's id.
+            sources: the origin of each of its inputs, a box, by the tensor's id.
             group: the models that it is in.
 
         Returns:
-            The box that each tensor comes from, `sources` among them.
+            The box of origin of each tensor, including `sources`.
         """
         names = operation_names(graph)
         found = dict(sources)
@@ -95,7 +97,7 @@ class _Drawing:
                     id(own): found.get(id(tensor))
                     for own, tensor in zip(inner.flat_inputs, inputs, strict=False)
                 }
-                results = self.add(inner, given, (*group, operation.name))
+                results = self.add(inner, given, (*group, cut(operation.name)))
                 for own, output in zip(inner.flat_outputs, outputs, strict=True):
                     found[id(output)] = results[id(own)]
                 continue
@@ -108,13 +110,13 @@ class _Drawing:
         return found
 
     def box_of(self, shown: Any, name: str, node: Node | None, group: tuple[str, ...]) -> int:
-        """The number of the box of a layer, or of a function's call, made where there is none."""
+        """Returns the number of the box of a layer, or of a function's call, and adds a missing one."""
         if id(shown) not in self._numbers:
             self._numbers[id(shown)] = len(self.diagram.boxes)
             kind = _kind(shown)
             self.diagram.boxes.append(
                 Box(
-                    title=f"{name} ({kind})" if self._shown.layer_names else kind,
+                    title=f"{cut(name)} ({kind})" if self._shown.layer_names else kind,
                     lines=tuple(self._lines(shown, node)),
                     group=group,
                     trainable=self._trainable(shown),
@@ -145,7 +147,7 @@ class _Drawing:
 
 
 def _kind(shown: Any) -> str:
-    """The class of a layer, or the name of a function in the form of a class."""
+    """Returns the class of a layer, or the name of a function in the form of a class."""
     if isinstance(shown, Layer):
         return type(shown).__name__
     return "".join(part.capitalize() for part in shown.operation.__name__.split("_"))

@@ -1,4 +1,4 @@
-"""A diagram in Graphviz's language, and what Graphviz makes of it where it is installed."""
+"""Writes a diagram in Graphviz's language, and draws it with Graphviz if it is installed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tfkit.src.base.quoting import shown
 from tfkit.src.utils.plotting.diagram import Box, Diagram
-from tfkit.src.utils.plotting.drawing import picture_of, raster, svg
+from tfkit.src.utils.plotting.drawing import colour_of, picture_of, raster, svg
 
 _STRAIGHT = ("line", "false", "polyline", "ortho")
 _TIMEOUT = 120.0  # seconds that Graphviz may take
@@ -43,12 +44,13 @@ class Dot:
         subgraph: bool = False,
     ) -> None:
         self._diagram = diagram
-        self._name = name
+        self._name = shown(name)
         self._rankdir = rankdir
         self._dpi = 200.0 if dpi is None else float(dpi)
         self._splines = splines
         self._subgraph = subgraph
-        self._picture = picture_of(diagram, rankdir)  # Refuses what cannot be drawn.
+        # Raises an error for a diagram that cannot be drawn.
+        self._picture = picture_of(diagram, rankdir)
 
     def to_string(self) -> str:
         """Returns the diagram in the language DOT."""
@@ -69,7 +71,7 @@ class Dot:
         return "\n".join([*lines, "}\n"])
 
     def _grouped(self, numbers: list[int], group: tuple[str, ...]) -> Iterator[str]:
-        """The boxes of a model, and the models inside it as clusters."""
+        """Yields the boxes of a model, and the models inside it as clusters."""
         inner: dict[str, list[int]] = {}
         for number in numbers:
             box = self._diagram.boxes[number]
@@ -91,17 +93,22 @@ class Dot:
             format: `"svg"`, `"png"`, `"jpg"`, `"pdf"`, `"dot"`, or another that Graphviz has.
 
         Raises:
-            ImportError: where it needs Pillow and there is none.
-            OSError: where `prog` is given and is not installed, or fails.
+            ImportError: if it needs Pillow and there is none.
+            OSError: if `prog` is given and is not installed, or fails.
             ValueError: for a format that is not known.
         """
         if format in ("dot", "raw"):
             return self.to_string().encode()
-        graphviz = prog or shutil.which("dot")
-        if graphviz and shutil.which(graphviz):
-            return self._by_graphviz(graphviz, format)
+        program = shutil.which(prog or "dot")
+        if program:
+            return self._by_graphviz(program, format)
+        if prog:
+            raise OSError(
+                f"`prog` must be an installed program of Graphviz. Received: prog={prog!r}, which is not "
+                "found. Install Graphviz, or leave `prog` out: tfkit then draws the picture itself."
+            )
         if format == "svg":
-            return svg(self._picture, self._splines not in _STRAIGHT).encode()
+            return self._repr_svg_().encode()
         return raster(self._picture, format, self._dpi)
 
     def _by_graphviz(self, program: str, format: str) -> bytes:
@@ -142,16 +149,14 @@ class Dot:
         return self.write(path, prog, "png")
 
     def _repr_svg_(self) -> str:
-        """What a notebook shows."""
+        """Returns the SVG for notebooks."""
         return svg(self._picture, self._splines not in _STRAIGHT)
 
 
 def _table(box: Box) -> str:
-    """A box as a table of Graphviz's HTML."""
-    colour = {None: "black", True: "#2e7d32", False: "#c62828"}[box.trainable]
-    rows = [
-        f'<tr><td bgcolor="{colour}"><font color="white"><b>{html.escape(box.title)}</b></font></td></tr>'
-    ]
+    """Returns a box as a table in Graphviz's HTML."""
+    title = f'<font color="white"><b>{html.escape(box.title)}</b></font>'
+    rows = [f'<tr><td bgcolor="{colour_of(box)}">{title}</td></tr>']
     for label, value in box.lines:
         rows.append(f"<tr><td>{html.escape(label)}: <b>{html.escape(value)}</b></td></tr>")
     return (

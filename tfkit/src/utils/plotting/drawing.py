@@ -1,4 +1,4 @@
-"""A diagram as a picture: SVG as text, other formats by Pillow."""
+"""Draws a diagram: SVG as text, other formats with Pillow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ except ImportError:
     Image = None
 
 _FONT, _SMALL = 14.0, 11.0  # sizes of text
-_WIDE = 0.62  # width of a character against the size of the text
+_WIDE = 0.62  # ratio of a character's width to the size of the text
 _PAD, _LINE = 10.0, 18.0
 _MARGIN = 14.0
 _GREEN, _RED = "#2e7d32", "#c62828"
@@ -41,7 +41,7 @@ class Rectangle:
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """What is drawn where, in points."""
+    """The positions of everything that is drawn, in points."""
 
     rectangles: list[Rectangle]
     frames: list[tuple[float, float, float, float, str]]
@@ -51,7 +51,7 @@ class Picture:
 
 
 def picture_of(diagram: Diagram, rankdir: str = "TB") -> Picture:
-    """Places a diagram.
+    """Returns a picture of the diagram after layout.
 
     Args:
         diagram: of a model.
@@ -91,7 +91,7 @@ def _size(box: Box) -> Point:
 
 
 def _frames(rectangles: list[Rectangle]) -> Iterator[tuple[float, float, float, float, str]]:
-    """Frames around the boxes of each nested model: left, top, width, height, name."""
+    """Yields frames around the boxes of each nested model: left, top, width, height, name."""
     groups: dict[tuple[str, ...], list[Rectangle]] = {}
     for rectangle in rectangles:
         for depth in range(1, len(rectangle.box.group) + 1):
@@ -106,7 +106,7 @@ def _frames(rectangles: list[Rectangle]) -> Iterator[tuple[float, float, float, 
 
 
 def svg(picture: Picture, curved: bool = True) -> str:
-    """A picture as an SVG document."""
+    """Returns a picture as an SVG document."""
     width, height = round(picture.width), round(picture.height)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -152,7 +152,7 @@ def _svg_box(rectangle: Rectangle) -> Iterator[str]:
     )
     yield (
         f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{_LINE + _PAD / 2:.1f}" rx="3" '
-        f'fill="{_colour(rectangle.box)}"/>'
+        f'fill="{colour_of(rectangle.box)}"/>'
     )
     yield (
         f'<text x="{middle:.1f}" y="{top + _LINE:.1f}" font-size="{_FONT:.0f}" font-weight="bold" '
@@ -166,12 +166,13 @@ def _svg_box(rectangle: Rectangle) -> Iterator[str]:
         )
 
 
-def _colour(box: Box) -> str:
+def colour_of(box: Box) -> str:
+    """Returns the color of a box: that of trained, of frozen, or of no weights."""
     return "black" if box.trainable is None else _GREEN if box.trainable else _RED
 
 
 def raster(picture: Picture, format: str, dpi: float = 200.0) -> bytes:
-    """A picture in a format of Pillow's: `"png"`, `"jpg"`, `"pdf"`, ...
+    """Returns a picture in a format of Pillow: `"png"`, `"jpg"`, `"pdf"`, ...
 
     Raises:
         ImportError: without Pillow.
@@ -235,7 +236,9 @@ class _Brush:
             rectangle.left, rectangle.top, rectangle.width, rectangle.height, "white", "black"
         )
         head = _LINE + _PAD / 2
-        self._rectangle(rectangle.left, rectangle.top, rectangle.width, head, _colour(box), "black")
+        self._rectangle(
+            rectangle.left, rectangle.top, rectangle.width, head, colour_of(box), "black"
+        )
         self._text(middle, rectangle.top + head / 2, box.title, _FONT, "white")
         for number, (label, value) in enumerate(box.lines):
             top = rectangle.top + _LINE * (number + 1.5) + _PAD / 2

@@ -1,6 +1,6 @@
-"""Where boxes and arrows stand: in layers, after Sugiyama, Tagawa, Toda (1981).
+"""Places boxes and arrows in layers, after Sugiyama, Tagawa, Toda (1981).
 
-A box stands below all that lead to it. An arrow that passes layers has a place in each, as a narrow box. The
+A box is below all its predecessors. An arrow that crosses layers has a place in each, as a narrow box. The
 order within a layer follows the mean place of the neighbours, which leaves few crossings; boxes then move
 towards their neighbours as far as the others leave room.
 """
@@ -34,7 +34,7 @@ class Placed:
 
 
 def placed(sizes: Sequence[tuple[float, float]], arrows: Sequence[tuple[int, int]]) -> Placed:
-    """Places boxes of some sizes (width, height), and arrows between them, in layers from top to bottom."""
+    """Returns positions of boxes with these sizes (width, height), and of arrows, in layers downwards."""
     depths = _depths(len(sizes), arrows)
     widths = [size[0] for size in sizes]
     links: list[tuple[int, int]] = []
@@ -79,7 +79,7 @@ def placed(sizes: Sequence[tuple[float, float]], arrows: Sequence[tuple[int, int
 
 
 def _depths(count: int, arrows: Sequence[tuple[int, int]]) -> list[int]:
-    """The layer of each box: one below the lowest that leads to it. Arrows lead to later calls."""
+    """Returns the layer of each box: one below its lowest predecessor. Arrows lead to later calls."""
     depths = [0] * count
     for _ in range(count):
         changed = False
@@ -93,7 +93,7 @@ def _depths(count: int, arrows: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _order(layers: list[list[int]], above: list[list[int]], below: list[list[int]]) -> None:
-    """Sorts each layer by the mean place of the neighbours, downwards and upwards in turns."""
+    """Sorts each layer by the mean position of the neighbours, downwards and upwards in turn."""
     for sweep in range(_SWEEPS):
         downwards = sweep % 2 == 0
         for layer in layers if downwards else reversed(layers):
@@ -107,7 +107,7 @@ def _order(layers: list[list[int]], above: list[list[int]], below: list[list[int
 def _across(
     layers: list[list[int]], above: list[list[int]], below: list[list[int]], widths: list[float]
 ) -> list[float]:
-    """The horizontal centers."""
+    """Returns the horizontal centers."""
     xs = [0.0] * len(widths)
     for layer in layers:
         _spread(layer, [0.0] * len(layer), widths, xs)
@@ -122,7 +122,7 @@ def _across(
 
 
 def _spread(layer: list[int], wanted: list[float], widths: list[float], xs: list[float]) -> None:
-    """Puts boxes near where they are wanted: the mean of packing them from the left and from the right."""
+    """Places boxes near their wanted positions: the mean of packing them from the left and the right."""
     from_left, least = [], float("-inf")
     for each, x in zip(layer, wanted, strict=True):
         from_left.append(max(x, least + widths[each] / 2))

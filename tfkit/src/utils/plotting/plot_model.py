@@ -16,7 +16,7 @@ from tfkit.src.utils.plotting.dot import Dot
 
 @shortened
 def model_to_dot(
-    model: Any,
+    model: Model,
     show_shapes: bool = False,
     show_dtype: bool = False,
     show_layer_names: bool = True,
@@ -41,7 +41,7 @@ def model_to_dot(
         expand_nested: whether to draw the layers of models that the model calls, in a frame. Default:
             `False`.
         dpi: dots of an inch, for formats of pixels. Default: `200`.
-        subgraph: whether the text is to be a part of a larger graph. Default: `False`.
+        subgraph: whether the text is for a part of a larger graph. Default: `False`.
         show_layer_activations: whether to write the layers' activations. Default: `False`.
         show_trainable: whether layers are green where they are trained, and red where not. Default: `False`.
         splines: form of the arrows, as Graphviz has them, such as `"ortho"` or `"curved"`.
@@ -91,7 +91,7 @@ def model_to_dot(
 
 @shortened
 def plot_model(
-    model: Any,
+    model: Model,
     to_file: str | os.PathLike[str] = "model.png",
     show_shapes: bool = False,
     show_dtype: bool = False,
@@ -111,8 +111,8 @@ def plot_model(
 
     Args:
         model: a functional or sequential model that is built; of any other the picture has one box.
-        to_file: the file; its end says the format: `.svg`, `.dot`, `.png`, `.jpg` or `.pdf`, and what
-            Graphviz has. Default: `"model.png"`.
+        to_file: the file; its ending determines the format: `.svg`, `.dot`, `.png`, `.jpg` or `.pdf`, and
+            what Graphviz has. Default: `"model.png"`.
         show_shapes: whether to write the shapes of inputs and outputs. Default: `False`.
         show_dtype: whether to write the dtypes of outputs. Default: `False`.
         show_layer_names: whether to write names, and not classes alone. Default: `False`.
@@ -127,10 +127,10 @@ def plot_model(
             Default: `"ortho"`.
 
     Returns:
-        What shows the picture, in a notebook with IPython; `None` elsewhere.
+        An object that shows the picture, in a notebook with IPython; `None` elsewhere.
 
     Raises:
-        ImportError: where neither Graphviz nor Pillow is there and the format is not SVG or DOT.
+        ImportError: if neither Graphviz nor Pillow is there and the format is not SVG or DOT.
         TypeError: for something else than a model, and unknown arguments.
         ValueError: for a sequential model that is not built, an unknown `rankdir` or format.
 

@@ -1,4 +1,4 @@
-"""What a request can come to, with the codes that gRPC and TensorFlow share."""
+"""The errors of requests, with the codes that gRPC and TensorFlow share."""
 
 from __future__ import annotations
 
@@ -52,27 +52,27 @@ HTTP_STATUS = {
 
 
 def shortened(text: str, length: int = 100) -> str:
-    """The text, or its start where it is longer than `length` letters."""
+    """Returns the text, or its start if it is longer than `length` characters."""
     return text if len(text) <= length else f"{text[:length]}..."
 
 
 class RequestError(Exception):
-    """A request that gets an error for an answer.
+    """An error that is the response to a request.
 
     Args:
-        code: what kind of error.
-        message: what the caller reads.
+        code: the kind of error.
+        message: the text for the client.
     """
 
     def __init__(self, code: int, message: str) -> None:
-        # Whole bodies could stand in it, and gRPC's clients do not take more than 8 KiB.
+        # A message could contain whole bodies, and gRPC's clients accept no more than 8 KiB.
         super().__init__(shortened(message, _LONGEST))
         self.code = Code(code)
         self.message = shortened(message, _LONGEST)
 
 
 def check_strings(count: int) -> None:
-    """Refuses more strings than a request may have, before they are made.
+    """Raises an error for more strings than a request may have, before they are made.
 
     Raises:
         RequestError: for more than `MAX_STRINGS`.
@@ -82,5 +82,5 @@ def check_strings(count: int) -> None:
 
 
 def invalid(message: str) -> RequestError:
-    """An error in what was sent."""
+    """Returns an error about the content of a request."""
     return RequestError(Code.INVALID_ARGUMENT, message)

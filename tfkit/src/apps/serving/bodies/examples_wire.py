@@ -11,7 +11,7 @@ import numpy as np
 
 
 def example(features: Mapping[str, bytes]) -> bytes:
-    """A serialized `tf.train.Example` with features by name, made by the functions below.
+    """Returns a serialized `tf.train.Example` with features by name, made by the functions below.
 
     `b""` is a feature without a value.
     """
@@ -23,17 +23,17 @@ def example(features: Mapping[str, bytes]) -> bytes:
 
 
 def bytes_list(values: Iterable[bytes]) -> bytes:
-    """A feature of strings."""
+    """Returns a feature of strings."""
     return _field(1, b"".join(_field(1, value) for value in values))
 
 
 def float_list(values: np.ndarray) -> bytes:
-    """A feature of float32 numbers."""
+    """Returns a feature of float32 numbers."""
     return _field(2, _field(1, values.astype("<f4").tobytes()))
 
 
 def int64_list(values: Iterable[int]) -> bytes:
-    """A feature of whole numbers. Negative ones are written as those modulo 2**64."""
+    """Returns a feature of integers. Negative ones are written modulo 2**64."""
     return _field(3, _field(1, b"".join(_varint(int(value) % 2**64) for value in values)))
 
 

@@ -1,4 +1,4 @@
-"""What is done with bodies: values and arrays in, values and arrays out, in this process or in another."""
+"""The jobs on bodies: values and arrays in, values and arrays out, in this process or in another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .rest_json import Arrays
 
 
 def predict_inputs(value: dict[str, dict[str, str]], arrays: Arrays) -> tuple[Any, Arrays]:
-    """The name of the signature that a predict request asks, whether it has rows, and the inputs.
+    """Returns the signature name of a predict request, whether it has rows, and the inputs.
 
     Args:
         value: dtypes of the inputs by name, for each signature.
@@ -30,7 +30,7 @@ def predict_inputs(value: dict[str, dict[str, str]], arrays: Arrays) -> tuple[An
 
 
 def examples(value: None, arrays: Arrays) -> tuple[Any, Arrays]:
-    """The name of the signature that a classify or regress request asks, and its serialized examples.
+    """Returns the signature name of a classify or regress request, and its serialized examples.
 
     Args:
         value: nothing.
@@ -44,7 +44,7 @@ def examples(value: None, arrays: Arrays) -> tuple[Any, Arrays]:
 
 
 def predict_message(value: tuple[tuple[bytes, ...], int], arrays: Arrays) -> tuple[Any, Arrays]:
-    """What `protos.predict_request` gives, for the bytes of the message.
+    """Returns the result of `protos.predict_request` for the bytes of the message.
 
     Args:
         value: descriptions of the messages, and the bytes of the largest array to make.
@@ -58,7 +58,7 @@ def predict_message(value: tuple[tuple[bytes, ...], int], arrays: Arrays) -> tup
 
 
 def examples_message(value: tuple[tuple[bytes, ...], str], arrays: Arrays) -> tuple[Any, Arrays]:
-    """What `protos.examples_request` gives, for the bytes of the message.
+    """Returns the result of `protos.examples_request` for the bytes of the message.
 
     Args:
         value: descriptions of the messages, and the name of the type of the message.
@@ -70,17 +70,17 @@ def examples_message(value: tuple[tuple[bytes, ...], str], arrays: Arrays) -> tu
 
 
 def predict_answer(value: bool, arrays: Arrays) -> tuple[Any, Arrays]:
-    """The text of the answer to a predict request; `value` says whether it is in rows."""
+    """Returns the text of the response to a predict request; `value` is whether it is in rows."""
     return None, _text(rest_json.predict_answer(arrays, value))
 
 
 def classification(value: None, arrays: Arrays) -> tuple[Any, Arrays]:
-    """The text of the answer to a classify request, from `labels` and `scores`."""
+    """Returns the text of the response to a classify request, from `labels` and `scores`."""
     return None, _text(rest_json.classification(arrays["labels"], arrays["scores"]))
 
 
 def regression(value: None, arrays: Arrays) -> tuple[Any, Arrays]:
-    """The text of the answer to a regress request, from its `values`."""
+    """Returns the text of the response to a regress request, from its `values`."""
     return None, _text(rest_json.regression(arrays["values"]))
 
 
@@ -99,7 +99,7 @@ JOBS = {
 
 
 def body_of(content: bytes) -> Arrays:
-    """What a job takes, or gives, that is about a body."""
+    """Returns the arrays of a job that takes or returns a body."""
     return {"body": np.frombuffer(content, np.uint8)}
 
 

@@ -1,4 +1,4 @@
-"""gRPC requests as arrays: from messages of TF Serving's protocol, which this file only looks at.
+"""Converts gRPC requests to arrays: reads messages of TF Serving's protocol.
 
 Reference: tensorflow/core/framework/tensor.proto, types.proto, tensorflow_serving/apis/*.proto
 """
@@ -17,7 +17,7 @@ from .errors import check_strings, invalid, shortened
 Arrays = dict[str, np.ndarray]
 MAX_NAMES = 10_000  # of inputs and of wanted outputs in a request
 
-# NumPy's name of each dtype, and the field that holds its values where they are not in `tensor_content`.
+# NumPy's name of each dtype, and the field that holds its values if they are not in `tensor_content`.
 _DTYPES = {
     1: ("float32", "float_val"), 2: ("float64", "double_val"), 3: ("int32", "int_val"),
     4: ("uint8", "int_val"), 5: ("int16", "int_val"), 6: ("int8", "int_val"),
@@ -29,15 +29,17 @@ _DTYPES = {
 
 
 def predict_request(request: Any, max_bytes: int) -> tuple[Any, Arrays]:
-    """What a `PredictRequest` asks: name, version and signature, the names of the outputs that are wanted,
-    and which inputs are of bfloat16; and the inputs by name, those of bfloat16 as uint16.
+    """Returns the contents of a `PredictRequest`.
+
+    First name, version and signature of the model, the names of the wanted outputs, and those of bfloat16
+    inputs; then the inputs by name, those of bfloat16 as uint16.
 
     Args:
         request: the message.
-        max_bytes: largest array to make, as one value may stand for many.
+        max_bytes: size of the largest array to make, as one value may be repeated.
 
     Raises:
-        RequestError: for tensors that are none.
+        RequestError: for invalid tensors.
     """
     if max(len(request.inputs), len(request.output_filter)) > MAX_NAMES:
         raise invalid(f"Expected {MAX_NAMES:,} inputs at most, and as many names in output_filter.")
@@ -51,8 +53,10 @@ def predict_request(request: Any, max_bytes: int) -> tuple[Any, Arrays]:
 
 
 def examples_request(request: Any) -> tuple[Any, Arrays]:
-    """What a `ClassificationRequest` or `RegressionRequest` asks, and its serialized `tf.Example`s, each with
-    the shared context.
+    """Returns the contents of a `ClassificationRequest` or `RegressionRequest`.
+
+    First name, version and signature of the model; then its serialized `tf.Example`s, each with the shared
+    context.
 
     Raises:
         RequestError: for an input without examples.
@@ -69,7 +73,7 @@ def examples_request(request: Any) -> tuple[Any, Arrays]:
 
 
 def model_of(spec: Any) -> tuple[str, int | None, str]:
-    """Name, version and signature in a `ModelSpec`."""
+    """Returns name, version and signature of a `ModelSpec`."""
     if spec.HasField("version_label"):
         raise invalid("tfkit serve has no version labels: name the version by its number.")
     version = spec.version.value if spec.HasField("version") else None
@@ -77,15 +81,15 @@ def model_of(spec: Any) -> tuple[str, int | None, str]:
 
 
 def array_of(name: str, tensor: Any, max_bytes: int) -> np.ndarray:
-    """The array in a `TensorProto`; one of bfloat16 as uint16.
+    """Returns the array in a `TensorProto`; one of bfloat16 as uint16.
 
     Args:
         name: of the input, for messages.
-        tensor: the message. Where it has fewer values than its shape says, the last one is repeated.
+        tensor: the message. If it has fewer values than its shape requires, the last one is repeated.
         max_bytes: largest array to make.
 
     Raises:
-        RequestError: for a message that is no tensor.
+        RequestError: for a message that is not a tensor.
     """
     what = f"Input {shortened(name)!r} is no tensor"
     if tensor.dtype not in _DTYPES:
@@ -141,9 +145,9 @@ def _values(values: Any, dtype: np.dtype[Any], field: str) -> np.ndarray:
 
 @cache
 def message_class(files: tuple[bytes, ...], name: str) -> Any:
-    """A class of messages, from the descriptions of the files that it needs, each after those it needs.
+    """Returns a class of messages, from descriptions of the files that it needs, in order of dependency.
 
-    The reader has no TensorFlow, whose package they come with.
+    The reader has no TensorFlow, whose package contains them.
     """
     pool = descriptor_pool.DescriptorPool()
     for file in files:
@@ -152,7 +156,7 @@ def message_class(files: tuple[bytes, ...], name: str) -> Any:
 
 
 def files_of(descriptor: Any) -> tuple[bytes, ...]:
-    """What `message_class` takes, of a `FileDescriptor`."""
+    """Returns the argument of `message_class` for a `FileDescriptor`."""
     found: dict[str, bytes] = {}
 
     def visit(file: Any) -> None:
@@ -166,10 +170,10 @@ def files_of(descriptor: Any) -> tuple[bytes, ...]:
 
 
 def decoded(message_type: Any, content: bytes) -> Any:
-    """The message in `content`.
+    """Returns the message in `content`.
 
     Raises:
-        RequestError: where there is none.
+        RequestError: if there is none.
     """
     try:
         return message_type.FromString(content)

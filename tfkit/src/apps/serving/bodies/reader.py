@@ -1,4 +1,4 @@
-"""The loop of the process that reads bodies: one job after the other, until the server is gone."""
+"""The loop of the process that reads bodies: one job after the other, until the server has ended."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .wire import receive, send
 
 
 def main(descriptor: int, max_memory: int) -> None:
-    """Answers jobs.
+    """Runs jobs.
 
     Args:
         descriptor: of the socket to the server.
-        max_memory: bytes of address space; what needs more is refused.
+        max_memory: bytes of address space; requests that need more are refused.
     """
-    # Ctrl-C reaches all processes of a terminal: the server ends this one when it has answered.
+    # Ctrl-C reaches all processes of a terminal: the server ends this one after its last response.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_AS, (max_memory, max_memory))
     connection = socket.socket(fileno=descriptor)
-    # A body can be 16 million lists: to look through them again and again takes longer than to read them.
+    # A body can be 16 million lists, which take longer to be traversed repeatedly than to be read.
     gc.disable()
     while True:
         try:
@@ -43,7 +43,7 @@ def main(descriptor: int, max_memory: int) -> None:
         value = (int(answer.code), answer.message) if failed else answer
         send(connection, (failed, value), results)
         del arrays, results, answer, value  # before it waits
-        gc.collect()  # What is left is little.
+        gc.collect()  # The rest is small.
 
 
 if __name__ == "__main__":

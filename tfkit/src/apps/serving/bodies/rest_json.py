@@ -1,4 +1,4 @@
-"""The JSON of TF Serving's REST interface: tensors, rows and columns, examples, answers.
+"""The JSON of TF Serving's REST interface: tensors, rows and columns, examples, responses.
 
 Reference: https://www.tensorflow.org/tfx/serving/api_rest
 """
@@ -44,7 +44,7 @@ _DIGITS = {"float32": 24, "float64": 53}  # of the binary numbers that these hol
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """The JSON object in a request. `NaN`, `Infinity` and `-Infinity` are numbers, as in TF Serving.
+    """Returns the JSON object of a request. `NaN`, `Infinity` and `-Infinity` are numbers, as in TF Serving.
 
     Raises:
         RequestError: for anything else than a JSON object.
@@ -59,7 +59,7 @@ def parse(body: bytes) -> dict[str, Any]:
 
 
 def signature_name(request: dict[str, Any]) -> str:
-    """The signature that a request names; empty where it names none."""
+    """Returns the signature that a request names; empty if it names none."""
     name = request.get("signature_name", "")
     if not isinstance(name, str):
         raise invalid(f"Expected a string as 'signature_name'. Received: {_kind(name)}")
@@ -70,7 +70,7 @@ def signature_name(request: dict[str, Any]) -> str:
 
 
 def predict_inputs(request: dict[str, Any], dtypes: Dtypes) -> tuple[Arrays, bool]:
-    """The inputs of a signature in a predict request, and whether they came in rows.
+    """Returns the inputs of a signature in a predict request, and whether they came in rows.
 
     Args:
         request: `{"instances": [...]}`, one value a row; or `{"inputs": ...}`, one value an input. A
@@ -89,7 +89,7 @@ def predict_inputs(request: dict[str, Any], dtypes: Dtypes) -> tuple[Arrays, boo
     if keys == ["inputs"]:
         value = request["inputs"]
         if isinstance(value, dict) and not _is_base64(value):
-            # TF Serving passes over what the signature does not name, but in rows refuses it.
+            # TF Serving ignores names that the signature lacks, but in rows refuses them.
             value = {name: item for name, item in value.items() if name in dtypes}
         columns = _named(value, dtypes, lambda: "'inputs'")
         return {name: tensor(name, columns[name], dtypes[name]) for name in dtypes}, False
@@ -106,10 +106,10 @@ def predict_inputs(request: dict[str, Any], dtypes: Dtypes) -> tuple[Arrays, boo
 
 
 def predict_answer(outputs: Arrays, in_rows: bool) -> dict[str, Any]:
-    """The answer to a predict request: rows for rows, columns for columns; bare for one output.
+    """Returns the response to a predict request: rows for rows, columns for columns; bare for one output.
 
     Raises:
-        RequestError: for outputs that JSON cannot hold, or that have no rows where rows were asked for.
+        RequestError: for outputs that JSON cannot hold, or that have no rows if rows were requested.
     """
     if not in_rows:
         columns = {name: plain(name, array) for name, array in outputs.items()}
@@ -132,7 +132,7 @@ def _row(index: int) -> str:
 
 
 def _named(value: Any, dtypes: Dtypes, what: Callable[[], str]) -> dict[str, Any]:
-    """The values of all inputs by name; one input needs no name. `what` says what the value is."""
+    """Returns the values of all inputs by name; a single input needs no name. `what` describes the value."""
     if not isinstance(value, dict) or _is_base64(value):
         if len(dtypes) != 1:
             raise invalid(
@@ -148,11 +148,11 @@ def _named(value: Any, dtypes: Dtypes, what: Callable[[], str]) -> dict[str, Any
 
 
 def tensor(name: str, value: Any, dtype: str) -> np.ndarray:
-    """A number, string, truth value, or nested lists of them as an array.
+    """Returns a number, string, truth value, or nested lists of them as an array.
 
     Args:
         name: of the input, for messages.
-        value: from JSON. Bytes stand as `{"b64": text}`.
+        value: from JSON. Bytes are written as `{"b64": text}`.
         dtype: of the signature; no value is rounded to it.
 
     Raises:
@@ -200,7 +200,7 @@ def _flat(name: str, values: list[Any], dtype: str) -> np.ndarray:
 
 
 def check_dtype(what: str, dtype: str) -> None:
-    """Refuses dtypes that TF Serving has no JSON for.
+    """Raises an error for dtypes that TF Serving has no JSON for.
 
     Raises:
         RequestError: with the code UNIMPLEMENTED, as from TF Serving.
@@ -214,9 +214,9 @@ def check_dtype(what: str, dtype: str) -> None:
 
 
 def _check_range(name: str, values: list[Any], dtype: np.dtype[Any]) -> None:
-    """Refuses numbers that a dtype cannot hold: too large ones, and whole numbers that it would round."""
+    """Raises an error for numbers that are too large for a dtype, and integers that it would round."""
     is_float = dtype.kind == "f"
-    # `min` and `max` go wrong with NaN.
+    # `min` and `max` are wrong with NaN.
     finite = [value for value in values if abs(value) < math.inf] if is_float else values
     limits = np.finfo(dtype) if is_float else np.iinfo(dtype)
     number = float if is_float else int
@@ -246,7 +246,7 @@ def _is_base64(value: Any) -> bool:
 
 
 def plain(name: str, array: np.ndarray) -> Any:
-    """An array as what `json.dumps` takes; strings of outputs whose name ends in `_bytes` as base64."""
+    """Returns an array for `json.dumps`; strings of outputs whose name ends in `_bytes` as base64."""
     if array.dtype == object:
         values = np.empty(array.shape, object)
         values.reshape(-1)[:] = [_text(name, item) for item in array.flat]
@@ -270,7 +270,7 @@ def _text(name: str, value: bytes) -> Any:
 
 
 def _shortest(array: np.ndarray) -> np.ndarray:
-    """Doubles with the fewest digits that say which narrower number is meant: 0.1, not 0.10000000149."""
+    """Returns doubles with the fewest digits that identify the narrower number: 0.1, not 0.10000000149."""
     return array.astype(str).astype(np.float64)
 
 
@@ -278,7 +278,7 @@ def _shortest(array: np.ndarray) -> np.ndarray:
 
 
 def examples(request: dict[str, Any]) -> list[bytes]:
-    """The serialized `tf.Example`s of a classify or regress request, each with the shared context.
+    """Returns the serialized `tf.Example`s of a classify or regress request, each with the shared context.
 
     Args:
         request: `{"context": {feature: value}, "examples": [{feature: value}, ...]}`, where a value is a
@@ -293,7 +293,7 @@ def examples(request: dict[str, Any]) -> list[bytes]:
     check_strings(len(rows))
     context = _example(request.get("context", {}), "'context'")
     found = [_example(row, f"Item {index} of 'examples'") for index, row in enumerate(rows)]
-    return [context + example for example in found]  # Joined messages are merged messages.
+    return [context + example for example in found]  # Concatenated messages are merged messages.
 
 
 def _example(features: Any, what: str) -> bytes:
@@ -327,12 +327,12 @@ def _feature(name: str, values: Sequence[Any]) -> bytes:
 
 
 def _is_text(name: str) -> bool:
-    """Whether UTF-8 has it: JSON can write halves of characters, as in "\\ud800"."""
+    """Whether UTF-8 can encode it: JSON can contain unpaired surrogates, such as U+D800."""
     return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def classification(labels: np.ndarray, scores: np.ndarray) -> dict[str, Any]:
-    """The answer to a classify request: for each example pairs of label and score."""
+    """Returns the response to a classify request: for each example pairs of label and score."""
     rows = zip(labels.tolist(), scores.astype(np.float64).tolist(), strict=True)
     return {
         "results": [
@@ -343,7 +343,7 @@ def classification(labels: np.ndarray, scores: np.ndarray) -> dict[str, Any]:
 
 
 def regression(values: np.ndarray) -> dict[str, Any]:
-    """The answer to a regress request: a number for each example."""
+    """Returns the response to a regress request: a number for each example."""
     return {"results": plain("outputs", values)}
 
 
@@ -351,7 +351,7 @@ def regression(values: np.ndarray) -> dict[str, Any]:
 
 
 def _kind(value: Any) -> str:
-    """What a JSON value is, in JSON's words."""
+    """Returns JSON's name for the type of a value."""
     names = {dict: "object", list: "list", str: "string", bool: "boolean", type(None): "null"}
     if value == [] or value == {}:
         return f"an empty {names[type(value)]}"
@@ -359,12 +359,12 @@ def _kind(value: Any) -> str:
 
 
 def _list(names: Iterable[str]) -> str:
-    """The first ten names."""
+    """Returns the first ten names."""
     return f"[{', '.join(_start(name) for name in heapq.nsmallest(10, names))}]"
 
 
 def _start(value: Any) -> str:
-    """The start of a value of any size."""
+    """Returns the start of a value of any size."""
     if isinstance(value, str):
         value = value[:100]
     elif isinstance(value, int) and abs(value) >= 10**40:

@@ -1,4 +1,4 @@
-"""Between the server and its reader: values and arrays through a socket, without a copy of the arrays.
+"""Sends values and arrays between the server and its reader through a socket, without copying arrays.
 
 A frame is a short header in JSON, then the bytes of each array. They are received in their place by one
 system call after the other, which do not hold Python's lock.
@@ -44,10 +44,10 @@ def send(connection: socket.socket, value: Any, arrays: Sent) -> None:
 
 
 def receive(connection: socket.socket) -> tuple[Any, Arrays]:
-    """What `send` has sent.
+    """Returns the value and the arrays that `send` has sent.
 
     Raises:
-        EOFError: where the other side has gone.
+        EOFError: if the other side has gone.
     """
     size = np.empty(_SIZE.size, np.uint8)
     _fill(connection, size)
@@ -74,7 +74,7 @@ def _as_json(value: Any) -> Any:
 
 
 def _from_json(value: Any) -> Any:
-    """What `_as_json` was given, with tuples for lists."""
+    """Returns the argument of `_as_json`, with tuples for lists."""
     if isinstance(value, dict):
         if "bytes" in value:
             return base64.b64decode(value["bytes"])
@@ -92,7 +92,7 @@ def _fill(connection: socket.socket, array: np.ndarray) -> None:
 
 
 def _strings_apart(array: np.ndarray) -> list[np.ndarray]:
-    """Where each string ends, and all of them in a row."""
+    """Returns the end of each string, and all strings concatenated."""
     strings = array.reshape(-1).tolist()
     ends = np.cumsum(np.fromiter(map(len, strings), np.int64, len(strings)))
     return [ends, np.frombuffer(b"".join(strings), np.uint8)]

@@ -1,0 +1,165 @@
+"""From how many steps on XLA compiles a training, and that this depends on nothing but their number."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfkit
+from tfkit.src.training import loop, pace
+
+ROWS = np.random.RandomState(0).rand(40, 3).astype("float32")
+TARGETS = ROWS.sum(1, keepdims=True)
+
+
+@pytest.fixture(autouse=True)
+def after():
+    """Each test begins with a change after 8 steps; all others compile at once."""
+    tfkit.config.set_compile_after(8)
+    yield
+    tfkit.config.set_compile_after(0)
+
+
+def make(**options):
+    tfkit.utils.set_random_seed(0)
+    model = tfkit.Sequential(
+        [tfkit.Input((3,)), tfkit.layers.Dense(8, "tanh"), tfkit.layers.Dense(1)]
+    )
+    model.compile("adam", "mse", **options)
+    return model
+
+
+def kind(model, mode="train"):
+    return model.plan[mode].kind
+
+
+def fit(model, **options):
+    return model.fit(ROWS, TARGETS, batch_size=10, verbose=0, **options)
+
+
+def test_a_short_training_is_not_compiled_and_says_why():
+    model = make()
+    fit(model)  # 4 steps
+    assert str(model.plan["train"]).startswith("graph loop: XLA would compile for longer")
+    assert "8 steps" in str(model.plan["train"])
+
+
+def test_a_training_of_enough_steps_is_compiled_from_the_first_step_on(monkeypatch):
+    kinds = []
+    run = loop.Steps._run_program
+
+    def watched(self, *arguments):
+        result = run(self, *arguments)
+        kinds.append(kind(self.model))
+        return result
+
+    monkeypatch.setattr(loop.Steps, "_run_program", watched)
+    fit(make(), epochs=2)
+    assert set(kinds) == {"XLA loop"}
+
+
+def test_steps_of_one_fit_count_for_the_next():
+    model = make()
+    fit(model)
+    assert kind(model) == "graph loop"
+    fit(model)
+    assert kind(model) == "XLA loop"
+    model.compile("adam", "mse")
+    fit(model)
+    assert kind(model) == "graph loop"  # A model that was compiled anew begins anew.
+
+
+@pytest.mark.parametrize(("jit_compile", "expected"), [(True, "XLA loop"), (False, "graph loop")])
+def test_who_says_it_has_it_at_once(jit_compile, expected):
+    model = make(jit_compile=jit_compile)
+    fit(model)
+    assert kind(model) == expected
+
+
+def test_validations_count_by_themselves():
+    model = make()
+    fit(model, epochs=4, validation_data=(ROWS[:10], TARGETS[:10]), validation_freq=2)
+    assert (kind(model), kind(model, "test")) == ("XLA loop", "graph loop")
+    for _ in range(6):
+        model.evaluate(ROWS[:10], TARGETS[:10], batch_size=10, verbose=0)
+    assert kind(model, "test") == "XLA loop"
+
+
+def test_single_batches_count():
+    model = make()
+    for _ in range(7):
+        model.train_on_batch(ROWS, TARGETS)
+    assert kind(model) == "graph loop"
+    model.train_on_batch(ROWS, TARGETS)
+    assert kind(model) == "XLA loop"
+
+
+def batches(number):
+    def generate():
+        for index in range(number):
+            yield ROWS[index % 4 :: 4], TARGETS[index % 4 :: 4]
+
+    specs = tuple(tf.TensorSpec([None, size]) for size in (3, 1))
+    return tf.data.Dataset.from_generator(generate, output_signature=specs)
+
+
+def test_data_of_unknown_length_change_over_at_the_same_step(monkeypatch):
+    """However long the programs are that time makes, the weights are equal bit for bit."""
+    tfkit.config.set_compile_after(512)
+    weights = []
+    for seconds in (1e-9, 10.0):
+        monkeypatch.setattr(pace, "_SECONDS_A_PROGRAM", seconds)
+        model = make()
+        model.fit(batches(520), verbose=0)
+        assert kind(model) == "XLA loop"
+        weights.append([weight.numpy() for weight in model.weights])
+    for one, other in zip(*weights, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_training_that_continues_takes_the_programs_of_one_that_was_not_disturbed(tmp_path):
+    def train(**options):
+        model = make()
+        fit(model)  # Earlier steps count.
+        fit(model, epochs=2, **options)
+        return model
+
+    whole = train()
+
+    class Stop(tfkit.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        train(resume=str(tmp_path / "state"), callbacks=[Stop()])
+    again = make()
+    fit(again, epochs=2, resume=str(tmp_path / "state"), callbacks=[tfkit.callbacks.Callback()])
+    assert kind(again) == kind(whole) == "XLA loop"
+
+
+def test_a_refusal_by_xla_after_the_change_is_no_error():
+    class OfUnknownSize(tfkit.layers.Layer):
+        def call(self, inputs):
+            size = tf.cast(tf.reduce_max(tf.abs(inputs)), "int32")
+            return inputs + tf.reduce_sum(tf.zeros([size]))
+
+    model = make()
+    model.add(OfUnknownSize())
+    model.compile("adam", "mse")
+    fit(model)
+    with pytest.warns(UserWarning, match="XLA cannot compile a program of this model"):
+        fit(model, epochs=3)
+    assert kind(model) == "graph loop"
+
+
+def test_an_estimate_is_made_where_nothing_is_set():
+    tfkit.config.set_compile_after(None)
+    model = make()
+    fit(model)
+    assert "steps" in str(model.plan["train"])
+
+
+@pytest.mark.parametrize("value", [-1, 1.5, "8", True])
+def test_other_values_are_refused(value):
+    with pytest.raises(ValueError, match="num_steps"):
+        tfkit.config.set_compile_after(value)
+    assert tfkit.config.compile_after() == 8

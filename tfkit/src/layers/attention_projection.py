@@ -1,0 +1,72 @@
+"""The dense layers inside attention layers."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from tfkit.src.layers.einsum_dense import EinsumDense
+
+
+class Projecting(Protocol):
+    """An attention layer with the arguments of its dense layers."""
+
+    use_bias: bool
+    kernel_initializer: Any
+    bias_initializer: Any
+    kernel_regularizer: Any
+    bias_regularizer: Any
+    kernel_constraint: Any
+    bias_constraint: Any
+    _projections_regularizer: Any
+
+    @property
+    def dtype_policy(self) -> Any:
+        """The dtype policy of the attention layer and its dense layers."""
+
+
+def projection(
+    attention: Projecting,
+    name: str,
+    input_shape: Any,
+    equation: str,
+    output_shape: tuple[int | None, ...],
+    activation: Any = None,
+) -> EinsumDense:
+    """Returns a dense layer, built, with the options of an attention layer.
+
+    Args:
+        attention: the attention layer.
+        name: name of the dense layer.
+        input_shape: shape of its inputs.
+        equation: its contraction, such as `"abc,cde->abde"`. The bias has the axes of the outputs that
+            the inputs lack.
+        output_shape: shape of its outputs without the batch; `None` for an axis of the inputs.
+        activation: its activation.
+    """
+    inputs, outputs = equation.split(",")[0], equation.split("->")[1]
+    new_axes = "".join(letter for letter in outputs if letter not in inputs)
+    layer = EinsumDense(
+        equation,
+        output_shape=output_shape,
+        bias_axes=new_axes if attention.use_bias else None,
+        activation=activation,
+        kernel_initializer=_copy_of(attention.kernel_initializer),
+        bias_initializer=_copy_of(attention.bias_initializer),
+        kernel_regularizer=attention.kernel_regularizer,
+        bias_regularizer=attention.bias_regularizer,
+        activity_regularizer=attention._projections_regularizer,
+        kernel_constraint=attention.kernel_constraint,
+        bias_constraint=attention.bias_constraint,
+        name=name,
+        dtype=attention.dtype_policy,
+    )
+    layer.supports_masking = True  # A mask of the query or the value has no effect here.
+    layer.build(input_shape)
+    return layer
+
+
+def _copy_of(initializer: Any) -> Any:
+    """Returns an initializer of the same configuration; without a seed it has a new one."""
+    if not hasattr(initializer, "get_config"):
+        return initializer
+    return type(initializer).from_config(initializer.get_config())

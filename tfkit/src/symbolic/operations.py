@@ -1,0 +1,177 @@
+"""`Operation`: a computation with a name, which can be called on symbolic tensors."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import Any, Self
+
+from tfkit.src.base.names import auto_name, check_name
+from tfkit.src.errors import tracebacks
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.registry import constructors, serialization
+from tfkit.src.symbolic import rematerialization, tensors
+from tfkit.src.symbolic.tensors import Node
+
+
+class Operation(metaclass=abc.ABCMeta):
+    """A computation without state, which can be used between the layers of a functional model.
+
+    A subclass computes in `call`. Called on symbolic tensors, an operation is recorded. The arguments of the
+    constructor are recorded, too, so that `get_config` needs no override. A layer is an operation: for
+    `isinstance(layer, Operation)`, that is; what has weights must be a `Layer`.
+
+    Args:
+        name: name of the operation, a string without `/`; `None` for one that is made from the class's name.
+
+    Raises:
+        ValueError: for a name that is no string, or has a `/`.
+
+    Example:
+        >>> class Scaled(Operation):
+        ...     def __init__(self, factor, name=None):
+        ...         super().__init__(name)
+        ...         self.factor = factor
+        ...
+        ...     def call(self, x):
+        ...         return self.factor * x
+        >>> scaled = Scaled(3.0)
+        >>> float(scaled(tf.constant(2.0))), scaled(tfkit.Input((4,))).shape
+        (6.0, (None, 4))
+        >>> scaled.get_config()
+        {'name': 'scaled', 'factor': 3.0}
+    """
+
+    __signature__ = constructors.ConstructorSignature()
+    _arguments: constructors.ConstructorArguments
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Creates the operation and records the constructor's arguments for `get_config()`."""
+        operation = super().__new__(cls)
+        operation._arguments = constructors.ConstructorArguments(cls, args, kwargs)
+        operation._inbound_nodes = []
+        return operation
+
+    @shortened
+    def __init__(self, name: str | None = None) -> None:
+        check_name(name)
+        self.name = name or auto_name(type(self).__name__)
+        self._inbound_nodes: list[Node] = []
+        self._remat = rematerialization.current_scope()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Computes `call`; on symbolic tensors, the call is recorded.
+
+        Args:
+            *args: arguments of `call`.
+            **kwargs: keyword arguments of `call`.
+        """
+        try:
+            if tensors.any_symbolic(args, kwargs):
+                return self.symbolic_call(*args, **kwargs)
+            return self.rematerialized_call(self.call, *args, **kwargs)(*args, **kwargs)
+        except BaseException as error:
+            tracebacks.shorten(error)
+            raise
+
+    def symbolic_call(self, *args: Any, **kwargs: Any) -> Any:
+        """Records a call on symbolic tensors, and returns its symbolic outputs."""
+        node = Node(self, args, kwargs, self.compute_output_spec(*args, **kwargs))
+        self._inbound_nodes.append(node)
+        return node.outputs
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Computes the outputs. Subclasses override it."""
+        raise NotImplementedError(
+            f"Operation {type(self).__name__} does not have a `call` method implemented. Define "
+            "`def call(self, x): ...`."
+        )
+
+    def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
+        """Returns symbolic outputs for symbolic tensors: those of a trace of `call`, unless overridden."""
+        return tensors.trace(self.call, args, kwargs)
+
+    def rematerialized_call(
+        self, fn: Callable[..., Any], *args: Any, **kwargs: Any
+    ) -> Callable[..., Any]:
+        """Returns `fn`, with `remat` if the operation was made in a `RematScope` that requires it."""
+        if self._remat is None:
+            return fn
+        return self._remat.applied(fn, self, lambda: self.compute_output_spec(*args, **kwargs))
+
+    @property
+    def input(self) -> Any:
+        """The symbolic inputs of the first recorded call; a list if there are several."""
+        inputs = self._first_node("input").input_tensors
+        return inputs[0] if len(inputs) == 1 else inputs
+
+    @property
+    def output(self) -> Any:
+        """The symbolic outputs of the first recorded call; a list if there are several."""
+        outputs = self._first_node("output").output_tensors
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def _first_node(self, what: str) -> Node:
+        if not self._inbound_nodes:
+            raise AttributeError(
+                f"The operation {self.name} has never been called on symbolic tensors and thus has no "
+                f"defined {what}."
+            )
+        return self._inbound_nodes[0]
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the name and the constructor's arguments as data.
+
+        An override that starts from `super().get_config()` gets the name.
+
+        Raises:
+            TypeError: that names the argument that cannot be saved.
+        """
+        recorded = self._arguments
+        if type(self).get_config is not Operation.get_config:
+            return {"name": self.name}
+        config = {"name": self.name} if recorded.accepts("name") else {}
+        for name, value in recorded.as_dict().items():
+            if name != "name":
+                try:
+                    config[name] = serialization.serialize_keras_object(value)
+                except TypeError as error:
+                    raise TypeError(
+                        f"Cannot make the configuration of operation '{self.name}': its argument "
+                        f"`{name}` cannot be saved. {error} Or define `get_config()` and `from_config()`."
+                    ) from None
+        return config
+
+    @classmethod
+    @shortened
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """Returns a new operation with the arguments that `config` holds."""
+        arguments = {
+            name: serialization.deserialize_keras_object(value) for name, value in config.items()
+        }
+        return constructors.made_from(cls, arguments)
+
+    def __repr__(self) -> str:
+        return f"<Operation name={self.name}>"
+
+
+class FunctionCall(Operation):
+    """One recorded call of a function, such as one of `tfkit.ops`, as an operation with a name.
+
+    Args:
+        node: the recorded call.
+        name: the name.
+    """
+
+    def __init__(self, node: Node, name: str) -> None:
+        super().__init__(name)
+        self._inbound_nodes = [node]
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the function."""
+        return self._inbound_nodes[0].operation(*args, **kwargs)
+
+    @property
+    def __name__(self) -> str:
+        """The name of the function."""
+        return str(self._inbound_nodes[0].operation.__name__)

@@ -1,0 +1,1 @@
+"""Draws boxes and masks on images, and shows images in galleries."""
