@@ -170,9 +170,11 @@ def test_models_inside_stay_compiled(writer, tmp_path):
     model = compiled_inside(writer)
     expected = states(model)
     model.save(tmp_path / "m.keras")
-    loads = [keras.models.load_model, tfkit.models.load_model]
-    loaded = [load(tmp_path / "m.keras") for load in loads]
-    if writer is tfkit:
+    loaded = [tfkit.models.load_model(tmp_path / "m.keras")]
+    if (
+        writer is tfkit
+    ):  # Keras cannot load its own file: the optimizer of `fresh` has no state in it.
+        loaded.append(keras.models.load_model(tmp_path / "m.keras"))
         model.save(tmp_path / "m.h5")
         loaded.append(tfkit.models.load_model(tmp_path / "m.h5"))
     for each in loaded:

@@ -385,3 +385,14 @@ def test_crops_of_unknown_sizes_in_xla(name):
     for size in ((4, 5), (8, 8)):
         images = IMAGES[:, : size[0], : size[1]]
         np.testing.assert_allclose(program(images), layer(images, training=False), rtol=1e-5)
+
+
+def test_a_single_number_of_bits_is_not_drawn():
+    """Otherwise the later draws of `RandAugment` are others than Keras's."""
+    image = IMAGES[:1] / 255
+    ours, theirs = (
+        module.layers.RandAugment(factor=0.1, value_range=(0, 1), seed=9)
+        for module in (tfkit, keras)
+    )
+    for _ in range(3):
+        np.testing.assert_allclose(ours(image), theirs(image), rtol=1e-4, atol=1e-4)

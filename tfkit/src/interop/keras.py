@@ -134,8 +134,8 @@ def load_model(
         if compile and compiled:
             _compile(reader, model, compiled)
             checked.add(_optimizer_state(reader, model))
-        for group, inner in keras_contents.compiled_inside(checked.places) if inside else ():
-            checked.add(_optimizer_state(reader, inner, group))
+        if inside:
+            checked.add(_inner_optimizer_states(reader, checked.places))
         checked.assign(tracking.named_state(model))
         budget.draw_others(deferred, [variable for variable, _ in checked.values])
     return model
@@ -355,6 +355,18 @@ def _compile(reader: KerasReader, model: ModelLike, config: dict[str, Any]) -> N
             f"File {reader.path}: the configuration of `compile` cannot be used: {error} To load the model "
             "alone, pass `compile=False`."
         ) from error
+
+
+def _inner_optimizer_states(reader: KerasReader, places: list[tuple[str, Layer]]) -> Checked:
+    """The variables of the optimizers of models inside."""
+    found = Checked(reader)
+    groups = keras_contents.compiled_inside(places)
+    paths = {path for group, _ in groups for path in reader.below(group)}
+    # Models may stand in each other, each with an optimizer that has variables for all weights below.
+    with budget.limited(sum(reader.datasets[path].num_bytes for path in paths), None):
+        for group, inner in groups:
+            found.add(_optimizer_state(reader, inner, group))
+    return found
 
 
 def _optimizer_state(reader: KerasReader, model: ModelLike, group: str = OPTIMIZER) -> Checked:

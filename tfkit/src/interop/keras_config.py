@@ -37,7 +37,8 @@ def from_keras(config: Any) -> Any:
             "decorate it with `@tfkit.saving.register_keras_serializable()`, and save the model again."
         )
     result = {key: from_keras(value) for key, value in config.items() if key != "compile_config"}
-    if isinstance(config.get("compile_config"), dict):  # Of a model in a model.
+    if isinstance(config.get("compile_config"), dict) and config["compile_config"]:
+        # Of a model in a model; of one that is not compiled it is empty, or missing.
         result["compile_config"] = compile_from_keras(config["compile_config"])
     if _is_built_by_calls(config):
         result.pop("build_config", None)  # The calls around tfkit's own layers build them.

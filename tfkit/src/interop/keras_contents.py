@@ -91,7 +91,10 @@ def contents(
         groups[OPTIMIZER] = optimizer.name
         values |= optimizer_variables(optimizer)
     for path, inner in compiled_inside(places) if inner_optimizers else ():
-        if inner.optimizer.built:
-            groups[path] = inner.optimizer.name
-            values |= optimizer_variables(inner.optimizer, path)
+        used = inner.optimizer
+        if not used.built:  # Keras cannot load a file without the state of an optimizer inside.
+            used = type(used).from_config(used.get_config())
+            used.build(inner.trainable_weights)
+        groups[path] = used.name
+        values |= optimizer_variables(used, path)
     return groups, values | seeds(places)

@@ -129,7 +129,8 @@ def load_model(
                 ) from error
             _add_optimizer(loaded, model)
         if compile:
-            _add_inner_optimizers(loaded, model)
+            stored_bytes = reader.stored_bytes(contents.INNER_OPTIMIZERS)
+            _add_inner_optimizers(loaded, model, stored_bytes)
         _add_metrics(loaded, model)
         loaded.assign()
         budget.draw_others(deferred, [variable for variable, _, _ in loaded.values])
@@ -147,13 +148,15 @@ def _add_optimizer(loaded: weights.Loaded, model: ModelLike) -> None:
         loaded.add(contents.OPTIMIZER, variables, found)
 
 
-def _add_inner_optimizers(loaded: weights.Loaded, model: ModelLike) -> None:
+def _add_inner_optimizers(loaded: weights.Loaded, model: ModelLike, stored_bytes: int) -> None:
     """Adds the states of the optimizers of models inside that have been used."""
     stored = loaded.reader.shapes(contents.INNER_OPTIMIZERS)
     inside = contents.compiled_inside(model)
-    for path, inner in inside.items():
-        if any(place.startswith(f"{path}/") for place in stored) and not inner.optimizer.built:
-            inner.optimizer.build(inner.trainable_weights)
+    # Models may stand in each other, each with an optimizer that has variables for all weights below.
+    with budget.limited(stored_bytes, None):
+        for path, inner in inside.items():
+            if any(place.startswith(f"{path}/") for place in stored) and not inner.optimizer.built:
+                inner.optimizer.build(inner.trainable_weights)
     used = tuple(f"{path}/" for path, inner in inside.items() if inner.optimizer.built)
     stored = {place: shape for place, shape in stored.items() if place.startswith(used)}
     if stored:

@@ -178,12 +178,13 @@ def _join(parts: Sequence[Any]) -> Any:
         return tf.concat(parts, axis=0)
     if isinstance(parts[0], tf.SparseTensor):
         return tf.sparse.concat(0, list(parts))  # TensorFlow 2.21 makes a generator of a tuple.
-    shapes = np.array([np.shape(part)[1:] for part in parts if np.ndim(part) == np.ndim(parts[0])])
-    uneven = np.flatnonzero((shapes != shapes[:1]).any(axis=0))
-    if len(uneven) and len(shapes) == len(parts):  # Sequences of other lengths in other batches.
-        rank = int(uneven[-1]) + 1
-        rows = [tf.RaggedTensor.from_tensor(part, ragged_rank=rank) for part in parts]
-        return tf.concat(rows, axis=0)
+    ranks = {np.ndim(part) for part in parts}
+    shapes = [np.shape(part)[1:] for part in parts]
+    if len(ranks) == 1 and len(set(shapes)) > 1:  # Sequences of other lengths in other batches.
+        uneven = [axis for axis, sizes in enumerate(zip(*shapes, strict=True)) if len({*sizes}) > 1]
+        return tf.concat(
+            [tf.RaggedTensor.from_tensor(part, ragged_rank=uneven[-1] + 1) for part in parts], 0
+        )
     return np.concatenate(parts)
 
 

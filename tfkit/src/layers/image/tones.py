@@ -188,10 +188,10 @@ class RandomPosterization(RandomImageLayer):
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns how many bits are dropped."""
-        low, high = self.factor
-        kept = random.randint(
-            (batch_size(images),), int(low), max(int(high), int(low) + 1), "uint8", seed
-        )
+        low, high = map(int, self.factor)
+        if low == high:  # Nothing is drawn, as in Keras: the next draws of a seed are other ones.
+            return {"shift_factor": tf.fill([batch_size(images)], tf.constant(8 - low, tf.uint8))}
+        kept = random.randint((batch_size(images),), low, high, "uint8", seed)
         return {"shift_factor": 8 - kept}
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
