@@ -68,8 +68,15 @@ def test_an_error_puts_the_weights_back():
         np.testing.assert_array_equal(before, after)
 
 
-def test_an_optimizer_without_averages():
-    model = tfkit.Sequential([tfkit.layers.Dense(1)])
+@pytest.mark.parametrize("library", [tfkit, keras])
+def test_an_optimizer_without_averages_is_refused_as_in_keras(library):
+    model = library.Sequential([library.layers.Dense(1)])
     model.compile("sgd", "mse")
-    with pytest.warns(UserWarning, match="pass `use_ema=True`"):
-        model.evaluate(X, Y, verbose=0, callbacks=[tfkit.callbacks.SwapEMAWeights()])
+    with pytest.raises(ValueError, match=r"when `use_ema=True` is set.* Received: use_ema=False"):
+        model.evaluate(X, Y, verbose=0, callbacks=[library.callbacks.SwapEMAWeights()])
+
+
+def test_a_model_without_an_optimizer():
+    model = tfkit.Sequential([tfkit.layers.Dense(1)])
+    with pytest.raises(ValueError, match="Received: a model without an optimizer"):
+        model.predict(X, verbose=0, callbacks=[tfkit.callbacks.SwapEMAWeights()])

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from tfkit.src.errors.frames import warn
 from tfkit.src.training.callbacks.callback import Callback, Logs
 
 
 class SwapEMAWeights(Callback):
     """Puts moving averages in the place of a model's weights, for evaluations and predictions.
 
-    The averages are those of an optimizer with `use_ema=True`. Without them the callback does nothing, and
-    warns.
+    The averages are those of an optimizer with `use_ema=True`.
 
     Args:
         swap_on_epoch: whether the averages stand there at the end of each epoch, too, until the next begins,
             so that a callback after this one, such as `ModelCheckpoint`, saves them. Default: `False`.
+
+    Raises:
+        ValueError: when weights are to be swapped and the optimizer keeps no averages.
 
     Example:
         ```python
@@ -36,11 +37,11 @@ class SwapEMAWeights(Callback):
         optimizer = getattr(self.model, "optimizer", None)
         optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # Of a `LossScaleOptimizer`.
         if optimizer is None or not optimizer.use_ema:
-            warn(
-                "`SwapEMAWeights` needs an optimizer with averages of the weights: pass `use_ema=True` to "
-                "it. Nothing is swapped."
+            found = "a model without an optimizer" if optimizer is None else "use_ema=False"
+            raise ValueError(
+                "SwapEMAWeights must be used when `use_ema=True` is set on the optimizer, which then keeps "
+                f"averages of the weights. Received: {found}"
             )
-            return
         if self._weights:
             return
         for weight, average in optimizer._averaged():
