@@ -28,7 +28,7 @@ def save_model(
 
     Args:
         model: a model; of one that is not built the configuration and the arguments of `compile` are kept.
-        filepath: a name that ends in `.h5` or `.hdf5`.
+        filepath: a name that ends in `.h5` or `.hdf5`; its folder is made where there is none.
         overwrite: whether an existing file is replaced.
         include_optimizer: whether the optimizer's state is kept.
 
@@ -37,7 +37,7 @@ def save_model(
         TypeError: for a model whose configuration cannot be made. The old file stays as it was.
     """
     path = Path(filepath)
-    weights.check_writable(path, overwrite)
+    weights.check_replaceable(path, overwrite)
     weights.check_whole(model)
     _check_no_assets(model)
     texts = {
@@ -51,6 +51,7 @@ def save_model(
     if model.compiled and include_optimizer:
         texts[COMPILE] = to_json(serialization.serialize_keras_object(model.get_compile_config()))
         groups[contents.OPTIMIZER] = contents.optimizer_state(model)
+    path.parent.mkdir(parents=True, exist_ok=True)  # As in Keras, for this kind of file alone.
     with atomic_write(path) as temporary:
         hdf5.write(temporary, texts, groups)
 
