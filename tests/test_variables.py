@@ -290,6 +290,9 @@ OPERATORS = {
     "==": operator.eq,
     "!=": operator.ne,
     ">": operator.gt,
+    "&": operator.and_,
+    "|": operator.or_,
+    "@": operator.matmul,
 }
 
 

@@ -27,7 +27,11 @@ _OPS = {
     "ge": arithmetic.greater_equal,
     "eq": arithmetic.equal,
     "ne": arithmetic.not_equal,
+    "and": arithmetic.logical_and,  # Of truth values, whatever the dtype: not of bits.
+    "or": arithmetic.logical_or,
+    "xor": arithmetic.logical_xor,
 }
+_LOGIC = tuple(f"__{side}{name}__" for side in ("", "r") for name in ("and", "or", "xor"))
 _DIVISIONS = ("__truediv__", "__rtruediv__")
 _PROMOTING = (
     *(f"__{side}{name}__" for side in ("", "r") for name in ("add", "sub", "mul", "floordiv")),
@@ -41,10 +45,11 @@ _OTHERS = ("__neg__", "__pos__", "__abs__", "__round__", "__getitem__", "__inver
 def _operator(name: str) -> Callable[[Any, Any], Any]:
     plain = name.strip("_")
     is_reflected = plain not in _OPS
+    is_logic = name in _LOGIC
     op = _OPS[plain[1:] if is_reflected else plain]
 
     def operate(self: Any, other: Any) -> Any:
-        if _is_of_another_kind(self, other):
+        if is_logic or _is_of_another_kind(self, other) or _is_vector(self, other, name):
             value = tf.convert_to_tensor(self)
             return op(other, value) if is_reflected else op(value, other)
         if _is_mixed(self, other, name):
@@ -66,6 +71,15 @@ def _is_of_another_kind(variable: Any, other: Any) -> bool:
     if mine.is_bool or its.is_bool:
         return mine is not tf.string and its is not tf.string
     return mine is not its and (mine.is_complex or its.is_complex)
+
+
+def _is_vector(variable: Any, other: Any, name: str) -> bool:
+    """Whether a vector is multiplied as a matrix is, which TensorFlow refuses."""
+    return name in ("__matmul__", "__rmatmul__") and 1 in (variable.shape.rank, _rank(other))
+
+
+def _rank(x: Any) -> int | None:
+    return x.shape.rank if isinstance(x, (tf.Tensor, tf.Variable)) else np.ndim(x)
 
 
 def _is_mixed(variable: Any, other: Any, name: str) -> bool:
@@ -113,7 +127,7 @@ class Operators:
         return elementwise.round(tf.convert_to_tensor(self), ndigits or 0)
 
 
-for _name in _PROMOTING:
+for _name in (*_PROMOTING, *_LOGIC):
     setattr(Operators, _name, _operator(_name))
 
 
@@ -168,5 +182,5 @@ def _delegate(name: str) -> Callable[..., Any]:
     return operate
 
 
-for _name in (*_PROMOTING, *_OTHERS):
+for _name in (*_PROMOTING, *_LOGIC, *_OTHERS):
     setattr(Value, _name, _delegate(_name))
