@@ -116,7 +116,7 @@ class Operators:
                 f"A variable of several values cannot be used as a boolean. Received: shape={self.shape}. "
                 "Ask for `tf.reduce_any(...)` or `tf.reduce_all(...)`."
             )
-        return super().__bool__()  # type: ignore[misc,no-any-return]
+        return super().__bool__()  # type: ignore[misc]
 
     def __pos__(self) -> tf.Tensor:
         """The value."""

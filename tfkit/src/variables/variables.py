@@ -132,7 +132,7 @@ class Variable(Operators):
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return len(self.shape)  # type: ignore[attr-defined]
+        return len(self.shape)
 
     @property
     def value(self) -> Value:
