@@ -1,5 +1,8 @@
 """Variables: made by one set of rules, and lent values that they give back whatever happens."""
 
+import contextlib
+import operator
+
 import keras as oracle
 import numpy as np
 import pytest
@@ -269,6 +272,74 @@ def test_arithmetic_is_that_of_keras(operate):
     ours, theirs = (operate(k.Variable(2), k.Variable([1.0, 3.0])) for k in (keras, oracle))
     assert ours.dtype == theirs.dtype
     np.testing.assert_array_equal(ours, theirs)
+
+
+DTYPES = {"bool": "bool", "int": "int32", "float": "float32", "complex": "complex64"}
+KINDS = {
+    "bool": [True, False],
+    "int": [3, 2],
+    "float": [1.5, 3.0],
+    "complex": np.array([1 + 2j, 3 - 1j], "complex64"),
+}
+OPERATORS = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "&": operator.and_,
+    "|": operator.or_,
+    "@": operator.matmul,
+}
+
+
+@pytest.mark.parametrize("sign", OPERATORS)
+@pytest.mark.parametrize("left", KINDS)
+@pytest.mark.parametrize("right", KINDS)
+def test_operators_of_two_kinds_of_numbers(left, right, sign):
+    results = []
+    for k in (keras, oracle):
+        a, b = (
+            k.Variable(KINDS[left], dtype=DTYPES[left]),
+            k.Variable(KINDS[right], dtype=DTYPES[right]),
+        )
+        with contextlib.suppress(TypeError, ValueError, tf.errors.OpError):
+            results.append(OPERATORS[sign](a, b))
+    if len(results) == 2:
+        assert results[0].dtype == results[1].dtype
+        np.testing.assert_array_equal(results[0], results[1])
+    else:
+        assert not results, "one computes and the other refuses"
+
+
+def test_plus_and_round():
+    for k in (keras, oracle):
+        np.testing.assert_array_equal(+k.Variable([-1.0, 2.0]), [-1, 2])
+        np.testing.assert_array_equal(round(k.Variable([1.25, 2.75])), [1, 3])
+        np.testing.assert_array_equal(round(k.Variable([1.25, 2.76]), 1), np.float32([1.2, 2.8]))
+
+
+def test_several_values_are_no_boolean_as_in_keras():
+    for k in (keras, oracle):
+        with pytest.raises(TypeError, match="cannot be used as a boolean"):
+            bool(k.Variable([1.0, 2.0]))
+    assert keras.Variable(2.0)
+    assert not keras.Variable(0)
+
+
+@pytest.mark.parametrize("k", [keras, oracle])
+def test_settings_that_no_step_could_use_are_refused(k):
+    variable = k.Variable([1.0])
+    for name in ("constraint", "regularizer"):
+        with pytest.raises(ValueError, match=f"attribute `{name}`"):
+            setattr(variable, name, "none")
+        assert getattr(variable, name) is None
+        setattr(variable, name, abs)
+    with pytest.raises(TypeError, match="must be a boolean"):
+        variable.overwrite_with_gradient = "true"
 
 
 CHANGES = {

@@ -33,6 +33,24 @@ def test_while_and_fori_loop():
     assert int(ops.fori_loop(1, 5, lambda i, x: x * i, 1)) == 24
 
 
+def test_the_index_of_fori_loop_adds_to_floats_in_graphs_as_eagerly():
+    def sum_below(upper):
+        return lambda x: ops.fori_loop(0, upper, lambda i, total: total + i, x)
+
+    x = np.ones(2, "float32")
+    assert sum_below(4)(KerasTensor((None, 2))).shape == (None, 2)
+    for function in (
+        sum_below(4),
+        tf.function(sum_below(4)),
+        tf.function(sum_below(4), jit_compile=True),
+    ):
+        np.testing.assert_array_equal(
+            function(x), keras.ops.fori_loop(0, 4, lambda i, s: s + i, tf.constant(x))
+        )
+    with pytest.raises(TypeError, match="int32"):
+        tf.function(sum_below(101))(x)
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_scan(reverse, compiled):

@@ -200,6 +200,29 @@ def test_a_failed_save_leaves_the_old_file(trained, tmp_path):
         trained.save(path, overwrite=False)
 
 
+def test_the_folder_of_a_whole_model_in_h5_is_made_as_in_keras(tmp_path):
+    model = tfkit.Sequential([tfkit.Input((2,)), layers.Dense(1)])
+    model.save(tmp_path / "a" / "b" / "m.h5")
+    assert (tmp_path / "a" / "b" / "m.h5").is_file()
+    for save, name in ((model.save, "m.keras"), (model.save_weights, "m.weights.h5")):
+        with pytest.raises(FileNotFoundError, match="no folder"):
+            save(tmp_path / "c" / name)
+        assert not (tmp_path / "c").exists()
+
+
+def test_no_folder_is_made_for_a_refused_save(tmp_path):
+    class Failing(tfkit.Model):
+        def call(self, inputs):
+            return inputs
+
+        def get_config(self):
+            raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        Failing().save(tmp_path / "a" / "m.h5")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_links_are_refused(trained, tmp_path):
     path = tmp_path / "n.weights.h5"
     trained.save_weights(path)

@@ -12,6 +12,8 @@ from tfkit.src.ops.promotion import as_tensor
 from tfkit.src.ops.shaping import static_or_dynamic_shape
 from tfkit.src.symbolic.tensors import any_symbolic, is_keras_tensor, record, symbolic_op, trace
 
+_MOST_UNROLLED = 100  # Steps of a loop that may stand in a graph one after the other.
+
 # --- Branches -------------------------------------------------------------------------------------
 
 
@@ -129,6 +131,9 @@ def while_loop(
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any) -> Any:
     """Returns a value after `value = body_fun(i, value)` for `i` from `lower` to `upper - 1`.
 
+    The index is a Python integer in eager code, and a tensor in a traced function. A function that takes the
+    former alone, such as `lambda i, x: x + i` of floats, is traced step by step, for up to 100 steps.
+
     Args:
         lower: first index, an integer scalar.
         upper: index at which to stop, without a step for it.
@@ -143,9 +148,23 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         >>> int(ops.fori_loop(0, 4, lambda i, total: total + i, 10))
         16
     """
-    return tf.while_loop(
-        lambda i, _: i < upper, lambda i, value: (i + 1, body_fun(i, value)), (lower, init_val)
-    )[1]
+    try:
+        return tf.while_loop(
+            lambda i, _: i < upper, lambda i, value: (i + 1, body_fun(i, value)), (lower, init_val)
+        )[1]
+    except TypeError:
+        # Eagerly the index is a Python number, which adds to floats; in a graph it is an int32 tensor.
+        if tf.executing_eagerly() or not _is_short(lower, upper):
+            raise
+    value = tf.nest.map_structure(as_tensor, init_val)
+    for i in range(lower, upper):
+        value = body_fun(i, value)
+    return value
+
+
+def _is_short(lower: Any, upper: Any) -> bool:
+    """Whether a loop is known to have few steps."""
+    return isinstance(lower, int) and isinstance(upper, int) and upper - lower <= _MOST_UNROLLED
 
 
 def _specification(x: Any) -> tf.TensorSpec:

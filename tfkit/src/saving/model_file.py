@@ -29,7 +29,7 @@ def save_model(
 
     Args:
         model: a model; of one that is not built the configuration and the arguments of `compile` are kept.
-        filepath: a name that ends in `.h5` or `.hdf5`.
+        filepath: a name that ends in `.h5` or `.hdf5`; its folder is made where there is none.
         overwrite: whether an existing file is replaced.
         include_optimizer: whether the optimizer's state is kept.
 
@@ -38,7 +38,7 @@ def save_model(
         TypeError: for a model whose configuration cannot be made. The old file is unchanged.
     """
     path = Path(filepath)
-    weights.check_writable(path, overwrite)
+    weights.check_replaceable(path, overwrite)
     weights.check_whole(model)
     _check_no_assets(model)
     with contextlib.nullcontext() if include_optimizer else serialization.without_compile():
@@ -56,6 +56,7 @@ def save_model(
         groups[contents.OPTIMIZER] = contents.optimizer_state(model)
     if include_optimizer and (inner := contents.inner_optimizer_states(model)):
         groups[contents.INNER_OPTIMIZERS] = inner
+    path.parent.mkdir(parents=True, exist_ok=True)  # As in Keras, for this kind of file alone.
     with atomic_write(path) as temporary:
         hdf5.write(temporary, texts, groups)
 

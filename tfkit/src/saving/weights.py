@@ -83,10 +83,15 @@ def save_weights(
         hdf5.write(temporary, {contents.NAMES: names}, {contents.WEIGHTS: weights})
 
 
-def check_writable(path: Path, overwrite: bool) -> None:
-    """Raises an error for a missing folder, or a file that must not be replaced."""
+def check_replaceable(path: Path, overwrite: bool) -> None:
+    """Raises an error for a file that must not be replaced."""
     if path.exists() and not overwrite:
         raise FileExistsError(f"File {path} exists. Pass `overwrite=True` to replace it.")
+
+
+def check_writable(path: Path, overwrite: bool) -> None:
+    """Raises an error for a missing folder, or a file that must not be replaced."""
+    check_replaceable(path, overwrite)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent} to save {path.name} in.")
 

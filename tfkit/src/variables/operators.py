@@ -8,20 +8,50 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.ops import arithmetic, elementwise, products
 from tfkit.src.ops.promotion import promote, to_float
 
+# The op of each operator, without the underscores and the `r` of its reflected form.
+_OPS = {
+    "add": arithmetic.add,
+    "sub": arithmetic.subtract,
+    "mul": arithmetic.multiply,
+    "truediv": arithmetic.true_divide,
+    "floordiv": arithmetic.floor_divide,
+    "mod": arithmetic.mod,
+    "pow": arithmetic.power,
+    "matmul": products.matmul,
+    "lt": arithmetic.less,
+    "le": arithmetic.less_equal,
+    "gt": arithmetic.greater,
+    "ge": arithmetic.greater_equal,
+    "eq": arithmetic.equal,
+    "ne": arithmetic.not_equal,
+    "and": arithmetic.logical_and,  # Of truth values, whatever the dtype: not of bits.
+    "or": arithmetic.logical_or,
+    "xor": arithmetic.logical_xor,
+}
+_LOGIC = tuple(f"__{side}{name}__" for side in ("", "r") for name in ("and", "or", "xor"))
 _DIVISIONS = ("__truediv__", "__rtruediv__")
 _PROMOTING = (
     *(f"__{side}{name}__" for side in ("", "r") for name in ("add", "sub", "mul", "floordiv")),
     *(f"__{side}{name}__" for side in ("", "r") for name in ("mod", "pow", "matmul")),
     *_DIVISIONS,
-    *(f"__{name}__" for name in ("lt", "le", "gt", "ge")),
+    *(f"__{name}__" for name in ("lt", "le", "gt", "ge", "eq", "ne")),
 )
-_OTHERS = ("__eq__", "__ne__", "__neg__", "__abs__", "__getitem__", "__invert__")
+_OTHERS = ("__neg__", "__pos__", "__abs__", "__round__", "__getitem__", "__invert__")
 
 
 def _operator(name: str) -> Callable[[Any, Any], Any]:
+    plain = name.strip("_")
+    is_reflected = plain not in _OPS
+    is_logic = name in _LOGIC
+    op = _OPS[plain[1:] if is_reflected else plain]
+
     def operate(self: Any, other: Any) -> Any:
+        if is_logic or _is_of_another_kind(self, other) or _is_vector(self, other, name):
+            value = tf.convert_to_tensor(self)
+            return op(other, value) if is_reflected else op(value, other)
         if _is_mixed(self, other, name):
             left, right = promote(tf.convert_to_tensor(self), other)
             if name in _DIVISIONS:
@@ -31,6 +61,25 @@ def _operator(name: str) -> Callable[[Any, Any], Any]:
 
     operate.__name__ = operate.__qualname__ = name
     return operate
+
+
+def _is_of_another_kind(variable: Any, other: Any) -> bool:
+    """Whether one operand is of bools or complex numbers, and TensorFlow has no operator for the two."""
+    if not isinstance(other, (tf.Tensor, tf.Variable, np.generic, np.ndarray)):
+        return False
+    mine, its = variable.dtype, tf.as_dtype(other.dtype)
+    if mine.is_bool or its.is_bool:
+        return mine is not tf.string and its is not tf.string
+    return mine is not its and (mine.is_complex or its.is_complex)
+
+
+def _is_vector(variable: Any, other: Any, name: str) -> bool:
+    """Whether a vector is multiplied as a matrix is, which TensorFlow refuses."""
+    return name in ("__matmul__", "__rmatmul__") and 1 in (variable.shape.rank, _rank(other))
+
+
+def _rank(x: Any) -> int | None:
+    return x.shape.rank if isinstance(x, (tf.Tensor, tf.Variable)) else np.ndim(x)
 
 
 def _is_mixed(variable: Any, other: Any, name: str) -> bool:
@@ -52,6 +101,7 @@ class Operators:
     """Operators that accept operands of other dtypes, like `tfkit.ops`, and arrays."""
 
     read_dtype: tf.DType
+    shape: tf.TensorShape
     numpy: Callable[[], Any]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -59,8 +109,25 @@ class Operators:
         value = self.numpy()
         return np.array(value, dtype) if copy else np.asarray(value, dtype)
 
+    def __bool__(self) -> bool:
+        """Whether a single number is not 0."""
+        if self.shape.num_elements() not in (1, None):
+            raise TypeError(
+                f"A variable of several values cannot be used as a boolean. Received: shape={self.shape}. "
+                "Ask for `tf.reduce_any(...)` or `tf.reduce_all(...)`."
+            )
+        return super().__bool__()  # type: ignore[misc]
 
-for _name in _PROMOTING:
+    def __pos__(self) -> tf.Tensor:
+        """The value."""
+        return tf.convert_to_tensor(self)
+
+    def __round__(self, ndigits: int | None = None) -> tf.Tensor:
+        """The value, rounded to so many decimals."""
+        return elementwise.round(tf.convert_to_tensor(self), ndigits or 0)
+
+
+for _name in (*_PROMOTING, *_LOGIC):
     setattr(Operators, _name, _operator(_name))
 
 
@@ -115,5 +182,5 @@ def _delegate(name: str) -> Callable[..., Any]:
     return operate
 
 
-for _name in (*_PROMOTING, *_OTHERS):
+for _name in (*_PROMOTING, *_LOGIC, *_OTHERS):
     setattr(Value, _name, _delegate(_name))

@@ -133,7 +133,7 @@ class Variable(Operators):
     @property
     def ndim(self) -> int:
         """The number of axes."""
-        return len(self.shape)  # type: ignore[attr-defined]
+        return len(self.shape)
 
     @property
     def value(self) -> Value:
@@ -198,6 +198,8 @@ class Variable(Operators):
             setattr(variable, attribute, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name in _READ_BY_STEPS:
+            _check_setting(name, value)
         super().__setattr__(name, value)
         owner = self.owner and self.owner()
         if owner is not None and name in _READ_BY_STEPS:
@@ -232,6 +234,18 @@ class Variable(Operators):
             super()._write_object_proto(proto, options)  # type: ignore[misc]
         else:
             write_object_proto_for_resource_variable(self, proto, options, enforce_naming=False)
+
+
+def _check_setting(name: str, value: Any) -> None:
+    """Refuses a setting that the next step could not use."""
+    if name in ("constraint", "regularizer"):
+        if value is not None and not callable(value):
+            raise ValueError(
+                f"Invalid value for attribute `{name}`. Expected a function of the weight, such as an "
+                f"instance of `tfkit.{name}s.{name.capitalize()}`, or None. Received: {value!r}"
+            )
+    elif name == "overwrite_with_gradient" and not isinstance(value, bool):
+        raise TypeError(f"`overwrite_with_gradient` must be a boolean. Received: {value!r}")
 
 
 def _first_value(initializer: Any, shape: Any) -> Any:
