@@ -271,8 +271,8 @@ def per_image(drawn: Any, images: tf.Tensor) -> tf.Tensor:
 def choose_images(applies: tf.Tensor, changed: tf.Tensor, images: tf.Tensor) -> tf.Tensor:
     """`changed` for the images, or boxes, to which a change applies, and the others as they were.
 
-    Whole images are copied: `tf.where` would look at a condition for each pixel, which takes 36 us instead of 2
-    for 64 by 64 pixels.
+    Whole images are copied: `tf.where` would look at a condition for each pixel, which takes 36 us instead
+    of 2 for 64 by 64 pixels.
     """
     applies = tf.reshape(applies, [-1])
     if applies.shape[0] is None or applies.shape[0] != images.shape[0]:
