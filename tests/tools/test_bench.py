@@ -49,17 +49,19 @@ def test_errors_are_in_the_table(benchmarks):
 
 def test_a_quick_run_prints_a_table(tmp_path):
     path = tmp_path / "numbers.json"
-    command = ["--quick", "--rounds", "1", "--only", "predict", "--json", str(path)]
+    command = ["--quick", "--rounds", "1", "--only", "predict,images,texts", "--json", str(path)]
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks", *command],
         cwd=ROOT / "tools",
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=400,
     )
     assert done.returncode == 0, done.stderr
     assert re.search(r"predict 1 row, µs *\| +[\d,.]+ \| +[\d,.]+ \| +[\d,.]+ \|", done.stdout)
-    assert len(json.loads(path.read_text())["runs"]) == 3
+    for measured in ("an image alone in `map`, µs", "an image in a model in `fit`, µs", "adapt, s"):
+        assert re.search(rf"{measured} *\| +[\d,.]+ \| +[\d,.]+ \|  *\|", done.stdout)
+    assert len(json.loads(path.read_text())["runs"]) == 9
 
 
 def test_unknown_work_is_refused():

@@ -26,7 +26,10 @@ _FRACTION_BITS = {"float16": 10, "bfloat16": 7, "float32": 23}
 
 
 def bits(count: Any, seed: tf.Tensor) -> tf.Tensor:
-    """`count` integers of 32 random bits, for a seed of two int32."""
+    """`count` integers of 32 random bits, for a seed of two int32 that are not negative.
+
+    Of negative ones XLA makes another key.
+    """
     return _bits_function()(tf.convert_to_tensor(count, "int32"), seed)
 
 
