@@ -97,6 +97,42 @@ def test_boxes_lie_around_what_they_lay_around(layer):
     np.testing.assert_allclose((left, top, right, bottom), found, atol=1e-3)
 
 
+def test_one_draw_can_be_used_for_all_images():
+    layer = layers.RandomFlip("vertical", seed=2)
+    for _ in range(4):
+        drawn = layer.get_random_transformation(IMAGES[0])
+        outputs = layer.transform_images(IMAGES, drawn)
+        one = layer.transform_images(IMAGES[0], drawn)
+        flips = bool(tf.reduce_any(drawn["flips"]))
+        np.testing.assert_array_equal(one, IMAGES[0][::-1] if flips else IMAGES[0])
+        np.testing.assert_array_equal(outputs, IMAGES[:, ::-1] if flips else IMAGES)
+
+
+def test_a_pipeline_runs_no_more_operations_than_keras():
+    """For images one at a time these take as long as the pixels."""
+
+    def operations(module):
+        row = [
+            module.RandomFlip("horizontal", seed=1),
+            module.RandomRotation(0.1, seed=2),
+            module.RandomZoom(0.2, seed=3),
+            module.RandomContrast(0.2, seed=4),
+        ]
+
+        @tf.function(autograph=False)
+        def change(image):
+            for layer in row:
+                image = layer(image, training=True)
+            return image
+
+        traced = change.get_concrete_function(tf.TensorSpec((8, 8, 3)))
+        definition = traced.graph.as_graph_def()
+        functions = [function.node_def for function in definition.library.function]
+        return sum(map(len, [definition.node, *functions]))
+
+    assert operations(layers) <= operations(keras.layers)
+
+
 def test_boxes_need_a_format():
     with pytest.raises(
         ValueError, match="Pass a `bounding_box_format` argument to your RandomFlip"

@@ -173,6 +173,26 @@ def test_gradient_in_three_dimensions(name):
     assert tape.gradient(outputs, x).shape == x.shape
 
 
+@pytest.mark.parametrize("padding", ["valid", "same"])
+@pytest.mark.parametrize("name", ["max_pool", "average_pool"])
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-6), ("float16", 2e-3)])
+def test_volumes_are_pooled_where_tensorflow_has_no_kernel(name, padding, dtype, tolerance):
+    volumes = tf.cast(F(2, 5, 4, 7, 3), "float16")
+
+    def pooled(dtype):
+        x = tf.cast(volumes, dtype)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            outputs = getattr(ops, name)(x, (2, 3, 2), strides=(2, 1, 3), padding=padding)
+            total = tf.reduce_sum(outputs * tf.range(1, 4, dtype=dtype))
+        return outputs, tape.gradient(total, x)
+
+    for actual, expected in zip(pooled(dtype), pooled("float32"), strict=True):
+        assert actual.dtype == dtype
+        assert actual.shape == expected.shape
+        np.testing.assert_allclose(tf.cast(actual, "float32"), expected, tolerance, tolerance)
+
+
 # --- Crossentropies -------------------------------------------------------------------------------
 
 

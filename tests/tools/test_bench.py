@@ -1,5 +1,6 @@
 """The benchmark: it measures, compares and judges; how fast things are is not tested."""
 
+import importlib
 import json
 import re
 import subprocess
@@ -60,6 +61,27 @@ def test_a_quick_run_prints_a_table(tmp_path):
     assert done.returncode == 0, done.stderr
     assert re.search(r"predict 1 row, µs *\| +[\d,.]+ \| +[\d,.]+ \| +[\d,.]+ \|", done.stdout)
     assert len(json.loads(path.read_text())["runs"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("workload", "measured"),
+    [
+        (
+            "images",
+            ["image in map", "image in parallel map", "image in batches", "image in fit"],
+        ),
+        ("texts", ["adapt"]),
+    ],
+)
+def test_pipelines_are_measured(benchmarks, workload, measured):
+    from benchmarks.report import MEASURES
+
+    module = importlib.import_module(f"benchmarks.workloads.{workload}")
+    measures = module.WORKLOAD.measure("tfkit", None, quick=True)
+    assert list(measures) == [*measured, "memory"]
+    assert set(measures) <= set(MEASURES)
+    assert all(value > 0 for value in measures.values())
+    assert module.WORKLOAD.measure("plain", None, quick=True) == {}
 
 
 def test_unknown_work_is_refused():

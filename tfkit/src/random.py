@@ -244,6 +244,13 @@ def _draw_int32_seed(seed: Seed) -> tf.Tensor:
     return tf.cast(draw_seed(seed) % (tf.int32.max - 1), "int32")
 
 
+def _in_dtype(value: Any, dtype: str) -> Any:
+    """A parameter of a distribution; what is known while tracing takes no operation."""
+    if isinstance(value, (int, float)):
+        return np.asarray(value, tf.as_dtype(dtype).as_numpy_dtype)
+    return tf.cast(value, dtype)
+
+
 def normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: Seed = None
 ) -> tf.Tensor:
@@ -270,7 +277,7 @@ def normal(
     """
     dtype = standardize_dtype(dtype)
     draws = philox.normal(shape, _draw_int32_seed(seed), dtype)
-    return draws * tf.cast(stddev, dtype) + tf.cast(mean, dtype)
+    return draws * _in_dtype(stddev, dtype) + _in_dtype(mean, dtype)
 
 
 def truncated_normal(
@@ -336,7 +343,7 @@ def uniform(
             "`uniform` draws floats; use `randint` for integers. Expected a float `dtype`. "
             f"Received: dtype={dtype!r}"
         )
-    minval, maxval = tf.cast(minval, dtype), tf.cast(maxval, dtype)
+    minval, maxval = _in_dtype(minval, dtype), _in_dtype(maxval, dtype)
     return philox.uniform(shape, _draw_int32_seed(seed), dtype) * (maxval - minval) + minval
 
 
@@ -371,9 +378,7 @@ def randint(
             f"Received: dtype={dtype!r}"
         )
     drawn_dtype = dtype if dtype in ("int32", "int64") else "int64"
-    draws = tf.random.stateless_uniform(
-        shape, _draw_int32_seed(seed), minval, maxval, drawn_dtype, alg="philox"
-    )
+    draws = philox.integers(shape, _draw_int32_seed(seed), minval, maxval, drawn_dtype)
     return tf.cast(draws, dtype)
 
 

@@ -23,6 +23,11 @@ MEASURES = {
     "load": ("load", "s", 1),
     "export": ("export", "s", 1),
     "first call": ("first call", "s", 1),
+    "image in map": ("an image alone in `map`", "µs", 1e6),
+    "image in parallel map": ("an image alone in a parallel `map`", "µs", 1e6),
+    "image in batches": ("an image in a batch in `map`", "µs", 1e6),
+    "image in fit": ("an image in a model in `fit`", "µs", 1e6),
+    "adapt": ("adapt", "s", 1),
     "import": ("time", "s", 1),
     "memory": ("peak memory", "MiB", 1),
 }

@@ -69,6 +69,11 @@ TARGETS = {
     ("export", "export"): [Target("keras", 1)],
     ("export", "load"): [Target("keras", 1)],
     ("export", "first call"): [Target("keras", 1)],
+    ("images", "image in map"): [Target("keras", 1)],
+    ("images", "image in parallel map"): [Target("keras", 1)],
+    ("images", "image in batches"): [Target("keras", 1)],
+    ("images", "image in fit"): [Target("keras", 1)],
+    ("texts", "adapt"): [Target("keras", 1)],
     ("imports", "import"): [Target("plain", 1, extra=0.2)],
 }
 for _name in TRAINED:

@@ -11,7 +11,8 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions, NamedOptions
 from tfkit.src.layers.checks import as_floats
 from tfkit.src.layers.convolution import check_padding, sizes
-from tfkit.src.ops.convolution import channels_last, layout, over_windows
+from tfkit.src.ops.convolution import channels_last, over_windows
+from tfkit.src.ops.pooling import pool_windows
 from tfkit.src.symbolic.input_spec import InputSpec
 
 
@@ -46,15 +47,12 @@ class _Pooling(Layer):
 
         def pool(x: tf.Tensor) -> tf.Tensor:
             function = tf.nn.max_pool if self.kind == "MAX" else tf.nn.avg_pool
-            return function(x, self.pool_size, self.strides, padding, layout(x))
+            return pool_windows(function, x, self.pool_size, self.strides, padding)
 
         def pooled(x: tf.Tensor) -> tf.Tensor:
             return over_windows("pooling", pool, x, self.pool_size, padding)
 
-        # TensorFlow has no kernel for float16 volumes on CPU.
-        is_half_volume = self.rank == 3 and inputs.dtype == tf.float16
-        x = tf.cast(inputs, "float32") if is_half_volume else inputs
-        return tf.cast(channels_last(x, self.data_format, pooled), inputs.dtype)
+        return channels_last(inputs, self.data_format, pooled)
 
 
 class _MaxPooling(_Pooling):

@@ -35,7 +35,7 @@ def as_batch(images: Any, data_format: str | None, function: Callable[[Any], Any
     images = check_images(images)
     single = images.shape.rank == 3
     first = standardize_data_format(data_format) == "channels_first"
-    batch = images[None] if single else images
+    batch = tf.expand_dims(images, 0) if single else images
     outputs = function(tf.transpose(batch, [0, 2, 3, 1]) if first else batch)
     if first:
         outputs = tf.transpose(outputs, [0, 3, 1, 2, *range(4, outputs.shape.rank)])

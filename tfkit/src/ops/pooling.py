@@ -15,6 +15,36 @@ from tfkit.src.ops.shaping import static_or_dynamic_shape
 from tfkit.src.symbolic.tensors import symbolic_op
 
 Sizes = int | Sequence[int]
+# The dtypes of TensorFlow's kernels for volumes on CPU (2.21). In float64 there are none on any device.
+_VOLUMES = (tf.float32, tf.bfloat16)
+
+
+def pool_windows(
+    function: Any, x: tf.Tensor, sizes: Sequence[int], strides: Sequence[int], padding: str
+) -> tf.Tensor:
+    """The largest value or the mean of each window, for volumes of every dtype that images may have.
+
+    Args:
+        function: `tf.nn.max_pool` or `tf.nn.avg_pool`.
+        x: a tensor with one to three spatial axes, channels last.
+        sizes: the window, a number for each spatial axis.
+        strides: the distances of windows, likewise.
+        padding: `"VALID"` or `"SAME"`.
+    """
+    if x.shape.rank != 5 or x.dtype in _VOLUMES:
+        return function(x, sizes, strides, padding, layout(x))
+    if x.dtype == tf.float16:
+        wide = function(tf.cast(x, tf.float32), sizes, strides, padding, layout(x))
+        return tf.cast(wide, tf.float16)
+    # As images: two axes, with the third among the channels, then this one. The mean of means is the mean,
+    # for all windows in a row have equally many places inside.
+    batch, depth, height, width, channels = static_or_dynamic_shape(x)
+    planes = tf.reshape(x, [batch, depth, height, width * channels])
+    planes = function(planes, sizes[:2], strides[:2], padding, "NHWC")
+    _, depth, height, _ = static_or_dynamic_shape(planes)
+    rows = tf.reshape(planes, [batch, depth * height, width, channels])
+    rows = function(rows, [1, sizes[2]], [1, strides[2]], padding, "NHWC")
+    return tf.reshape(rows, [batch, depth, height, static_or_dynamic_shape(rows)[2], channels])
 
 
 def _pool(
@@ -26,11 +56,11 @@ def _pool(
             "`inputs` must have 3, 4 or 5 axes: batch, 1 to 3 spatial axes, channels. "
             f"Received: inputs.shape={inputs.shape}"
         )
-    strides = pool_size if strides is None else strides
     windows = per_axis(pool_size, inputs.shape.rank - 2)
+    strides = windows if strides is None else per_axis(strides, inputs.shape.rank - 2)
 
     def pool(x: Any) -> Any:
-        return function(x, pool_size, strides, padding.upper(), layout(x))
+        return pool_windows(function, x, windows, strides, padding.upper())
 
     return channels_last(
         inputs,

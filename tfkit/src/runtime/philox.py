@@ -20,12 +20,16 @@ import tensorflow as tf
 
 from tfkit.src.runtime.shared_programs import differing_in_xla
 
+_PHILOX = 1  # The number that TensorFlow's kernels know the algorithm by.
 # The number of low bits of an integer that form a float's fraction.
 _FRACTION_BITS = {"float16": 10, "bfloat16": 7, "float32": 23}
 
 
 def bits(count: Any, seed: tf.Tensor) -> tf.Tensor:
-    """Returns `count` integers of 32 random bits, for a seed of two int32."""
+    """Returns `count` integers of 32 random bits, for a seed of two int32 that are not negative.
+
+    From negative ones XLA makes another key.
+    """
     return _bits_function()(tf.convert_to_tensor(count, "int32"), seed)
 
 
@@ -34,7 +38,11 @@ def _bits_function() -> Any:
     """Returns the function behind `bits`; programs that XLA compiles replace it by the rounds of Philox."""
 
     def drawn(count: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        return tf.random.stateless_uniform([count], seed, None, None, tf.uint32, alg="philox")
+        key, counter = _kernel_key_and_counter(seed)
+        shape = tf.expand_dims(count, 0)
+        return tf.raw_ops.StatelessRandomUniformFullIntV2(
+            shape=shape, key=key, counter=counter, alg=_PHILOX, dtype=tf.uint32
+        )
 
     return differing_in_xla(
         drawn, _rolled, [tf.TensorSpec([], "int32"), tf.TensorSpec([2], "int32")]
@@ -59,6 +67,27 @@ def normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     angle = 2.0 * math.pi * pairs[:, 1]
     both = tf.stack([radius * tf.sin(angle), radius * tf.cos(angle)], axis=1)
     return tf.cast(tf.reshape(tf.reshape(both, [-1])[:count], shape), dtype)
+
+
+def integers(shape: Any, seed: tf.Tensor, minval: Any, maxval: Any, dtype: str) -> tf.Tensor:
+    """Integers in `[minval, maxval)`, of 32 or 64 bits."""
+    key, counter = _kernel_key_and_counter(seed)
+    return tf.raw_ops.StatelessRandomUniformIntV2(
+        shape=tf.convert_to_tensor(shape, "int32"),
+        key=key,
+        counter=counter,
+        alg=_PHILOX,
+        minval=tf.convert_to_tensor(minval, dtype),
+        maxval=tf.convert_to_tensor(maxval, dtype),
+    )
+
+
+def _kernel_key_and_counter(seed: tf.Tensor) -> Any:
+    """What the kernels take instead of a seed.
+
+    In one operation: `alg="philox"` of TensorFlow's own functions computes the same in twenty.
+    """
+    return tf.raw_ops.StatelessRandomGetKeyCounter(seed=seed)
 
 
 def at_least(threshold: float, shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:

@@ -16,5 +16,7 @@ TITLES = TRAINED | {
     "call": "direct call of one row",
     "files": "model of 200 MB, `.h5` and `.keras`",
     "export": "SavedModel of a transformer, 4 blocks",
+    "images": "4 random layers, images of 64x64x3",
+    "texts": "`TextVectorization`, a million strings",
     "imports": "import",
 }

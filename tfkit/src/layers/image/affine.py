@@ -13,8 +13,8 @@ from tfkit.src.layers.image.warping import WarpingLayer, affine_maps
 from tfkit.src.ops.bounding_boxes import clip_to_image_size, map_corners
 
 
-def _center(size: Any) -> tf.Tensor:
-    return (tf.cast(size, tf.float32) - 1) / 2
+def _center(size: Any) -> Any:
+    return (size - 1) / 2 if isinstance(size, int) else (tf.cast(size, tf.float32) - 1) / 2
 
 
 class RandomRotation(WarpingLayer):
@@ -223,8 +223,8 @@ class RandomTranslation(WarpingLayer):
 
     def maps(self, drawn: Any) -> tf.Tensor:
         """Returns the translations."""
-        shifts = tf.cast(drawn["translations"], tf.float32)
-        return affine_maps(offset_x=-shifts[:, 0], offset_y=-shifts[:, 1])
+        x, y = tf.unstack(-tf.cast(drawn["translations"], tf.float32), 2, axis=1)
+        return affine_maps(offset_x=x, offset_y=y)
 
     def change_boxes(self, boxes: dict[str, Any], drawn: Any) -> dict[str, Any]:
         """Returns the boxes, moved."""

@@ -160,7 +160,8 @@ class ImageLayer(Layer):
         changed = as_batch(
             images, self.data_format, lambda batch: self.change(batch, transformation)
         )
-        return tf.saturate_cast(changed, images.dtype)
+        # Between equal dtypes it would still go through all pixels.
+        return changed if changed.dtype == images.dtype else tf.saturate_cast(changed, images.dtype)
 
     def transform_segmentation_masks(
         self, segmentation_masks: Any, transformation: Any, training: Any = True
@@ -266,6 +267,18 @@ def batch_size(images: Any) -> Any:
 def per_image(drawn: Any, images: tf.Tensor) -> tf.Tensor:
     """Returns one number for each image as a tensor that broadcasts to a batch of images, of their dtype."""
     return tf.cast(tf.reshape(drawn, [-1, 1, 1, 1]), images.dtype)
+
+
+def choose_images(applies: tf.Tensor, changed: tf.Tensor, images: tf.Tensor) -> tf.Tensor:
+    """`changed` for the images, or boxes, to which a change applies, and the others as they were.
+
+    Whole images are copied: `tf.where` would look at a condition for each pixel, which takes 36 us instead
+    of 2 for 64 by 64 pixels.
+    """
+    applies = tf.reshape(applies, [-1])
+    if applies.shape[0] is None or applies.shape[0] != images.shape[0]:
+        applies = tf.broadcast_to(applies, tf.shape(images)[:1])
+    return tf.raw_ops.Select(condition=applies, x=changed, y=images)
 
 
 def one_each(images: Any) -> tuple[int, ...]:

@@ -11,7 +11,9 @@ from tfkit.src.layers.image import factors
 from tfkit.src.layers.image.base import (
     BoxedOptions,
     RandomImageLayer,
+    choose_images,
     per_image,
+    shape_of,
     with_values_from_0_to_1,
 )
 from tfkit.src.layers.image.brightness import RandomBrightness, RandomContrast
@@ -249,7 +251,8 @@ class RandomGrayscale(RandomImageLayer):
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
         """Returns the images, some of them grey."""
-        return tf.where(drawn["becomes_grey"], rgb_to_grayscale(images, "channels_last"), images)
+        grey = tf.broadcast_to(rgb_to_grayscale(images, "channels_last"), shape_of(images))
+        return choose_images(drawn["becomes_grey"], grey, images)
 
 
 class RandomColorJitter(RandomImageLayer):

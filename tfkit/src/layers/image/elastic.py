@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfkit.src import random
 from tfkit.src.layers.image import factors
-from tfkit.src.layers.image.base import BoxedOptions, RandomImageLayer, shape_of
+from tfkit.src.layers.image.base import BoxedOptions, RandomImageLayer, choose_images, shape_of
 from tfkit.src.ops.image_geometry import as_batch, check_choice, check_images
 from tfkit.src.ops.image_sampling import sample
 from tfkit.src.symbolic.tensors import symbolic_op
@@ -182,10 +182,9 @@ class RandomElasticTransform(RandomImageLayer):
         return self._warped(masks, drawn, "nearest")
 
     def _warped(self, images: tf.Tensor, drawn: Any, interpolation: str) -> tf.Tensor:
-        applies = tf.reshape(drawn["apply_transform"], [-1, 1, 1, 1])
         moves = drawn["displacements"]
         warped = displaced(images, moves, interpolation, self.fill_mode, self.fill_value)
-        return tf.where(applies, warped, images)
+        return choose_images(drawn["apply_transform"], warped, images)
 
     def change_boxes(self, boxes: dict[str, Any], drawn: Any) -> dict[str, Any]:
         """Raises an error, because boxes are not supported."""

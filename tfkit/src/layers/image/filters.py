@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfkit.src import random
 from tfkit.src.layers.image import factors
-from tfkit.src.layers.image.base import BoxedOptions, RandomImageLayer, per_image
+from tfkit.src.layers.image.base import BoxedOptions, RandomImageLayer, choose_images, per_image
 from tfkit.src.ops.image_filters import gaussian_blur
 
 
@@ -77,8 +77,7 @@ class RandomGaussianBlur(RandomImageLayer):
         """Returns the images, some of them blurred."""
         sigma = tf.cast(drawn["blur_factor"], images.dtype)
         blurred = gaussian_blur(images, self.kernel_size, sigma, "channels_last")
-        applies = tf.reshape(drawn["should_apply_blur"], [-1, 1, 1, 1])
-        return tf.where(applies, blurred, images)
+        return choose_images(drawn["should_apply_blur"], blurred, images)
 
 
 class RandomSharpness(RandomImageLayer):

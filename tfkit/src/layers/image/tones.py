@@ -14,6 +14,7 @@ from tfkit.src.layers.image.base import (
     ImageOptions,
     RandomImageLayer,
     batch_size,
+    choose_images,
     one_each,
     per_image,
     with_values_from_0_to_1,
@@ -70,8 +71,7 @@ class RandomInvert(RandomImageLayer):
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
         """Returns the images, some of them as negatives."""
         low, high = (tf.cast(bound, images.dtype) for bound in self.value_range)
-        applies = tf.reshape(drawn["apply_inversion"], [-1, 1, 1, 1])
-        return tf.where(applies, high - (images - low), images)
+        return choose_images(drawn["apply_inversion"], high - (images - low), images)
 
 
 class Solarization(RandomImageLayer):

@@ -10,6 +10,7 @@ from tfkit.src.layers.image import factors
 from tfkit.src.layers.image.base import ImageOptions, RandomImageLayer
 from tfkit.src.ops.bounding_boxes import clip_to_image_size, inverse_maps, map_corners
 from tfkit.src.ops.image_warping import affine_transform
+from tfkit.src.ops.shaping import static_or_dynamic_shape
 
 
 class WarpingLayer(RandomImageLayer):
@@ -81,5 +82,8 @@ def affine_maps(
     """
     numbers = (scale_x, lean_x, offset_x, lean_y, scale_y, offset_y, 0.0, 0.0)
     vectors = [tf.reshape(tf.cast(number, tf.float32), [-1]) for number in numbers]
-    count = tf.reduce_max([tf.shape(vector)[0] for vector in vectors])
-    return tf.stack([tf.broadcast_to(vector, [count]) for vector in vectors], axis=-1)
+    sizes = [static_or_dynamic_shape(vector)[0] for vector in vectors if vector.shape[0] != 1]
+    if sizes:
+        count = tf.reduce_max(sizes)
+        vectors = [tf.broadcast_to(vector, [count]) for vector in vectors]
+    return tf.stack(vectors, axis=-1)
