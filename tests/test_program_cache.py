@@ -275,6 +275,35 @@ def test_it_is_too_late_once_tensorflow_has_read_its_flags(fresh):
     assert begun() == (False, os.environ.get("TF_XLA_FLAGS", ""))
 
 
+LATER = """
+import gc, os, sys, weakref
+import tensorflow as tf
+if sys.argv[1] == "computed":
+    tf.constant(1)
+class Garbage: pass
+garbage = Garbage()
+garbage.itself = garbage
+reference = weakref.ref(garbage)
+del garbage
+import tfkit
+assert reference() is None  # Before the rest is frozen.
+assert gc.get_freeze_count() > 100_000
+print(tfkit.config.is_program_cache_enabled(), "ram://" in os.environ.get("TF_XLA_FLAGS", ""))
+"""
+
+
+@pytest.mark.parametrize(("before", "expected"), [("imported", "True"), ("computed", "False")])
+def test_tensorflow_may_be_imported_first(before, expected, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", LATER, before],
+        env={**os.environ, "TFKIT_CACHE": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.stdout.split() == [expected, expected], done.stderr
+
+
 # --- Entries ------------------------------------------------------------------------------------------
 
 
