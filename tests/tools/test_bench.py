@@ -89,3 +89,88 @@ def test_unknown_work_is_refused():
     done = subprocess.run(command, cwd=ROOT / "tools", capture_output=True, text=True)
     assert done.returncode == 2
     assert "expected some of mlp" in done.stderr
+
+
+def test_each_short_program_is_there(benchmarks):
+    from importlib import import_module
+
+    from benchmarks.programs import PROGRAMS
+
+    assert len(PROGRAMS) >= 20
+    for name, module in PROGRAMS.items():
+        assert callable(getattr(import_module(f"benchmarks.programs.{module}"), name))
+
+
+def short_runs(times):
+    """Finished runs of two programs; by framework and way: wall, CPU, of these imports; memory."""
+    from benchmarks.short import ShortRun
+
+    for program in ("lstm", "gan"):
+        for (framework, way), (wall, cpu, imports, memory) in times.items():
+            measures = {"wall": wall, "CPU": cpu, "import": imports, "import CPU": imports}
+            measures |= {"memory": memory, "loss": 0.25}
+            if program == "gan" and framework == "keras":
+                measures["wall"] *= 2
+            yield ShortRun(program, framework, way, 0, measures)
+
+
+def test_ratios_of_short_programs(benchmarks):
+    from benchmarks.short import EMPTY, FILLED, ShortReport
+
+    times = {
+        ("keras", EMPTY): (6.0, 9.0, 3.0, 700.0),
+        ("tfkit", EMPTY): (4.0, 6.0, 2.0, 350.0),
+        ("tfkit", FILLED): (3.0, 4.0, 2.0, 350.0),
+    }
+    report = ShortReport(list(short_runs(times)), [EMPTY, FILLED])
+    row = next(iter(report.rows("wall")))
+    assert row["empty cache"] == 1.5
+    assert row["empty cache, without imports"] == 1.5  # 3 / 2
+    assert row["filled cache"] == 2.0
+    assert row["filled cache, without imports"] == 3.0
+    assert row["memory, empty cache"] == 2.0
+    assert row["loss, tfkit"] == row["loss, Keras"] == 0.25
+    assert next(iter(report.rows("CPU")))["filled cache, without imports"] == 3.0  # 6 / 2
+    text = report.markdown()
+    assert re.search(r"\*\*median\*\* \| +2.25 \|", text)  # 1.5 and 3.
+    assert re.search(r"\*\*least\*\* +\| +1.50 \|", text)
+
+
+def test_an_error_of_a_short_program_is_named(benchmarks):
+    from benchmarks.short import EMPTY, ShortReport, ShortRun
+
+    times = {("keras", EMPTY): (6.0, 9.0, 3.0, 700.0)}
+    runs = [*short_runs(times), ShortRun("lstm", "tfkit", EMPTY, 0, error="exit status 1: Oops")]
+    assert (
+        "error: lstm tfkit empty cache: exit status 1: Oops"
+        in ShortReport(runs, [EMPTY]).markdown()
+    )
+
+
+def test_a_cache_is_filled_before_it_is_used(benchmarks):
+    from benchmarks.short import EMPTY, FILLED, LATER, plan
+
+    ways = {run.way for run in plan(["lstm"], [FILLED], 1) if run.framework == "tfkit"}
+    assert ways == {EMPTY, FILLED}
+    order = [(run.framework, run.way) for run in plan(["lstm"], [EMPTY, FILLED, LATER], 2)]
+    assert order[:3] == [("keras", EMPTY), ("tfkit", EMPTY), ("tfkit", FILLED)]
+    assert order[5:8] == [("tfkit", EMPTY), ("keras", EMPTY), ("tfkit", FILLED)]  # In turns.
+
+
+def test_a_short_program_runs_with_both(tmp_path):
+    path = tmp_path / "numbers.json"
+    command = ["--short", "mlp_of_arrays", "--quick", "--rounds", "1", "--json", str(path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", *command, "--ways", "filled cache"],
+        cwd=ROOT / "tools",
+        capture_output=True,
+        text=True,
+        timeout=400,
+    )
+    assert done.returncode == 0, done.stderr
+    runs = json.loads(path.read_text())["runs"]
+    assert [run["framework"] for run in runs] == ["keras", "tfkit"]
+    for run in runs:
+        assert run["measures"]["CPU"] > run["measures"]["import CPU"] > 0
+        assert run["measures"]["memory"] > 100
+        assert 0 < run["measures"]["loss"] < 5

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from benchmarks.driver import compile_tfkit, execute, plan
 from benchmarks.frameworks import DEFAULT_PEERS, FRAMEWORKS
+from benchmarks.programs import PROGRAMS
 from benchmarks.report import Report
+from benchmarks.short import WAYS, ShortReport, run_all
 from benchmarks.workloads import TITLES
 
 
@@ -50,6 +52,16 @@ def parse(arguments):
         default=[],
         help=f"further peers, where installed: {','.join(others)}",
     )
+    parser.add_argument(
+        "--short",
+        type=names_among(PROGRAMS),
+        nargs="?",
+        const=list(PROGRAMS),
+        help=f"short programs as whole processes instead: all, or some of {','.join(PROGRAMS)}",
+    )
+    parser.add_argument(
+        "--ways", type=names_among(WAYS), default=list(WAYS), help=f"of these: {','.join(WAYS)}"
+    )
     parser.add_argument("--kinds", action="store_true", help="all kinds of tfkit's programs too")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it works")
     parser.add_argument("--timeout", type=positive, default=300, help="seconds a process, 300")
@@ -66,12 +78,19 @@ def main(arguments=None):
     options = parse(arguments)
     frameworks = ["tfkit", *DEFAULT_PEERS, *options.peer]
     compile_tfkit()
+    if options.short:
+        runs = run_all(options.short, options.ways, options.rounds, options.quick, options.timeout)
+        return publish(ShortReport(runs, options.ways), options)
     runs = list(plan(options.only, frameworks, options.kinds, options.rounds))
     for count, run in enumerate(runs, 1):
         execute(run, options.quick, options.timeout)
         outcome = run.error or f"{run.seconds:.0f} s"
         print(f"{count}/{len(runs)} {run.name}: {outcome}", file=sys.stderr, flush=True)
-    report = Report(runs, frameworks)
+    return publish(Report(runs, frameworks), options)
+
+
+def publish(report, options):
+    """Prints and writes the tables; gives the exit status."""
     print(report.markdown())
     if options.markdown:
         options.markdown.write_text(report.markdown())

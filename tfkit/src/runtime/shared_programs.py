@@ -61,7 +61,7 @@ class SharedProgram:
 
     def run_flat(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """Returns the flat results for flat arguments."""
-        if self._to_compile and self._shapes(tensors) not in self._compiled_for:
+        if self._to_compile and tuple([it.shape for it in tensors]) not in self._compiled_for:
             return self._run_first(tensors)
         inputs = tensors + self._captures
         try:
@@ -71,7 +71,7 @@ class SharedProgram:
 
     def _run_first(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """Returns the results of the first run, in which XLA compiles the program unless it is cached."""
-        shapes = self._shapes(tensors)
+        shapes = tuple([it.shape for it in tensors])
         try:
             program_cache.provide(self._to_compile, shapes)
             self._compiled_for.add(shapes)
@@ -80,10 +80,6 @@ class SharedProgram:
             return self.run_flat(tensors)
         finally:
             program_cache.keep()
-
-    @staticmethod
-    def _shapes(tensors: list[tf.Tensor]) -> tuple[tf.TensorShape, ...]:
-        return tuple(tensor.shape for tensor in tensors)
 
     def _renaming(self) -> tuple[str, _Renaming]:
         """Returns the name of the program, and its operations before renaming."""
