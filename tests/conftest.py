@@ -34,6 +34,12 @@ def same_seeds():
     np.random.seed(0)
 
 
+@pytest.fixture(autouse=True)
+def compile_at_once():
+    """XLA compiles the trainings of a test, short as they are, whatever an example of a docstring has set."""
+    tfkit.config.set_compile_after(0)
+
+
 @pytest.fixture(scope="session")
 def mnist():
     """The digits, `(x_train, y_train), (x_test, y_test)`; no test downloads them."""

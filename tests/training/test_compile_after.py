@@ -12,11 +12,9 @@ TARGETS = ROWS.sum(1, keepdims=True)
 
 
 @pytest.fixture(autouse=True)
-def after():
-    """Each test begins with a change after 8 steps; all others compile at once."""
+def after(compile_at_once):
+    """Each test begins with a change after 8 steps."""
     tfkit.config.set_compile_after(8)
-    yield
-    tfkit.config.set_compile_after(0)
 
 
 def make(**options):

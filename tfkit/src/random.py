@@ -245,7 +245,7 @@ def _draw_int32_seed(seed: Seed) -> tf.Tensor:
 
 
 def _in_dtype(value: Any, dtype: str) -> Any:
-    """A parameter of a distribution; what is known while tracing takes no operation."""
+    """Returns a parameter of a distribution in a dtype; a Python number needs no operation."""
     if isinstance(value, (int, float)):
         return np.asarray(value, tf.as_dtype(dtype).as_numpy_dtype)
     return tf.cast(value, dtype)

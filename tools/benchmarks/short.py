@@ -45,7 +45,7 @@ class ShortRun:
 
 
 def plan(programs, ways, rounds):
-    """All runs in order; the frameworks take turns in being first."""
+    """Returns all runs in order; the frameworks take turns in being first."""
     for number in range(rounds):
         for program in programs:
             runs = [
@@ -102,7 +102,7 @@ def execute(run, cache, quick, timeout):
 
 
 def wait(process, timeout):
-    """The exit status of a process, `None` if it took too long, and what it has used."""
+    """Returns the exit status of a process, `None` if it took too long, and what it has used."""
     end = time.monotonic() + timeout
     while True:
         pid, status, usage = os.wait4(process.pid, os.WNOHANG)
@@ -117,7 +117,7 @@ def wait(process, timeout):
 
 
 def run_all(programs, ways, rounds, quick, timeout):
-    """All runs, done."""
+    """Does all runs, and returns them."""
     runs = list(plan(programs, ways, rounds))
     with tempfile.TemporaryDirectory() as folder:
         for count, run in enumerate(runs, 1):
@@ -144,7 +144,7 @@ class ShortReport:
         self.errors = [f"{run.name}: {run.error}" for run in runs if run.error]
 
     def value(self, program, framework, way, measure):
-        """Median over the rounds; not a number where there is none. `work` is what is not import."""
+        """Returns the median over the rounds, or NaN; `work` is all but the import."""
         if framework == "keras" and way == FILLED:
             way = EMPTY
         found = [
@@ -166,7 +166,7 @@ class ShortReport:
         )
 
     def rows(self, kind):
-        """One dict for each program: ratios of `"wall"` or `"CPU"`; then their medians and the least ones."""
+        """Returns a dict for each program, ratios of `"wall"` or `"CPU"`, then their medians and minima."""
         columns = {}
         for way in self.ways:
             columns[way] = (way, kind)
@@ -196,13 +196,13 @@ class ShortReport:
         return "\n".join(lines) + "\n"
 
     def data(self):
-        """All of it for JSON."""
+        """Returns all of it for JSON."""
         rows = {kind: list(self.rows(kind)) for kind in ("wall", "CPU")}
         return {"machine": machine(), "rows": rows, "runs": [asdict(run) for run in self.runs]}
 
 
 def summaries(rows):
-    """The median and the least of each column of ratios."""
+    """Returns the median and the least of each column of ratios."""
     for title, summarize in (("**median**", statistics.median), ("**least**", min)):
         row = {"program": title}
         for column in rows[0]:
@@ -215,7 +215,7 @@ def summaries(rows):
 
 
 def rounded(row):
-    """The cells of a row as texts."""
+    """Returns the cells of a row as texts."""
     cells = {}
     for column, value in row.items():
         if isinstance(value, str):

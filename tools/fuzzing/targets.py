@@ -60,7 +60,7 @@ def models() -> list[Any]:
 
 
 def _of_texts_and_images() -> Any:
-    """A model with layers that have vocabularies and statistics, draw, and change sizes."""
+    """Returns a model with layers that have vocabularies and statistics, draw, and change sizes."""
     words, image = tfkit.Input((1,), dtype="string", name="w"), tfkit.Input((6, 6, 3), name="p")
     tokens = layers.TextVectorization(
         ngrams=2, output_sequence_length=2, vocabulary=["a", "b", "a b"]
@@ -81,7 +81,7 @@ def _of_texts_and_images() -> Any:
 
 
 def _data(model: Any) -> Any:
-    """What a model is trained on."""
+    """Returns data to train a model on."""
     if len(model.inputs) == 1:
         return X
     return [np.array([["a b"], ["b"], ["c"], [""]], object), np.ones((4, 6, 6, 3), "float32")]

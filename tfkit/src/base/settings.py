@@ -81,8 +81,10 @@ def compile_after() -> int | None:
         An integer; `None`, unless it has been set, where tfkit estimates the number for each model.
 
     Example:
-        >>> compile_after() is None
-        True
+        >>> set_compile_after(100)
+        >>> compile_after()
+        100
+        >>> set_compile_after(None)
     """
     return _settings.compile_after
 

@@ -177,7 +177,7 @@ class _Tar:
         return self._file.extractfile(member.source)
 
     def rest(self) -> Iterator[bytes]:
-        """What stands behind the members: at the end of a compressed file its checksum is compared."""
+        """Reads the data after the members: at the end of a compressed file its checksum is compared."""
         return _chunks(self._file.fileobj)
 
 
@@ -218,7 +218,7 @@ class _Zip:
 
 
 def _chunks(source: Any) -> Iterator[bytes]:
-    """The content of an open file, piece by piece."""
+    """Yields the content of an open file, piece by piece."""
     while True:
         try:
             chunk = source.read(_CHUNK)

@@ -358,7 +358,7 @@ def _compile(reader: KerasReader, model: ModelLike, config: dict[str, Any]) -> N
 
 
 def _inner_optimizer_states(reader: KerasReader, places: list[tuple[str, Layer]]) -> Checked:
-    """The variables of the optimizers of models inside."""
+    """Returns the variables of the optimizers of inner models."""
     found = Checked(reader)
     groups = keras_contents.compiled_inside(places)
     paths = {path for group, _ in groups for path in reader.below(group)}

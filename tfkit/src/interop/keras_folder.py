@@ -30,10 +30,10 @@ class Folder:
         self.path = path
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no file is open."""
 
     def _file(self, name: str) -> Path:
-        """A member that is a file, and stands in the folder itself."""
+        """Returns the path of a member, which must be a file in the folder itself."""
         file = self.path.joinpath(*name.split("/"))
         inside = os.path.realpath(file) == os.path.join(
             os.path.realpath(self.path), *name.split("/")
@@ -43,7 +43,7 @@ class Folder:
         return file
 
     def text(self, name: str) -> str:
-        """A member that is UTF-8 text."""
+        """Returns a member that is UTF-8 text."""
         file = self._file(name)
         if excess := limits.TEXT.excess(file.stat().st_size):
             self._refuse(name, f"has {excess}")
@@ -53,7 +53,7 @@ class Folder:
             self._refuse(name, f"is no text: {error}")
 
     def assets(self) -> list[str]:
-        """The names of the files that are assets of layers."""
+        """Returns the names of the files that are assets of layers."""
         found = []
         for folder, _, files in os.walk(self.path / ASSETS):  # Which follows no links.
             for file in files:
@@ -66,7 +66,7 @@ class Folder:
         return sorted(found)
 
     def data(self, name: str) -> bytes:
-        """The bytes of a member."""
+        """Returns the bytes of a member."""
         return self._file(name).read_bytes()
 
     def write_to(self, name: str, path: Path) -> None:
@@ -76,7 +76,7 @@ class Folder:
             shutil.copyfileobj(source, file)
 
     def weights(self) -> io.FileIO:
-        """The member that is an HDF5 file."""
+        """Opens the member that is an HDF5 file."""
         return open(self._file(WEIGHTS), "rb", buffering=0)
 
     def _refuse(self, name: str, why: str) -> NoReturn:

@@ -54,7 +54,7 @@ class ShardedReader(KerasReader):
             raise
 
     def _files(self) -> list[str]:
-        """The files that the index names, in order."""
+        """Returns the files that the index names, in order."""
         groups = _read(self.path).get("weight_map")
         if not isinstance(groups, dict):
             raise LoadError(f"File {self.path} is no index of weights: it has no `weight_map`.")
@@ -93,7 +93,7 @@ class ShardedReader(KerasReader):
             reader.close()
 
     def read(self, path: str) -> np.ndarray:
-        """The numbers of one dataset."""
+        """Returns the numbers of one dataset."""
         return self._readers[path].read(path)
 
 

@@ -22,7 +22,7 @@ _VOLUMES = (tf.float32, tf.bfloat16)
 def pool_windows(
     function: Any, x: tf.Tensor, sizes: Sequence[int], strides: Sequence[int], padding: str
 ) -> tf.Tensor:
-    """The largest value or the mean of each window, for volumes of every dtype that images may have.
+    """Returns the largest value or the mean of each window, for volumes of every dtype that images may have.
 
     Args:
         function: `tf.nn.max_pool` or `tf.nn.avg_pool`.

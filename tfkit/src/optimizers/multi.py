@@ -63,11 +63,11 @@ class OptimizerMap(MutableMapping[str, Optimizer]):
         return self._default
 
     def __call__(self, variable: Any) -> Optimizer:
-        """The optimizer of a variable, by its path."""
+        """Returns the optimizer of a variable, by its path."""
         return self[variable.path]
 
     def __getitem__(self, key: str) -> Optimizer:
-        """The optimizer of a path.
+        """Returns the optimizer of a path.
 
         Raises:
             ValueError: for a path that several expressions match.
@@ -206,7 +206,7 @@ class MultiOptimizer(Optimizer):
         )
 
     def _index_of(self, optimizer: Optimizer) -> int:
-        """The index of an optimizer inside, which is entered where it is new."""
+        """Returns the index of an inner optimizer, which is added if it is new."""
         if not isinstance(optimizer, Optimizer):
             raise TypeError(
                 "`optimizer_map` must return an optimizer for each variable. "
@@ -255,7 +255,7 @@ class MultiOptimizer(Optimizer):
         super().build(var_list)
 
     def _grouped(self, variables: Sequence[tf.Variable]) -> Iterator[tuple[Optimizer, list[int]]]:
-        """The optimizers with the positions of their variables."""
+        """Returns the optimizers with the positions of their variables."""
         chosen = [self._chosen[distribution.key(variable)] for variable in variables]
         for index, optimizer in enumerate(self._optimizers):
             positions = [position for position, each in enumerate(chosen) if each == index]
@@ -276,7 +276,7 @@ class MultiOptimizer(Optimizer):
         return clipped
 
     def _phases(self) -> tuple[Callable[[list[Any], list[tf.Variable]], None], ...]:
-        """One phase: those of each optimizer."""
+        """Returns one phase: those of each optimizer."""
         return (self._run_optimizers,)
 
     def _run_optimizers(self, gradients: list[Any], variables: list[tf.Variable]) -> None:

@@ -83,7 +83,7 @@ def integers(shape: Any, seed: tf.Tensor, minval: Any, maxval: Any, dtype: str) 
 
 
 def _kernel_key_and_counter(seed: tf.Tensor) -> Any:
-    """What the kernels take instead of a seed.
+    """Returns the key and the counter that the kernels take instead of a seed.
 
     In one operation: `alg="philox"` of TensorFlow's own functions computes the same in twenty.
     """

@@ -119,11 +119,11 @@ class Operators:
         return super().__bool__()  # type: ignore[misc]
 
     def __pos__(self) -> tf.Tensor:
-        """The value."""
+        """Returns the value."""
         return tf.convert_to_tensor(self)
 
     def __round__(self, ndigits: int | None = None) -> tf.Tensor:
-        """The value, rounded to so many decimals."""
+        """Returns the value, rounded to a number of decimals."""
         return elementwise.round(tf.convert_to_tensor(self), ndigits or 0)
 
 

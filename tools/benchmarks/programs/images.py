@@ -4,7 +4,7 @@ import numpy as np
 
 
 def pictures(rows, side, channels):
-    """Noise with a bright square in one of four corners, and which one."""
+    """Returns noise with a bright square in one of four corners, and the number of the corner."""
     generator = np.random.default_rng(0)
     x = generator.random((rows, side, side, channels)).astype("float32")
     y = generator.integers(0, 4, rows)

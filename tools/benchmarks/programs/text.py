@@ -46,7 +46,7 @@ def text_from_strings(keras, size):
 
 
 def layers_of(keras):
-    """A block of a transformer, and embeddings of tokens and positions, as layers of a user's."""
+    """Returns a block of a transformer, and embeddings of tokens and positions, as layers of a user's."""
     layers, ops = keras.layers, keras.ops
 
     class Block(layers.Layer):

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 
 def classes(rows, features, count):
-    """Random vectors, and which of some directions each is nearest to."""
+    """Returns random vectors, and for each the number of the nearest of some directions."""
     generator = np.random.default_rng(0)
     x = generator.normal(size=(rows, features)).astype("float32")
     return x, np.argmax(x @ generator.normal(size=(features, count)), axis=1)

@@ -270,7 +270,7 @@ def per_image(drawn: Any, images: tf.Tensor) -> tf.Tensor:
 
 
 def choose_images(applies: tf.Tensor, changed: tf.Tensor, images: tf.Tensor) -> tf.Tensor:
-    """`changed` for the images, or boxes, to which a change applies, and the others as they were.
+    """Returns `changed` for the images, or boxes, to which a change applies, and the others as they were.
 
     Whole images are copied: `tf.where` would look at a condition for each pixel, which takes 36 us instead
     of 2 for 64 by 64 pixels.
