@@ -74,6 +74,7 @@ def execute(run, cache, quick, timeout):
     wanted["tensorflow_first"] = run.way == LATER
     paths = [str(ROOT), str(ROOT / "tools"), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {
+        "PYTHONDONTWRITEBYTECODE": "",  # As for an installed package: Python compiles a source once.
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "KERAS_BACKEND": FRAMEWORKS[run.framework].backend,
         "TFKIT_CACHE": str(cache),
