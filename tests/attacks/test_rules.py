@@ -34,6 +34,8 @@ ALLOWED = {
     ("src/datasets/download.py", "urllib.parse"),
     ("src/datasets/download.py", "urllib.request"),
     ("src/datasets/get_file.py", "urllib.parse"),
+    ("src/training/callbacks/remote_monitor.py", "http.client"),
+    ("src/training/callbacks/remote_monitor.py", "urllib.error"),
     ("src/training/callbacks/remote_monitor.py", "urllib.parse"),
     ("src/training/callbacks/remote_monitor.py", "urllib.request"),
     # Members are copied one by one, below a new folder (tests/datasets/test_get_file.py).

@@ -538,7 +538,9 @@ FILES = {
         lambda _, folder: keras.models.load_model(folder / "none.h5"), FileNotFoundError, "none.h5",
     ),
     "a folder": (lambda _, folder: keras.models.load_model(folder), FileNotFoundError, "is a folder"),
-    "no folder": (lambda m, folder: m.save(folder / "no" / "m.h5"), FileNotFoundError, "folder", "m.h5"),
+    "no folder": (
+        lambda m, folder: m.save(folder / "no" / "m.keras"), FileNotFoundError, "folder", "m.keras",
+    ),
     "another suffix": (lambda m, folder: m.save(folder / "m.foo"), ValueError, "m.foo", "ends in", ".h5"),
     "another suffix of weights": (
         lambda m, folder: m.save_weights(folder / "m.foo"), ValueError, ".weights.h5", "m.foo",

@@ -49,8 +49,12 @@ OPTIONS = [
 CLASSES = {name for name, _ in OPTIONS} | {
     "LossScaleOptimizer",
     "Optimizer",
+    "MultiOptimizer",
+    "OptimizerMap",
     "ScheduleFreeAdamW",
 }
+# What has no formula of its own.
+WRAPPERS = {"LossScaleOptimizer", "MultiOptimizer", "Optimizer", "OptimizerMap"}
 IDS = [f"{name}-{'-'.join(options) or 'defaults'}" for name, options in OPTIONS]
 
 
@@ -115,7 +119,7 @@ def test_arguments_are_those_of_keras(name):
     assert arguments(ours) == arguments(theirs)
 
 
-@pytest.mark.parametrize("name", sorted(CLASSES - {"Optimizer", "LossScaleOptimizer"}))
+@pytest.mark.parametrize("name", sorted(CLASSES - WRAPPERS))
 def test_names_find_the_class(name):
     for spelling in (name, name.lower(), name.upper()):
         assert type(optimizers.get(spelling)) is getattr(optimizers, name)
@@ -145,7 +149,7 @@ def test_bad_options_are_refused_as_in_keras(name, options):
         getattr(keras.optimizers, name)(**options)
 
 
-@pytest.mark.parametrize("name", sorted(CLASSES - {"Optimizer", "LossScaleOptimizer"}))
+@pytest.mark.parametrize("name", sorted(CLASSES - WRAPPERS))
 def test_slots_of_every_optimizer_survive_a_checkpoint(name, tmp_path):
     optimizer, again = (getattr(optimizers, name)(0.1) for _ in range(2))
     variables = oracle.run(optimizer, oracle.gradients(1))

@@ -586,7 +586,7 @@ OPTIMIZERS = sorted(
     for name, cls in vars(keras.optimizers).items()
     if isinstance(cls, type)
     and issubclass(cls, keras.optimizers.Optimizer)
-    and name not in ("Optimizer", "LossScaleOptimizer")
+    and name not in ("Optimizer", "LossScaleOptimizer", "MultiOptimizer")
 )
 WRAPPED = ["in LossScaleOptimizer", "with EMA", "in the middle of accumulation", "with decay"]
 

@@ -247,7 +247,9 @@ def _draw_int32_seed(seed: Seed) -> tf.Tensor:
 def _in_dtype(value: Any, dtype: str) -> Any:
     """Returns a parameter of a distribution in a dtype; a Python number needs no operation."""
     if isinstance(value, (int, float)):
-        return np.asarray(value, tf.as_dtype(dtype).as_numpy_dtype)
+        # As Keras: a float is rounded to float32, whatever the dtype.
+        exact = np.float32(value) if isinstance(value, float) else value
+        return np.asarray(exact, tf.as_dtype(dtype).as_numpy_dtype)
     return tf.cast(value, dtype)
 
 

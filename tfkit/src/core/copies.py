@@ -49,7 +49,7 @@ def state_of(layer: Layer) -> dict[str, Any]:
     layer._tfkit.check_initialized()
     references = serialization.References()
     with references.written():
-        config = serialization.serialize_keras_object(layer)
+        config = serialization.serialize_uncompiled(layer)
     return {
         "config": config,
         "references": references.objects,

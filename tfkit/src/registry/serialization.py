@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.names import did_you_mean
-from tfkit.src.base.protocols import ModelLike
+from tfkit.src.base.protocols import Tracked
 from tfkit.src.base.quoting import quoted
 from tfkit.src.errors.frames import warn
 from tfkit.src.errors.tracebacks import shortened
@@ -313,7 +313,7 @@ def _serialize_function(function: Any) -> dict[str, Any]:
     }
 
 
-def serialize_uncompiled(model: ModelLike) -> dict[str, Any]:
+def serialize_uncompiled(model: Tracked) -> dict[str, Any]:
     """Returns the configuration of a model without its settings of `compile`; inner models keep theirs."""
     return _serialize_instance(model, compiled=False)
 

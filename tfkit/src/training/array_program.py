@@ -11,11 +11,9 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tfkit.src.errors import kernel_errors
-from tfkit.src.guards.rewriting import ASSERTED
 from tfkit.src.training.data import ArrayData, Pass, take_rows
 from tfkit.src.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP
-from tfkit.src.training.programs import EagerProgram, Logs, LoopProgram
+from tfkit.src.training.programs import EagerProgram, Logs, LoopProgram, as_refusal
 from tfkit.src.training.step import Step, StepTrace, traced
 
 
@@ -193,7 +191,4 @@ def _traced_for_xla(steps: Callable[..., Any], specs: Any, kind: str) -> Any:
     except ValueError as error:
         if kind == GRAPH_LOOP:
             raise
-        refused = tf.errors.InvalidArgumentError(None, None, f"{kernel_errors.BY_XLA}{error}")
-        # The kernel that refuses the values gives a clearer error than the guard.
-        refused.is_of_shapes = ASSERTED not in str(error)
-        raise refused from None
+        raise as_refusal(error) from None

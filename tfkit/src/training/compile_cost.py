@@ -34,14 +34,15 @@ _COMPILING = 2.0e-3  # seconds for an operation
 _OPERATION = 0.4e-6  # to start a kernel,
 _ELEMENT = 0.15e-9  # to store an element of a result and read it again,
 _LOOP = 0.4e-3  # to go through the steps of a recurrent layer.
+_USUAL_ROWS = 32  # of a batch
 
 
-def steps_that_pay(trace: StepTrace, batch_size: int) -> int:
+def steps_that_pay(trace: StepTrace, batch_size: int | None) -> int:
     """Returns the number of steps from which a training is faster with XLA, including compilation.
 
     Args:
         trace: the step.
-        batch_size: rows of a batch.
+        batch_size: rows of a batch; `None` if they are unknown.
     """
     after = compile_after()
     if after is not None:
@@ -51,7 +52,8 @@ def steps_that_pay(trace: StepTrace, batch_size: int) -> int:
     saved = (
         len(trace.operations) * _OPERATION
         + num_loops * _LOOP
-        + sum(_num_elements(operation, batch_size) for operation in operations) * _ELEMENT
+        + sum(_num_elements(operation, batch_size or _USUAL_ROWS) for operation in operations)
+        * _ELEMENT
     )
     return math.ceil(len(trace.operations) * _COMPILING / saved)
 

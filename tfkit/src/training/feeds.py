@@ -18,8 +18,6 @@ from tfkit.src.training.tensor_slices import SlicesData, is_shuffled
 if TYPE_CHECKING:
     from tfkit.src.training.trainer import Trainer
 
-_USUAL_BATCH = 32  # rows, where a dataset does not say how many its batches have
-
 
 class ArrayFeed:
     """Rows of arrays, each pass in a new order if they are shuffled.
@@ -75,7 +73,8 @@ class ArrayFeed:
         self._taken += num_steps
         programs, before = model._programs, self._program
         self._program = programs.find(model, mode, ArrayProgram, self.data, before)
-        self._program.expect(out_of, min(self.data.batch_size, self.data.num_rows))
+        if self._program is not before:
+            self._program.expect(out_of, min(self.data.batch_size, self.data.num_rows))
         return num_steps, self._program.run(self._rows, first, num_steps)
 
     def end(self) -> None:
@@ -162,6 +161,7 @@ class DatasetFeed:
         self._to_skip = 0
         self._ran_out = False
         self._program: Any = None
+        self._out_of = 0
         self._size = -1  # The number of rows that XLA is to compile for, if a saved state has one.
 
     @property
@@ -197,7 +197,9 @@ class DatasetFeed:
             if program is not before:
                 # The batches of another feed may have had other sizes.
                 program.size = self._size if before is None else before.size
-            program.expect(out_of, self.data.known_size or _USUAL_BATCH)
+            if program is not before or out_of != self._out_of:
+                program.expect(out_of, self.data.known_size)
+                self._out_of = out_of
             done, logs = program.run(self._iterator, num_steps)
         self._taken += done
         self._ran_out = done < num_steps or self.left == 0

@@ -37,9 +37,9 @@ class Horizon:
             return self._earlier + max(self.num_runs * in_run, self.done)
         return self._earlier + self.done // _STRIDE * _STRIDE
 
-    def limit(self, in_run: int | None) -> int | None:
-        """Returns the number of steps after which the result may change; `None` for never."""
-        return None if in_run is not None else _STRIDE - self.done % _STRIDE
+    def limit(self) -> int:
+        """Returns the number of steps after which `num_steps(None)` may change."""
+        return _STRIDE - self.done % _STRIDE
 
     def get_state(self) -> dict[str, Any]:
         """Returns the numbers of steps, as data."""

@@ -52,6 +52,7 @@ class Steps:
         self.done = 0
         self.logs: Logs = {}
         self.horizon = Horizon(model._programs.steps_run[mode])
+        self._out_of = 0
         self._size = model.steps_per_execution or 1
         self._pace = Pace(model.steps_per_execution)
         self._stopped_by = "stop_training" if mode == "train" else "stop_evaluating"
@@ -60,6 +61,7 @@ class Steps:
         """Runs all remaining steps, or until a callback stops them; returns the results."""
         if not self.done:
             self.feed.begin()
+        self._out_of = self.horizon.num_steps(self.num_steps)
         training = self.mode == "train"
         dense = callbacks.needs_train_batches if training else callbacks.needs_test_batches
         while (self.num_steps is None or self.done < self.num_steps) and self.feed.left != 0:
@@ -80,15 +82,18 @@ class Steps:
         limit = size if dense else None
         if not dense and self.mode == "train":
             limit = callbacks.chunk_limit(first)
-        if not dense:  # Then programs end where time has it.
-            limit = min((x for x in (limit, self.horizon.limit(self.num_steps)) if x), default=None)
+        if not dense and self.num_steps is None:
+            # These programs are as long as measured time makes them, but for this limit.
+            most = self.horizon.limit()
+            limit = most if limit is None else min(limit, most)
         wanted = self._pace.steps(None if self.num_steps is None else self.num_steps - first, limit)
         if dense:
             getattr(callbacks, f"on_{self.mode}_batch_begin")(first)
         started = time.perf_counter()
         try:
-            out_of = self.horizon.num_steps(self.num_steps)
-            steps, logs = self.feed.run(self.model, self.mode, wanted, out_of)
+            if self.num_steps is None:
+                self._out_of = self.horizon.num_steps(None)
+            steps, logs = self.feed.run(self.model, self.mode, wanted, self._out_of)
         except tf.errors.OpError as error:
             raise self._located(error) from None
         if steps == 0:

@@ -19,6 +19,7 @@ import tensorflow as tf
 
 from tfkit.src.errors import kernel_errors
 from tfkit.src.errors.frames import warn
+from tfkit.src.guards.rewriting import ASSERTED
 from tfkit.src.runtime import xla
 from tfkit.src.training.compile_cost import steps_that_pay
 from tfkit.src.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP, Plan, choose
@@ -50,6 +51,14 @@ class TracedProgram(Program, Protocol):
         """Returns the object that runs a step eagerly instead of such a program."""
 
 
+def as_refusal(error: ValueError) -> Any:
+    """Returns the error of a trace with static row counts in the form in which XLA refuses a program."""
+    refused = tf.errors.InvalidArgumentError(None, None, f"{kernel_errors.BY_XLA}{error}")
+    # The kernel that refuses the values gives a clearer error than the guard.
+    refused.is_of_shapes = ASSERTED not in str(error)
+    return refused
+
+
 class LoopProgram:
     """A TensorFlow loop around a traced step: the common part for arrays and datasets.
 
@@ -63,6 +72,7 @@ class LoopProgram:
         self._strict = jit_compile is True
         self._proven = False
         self.plan = choose(trace, jit_compile)
+        self._batch_size: int | None = None
         self._in_xla: Plan | None = None  # The plan for a training of enough steps,
         self._least: int | None = None  # and how many these are.
         if jit_compile == "auto" and self.plan.kind != GRAPH_LOOP:
@@ -71,13 +81,14 @@ class LoopProgram:
         with tf.init_scope():
             self._position = tf.Variable(0, trainable=False, dtype="int64")
 
-    def expect(self, num_steps: int, batch_size: int) -> None:
+    def expect(self, num_steps: int, batch_size: int | None) -> None:
         """Lets XLA compile the program, once and for all, if that pays over the steps that are to come.
 
         Args:
             num_steps: the steps of the training, those that are done among them, as far as they are known.
-            batch_size: rows of a batch.
+            batch_size: rows of a batch; `None` if they are unknown.
         """
+        self._batch_size = batch_size
         if self._in_xla is None:
             return
         if self._least is None:
@@ -101,7 +112,7 @@ class LoopProgram:
         except tf.errors.OpError as error:
             refused = self._located(error, step)
             if not self._is_refused_by_xla(refused):
-                raise refused from None
+                raise self._explained(refused, step) from None
         if refused is not None:
             result = self._without_xla(run, step, refused)
         if not self._proven:
@@ -110,6 +121,23 @@ class LoopProgram:
             if self.plan.kind != GRAPH_LOOP:
                 xla.give_back_memory()
         return result
+
+    def _explained(self, error: tf.errors.OpError, step: Callable[[], int]) -> Exception:
+        """Returns the error of a kernel; if shapes do not match in the first step, the one that says which.
+
+        Of the kernels that cannot run, any may be the first to fail. A trace with the number of rows meets
+        them in order.
+        """
+        is_of_shapes = isinstance(error, tf.errors.InvalidArgumentError)
+        if self._batch_size is None or not is_of_shapes or kernel_errors.step_of(error):
+            return error
+        try:
+            self.trace.check_shapes(self._batch_size)
+        except ValueError as found:
+            refused = as_refusal(found)
+            if refused.is_of_shapes:
+                return kernel_errors.as_value_error(self._located(refused, step))
+        return error
 
     def _located(self, error: tf.errors.OpError, step: Callable[[], int]) -> Any:
         """Returns the error of a kernel with its layer and the step of the program."""
@@ -178,7 +206,7 @@ class EagerProgram:
     trace = None
     plan = Plan(EAGER, "`run_eagerly=True`")
 
-    def expect(self, num_steps: int, batch_size: int) -> None:
+    def expect(self, num_steps: int, batch_size: int | None) -> None:
         """Does nothing: see `LoopProgram.expect`."""
 
     def __init__(self, step: Step) -> None:

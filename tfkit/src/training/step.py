@@ -105,6 +105,20 @@ class StepTrace:
             return outputs
         return tf.cond(accepted, lambda: outputs, lambda: self(*tensors))
 
+    def check_shapes(self, batch_size: int) -> None:
+        """Traces the step once more, for a number of rows.
+
+        Raises:
+            ValueError: if shapes do not match.
+        """
+        specs = [
+            tf.TensorSpec([batch_size, *spec.shape[1:]], spec.dtype)
+            if isinstance(spec, tf.TensorSpec) and spec.shape.rank
+            else spec
+            for spec in self.specs
+        ]
+        trace_once(lambda *tensors: self(*tensors), specs)
+
     @functools.cached_property
     def operations(self) -> list[tuple[str, str]]:
         """Type and name of each operation."""
