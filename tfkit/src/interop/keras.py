@@ -15,7 +15,7 @@ from typing import Any
 
 from tfkit.src.base import budget
 from tfkit.src.base.protocols import ModelLike
-from tfkit.src.base.quoting import quoted
+from tfkit.src.base.quoting import quoted, shown
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.interop import (
@@ -185,13 +185,13 @@ def load_weights(
     """
     if by_name:
         raise ValueError(
-            "`by_name=True` is not for files of Keras, in which not all layers have names. Pass "
-            "`rename={path in the file: path in the model}`."
+            f"File {shown(str(filepath))} is one of Keras, in which not all layers have names: `by_name=True` "
+            "cannot be used. Pass `rename={path in the file: path in the model}`."
         )
     if callable(rename):
         raise ValueError(
-            "For files of Keras `rename` is a dict: {path in the file: path in the model}. Received: "
-            f"rename={rename!r}"
+            f"File {shown(str(filepath))} is one of Keras: `rename` must be a dict, {{path in the file: path in "
+            f"the model}}. Received: rename={rename!r}"
         )
     weights.check_built(model, "loading weights into")
     with open_file(Path(filepath)) as reader:
