@@ -185,13 +185,13 @@ def load_weights(
     """
     if by_name:
         raise ValueError(
-            f"File {shown(str(filepath))} is one of Keras, in which not all layers have names: `by_name=True` "
-            "cannot be used. Pass `rename={path in the file: path in the model}`."
+            f"File {shown(str(filepath))} is one of Keras, in which not all layers have names: "
+            "`by_name=True` cannot be used. Pass `rename={path in the file: path in the model}`."
         )
     if callable(rename):
         raise ValueError(
-            f"File {shown(str(filepath))} is one of Keras: `rename` must be a dict, {{path in the file: path in "
-            f"the model}}. Received: rename={rename!r}"
+            f"File {shown(str(filepath))} is one of Keras: `rename` must be a dict, {{path in the file: path "
+            f"in the model}}. Received: rename={rename!r}"
         )
     weights.check_built(model, "loading weights into")
     with open_file(Path(filepath)) as reader:
