@@ -6,11 +6,11 @@ import typing
 import keras
 import pytest
 
-from tests.optimizers.test_updates import CLASSES
+from tests.optimizers.test_updates import CLASSES, WRAPPERS
 from tfkit import optimizers
 from tfkit.src.optimizers import options
 
-SHARING = sorted(CLASSES - {"Optimizer", "LossScaleOptimizer"})
+SHARING = sorted(CLASSES - WRAPPERS)
 # A value for each option that can be had together with the others.
 VALUES = {
     "weight_decay": 0.125,
