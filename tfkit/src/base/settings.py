@@ -94,7 +94,7 @@ def set_compile_after(num_steps: int | None) -> None:
 
     A model that is compiled with `jit_compile="auto"`, the default, trains without XLA if it has only a few
     steps to run: XLA's compiler would take longer than it saves. `model.plan` says so. The number holds for
-    the steps of one `fit` together with those before it. Models that are trained already stay as they are.
+    the steps of one `fit` together with those before it. What is compiled already stays compiled.
 
     Args:
         num_steps: a number of steps; `0` for each training, however short. `None` lets tfkit estimate it from

@@ -25,7 +25,6 @@ import math
 
 import tensorflow as tf
 
-from tfkit.src.base.settings import compile_after
 from tfkit.src.runtime import xla
 from tfkit.src.training.step import StepTrace
 
@@ -44,9 +43,6 @@ def steps_that_pay(trace: StepTrace, batch_size: int | None) -> int:
         trace: the step.
         batch_size: rows of a batch; `None` if they are unknown.
     """
-    after = compile_after()
-    if after is not None:
-        return after
     operations = trace.function.graph.get_operations()
     num_loops = sum(operation.type in xla.LOOPS for operation in operations)
     saved = (

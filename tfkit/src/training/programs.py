@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
+from tfkit.src.base.settings import compile_after
 from tfkit.src.errors import kernel_errors
 from tfkit.src.errors.frames import warn
 from tfkit.src.guards.rewriting import ASSERTED
@@ -74,7 +75,7 @@ class LoopProgram:
         self.plan = choose(trace, jit_compile)
         self._batch_size: int | None = None
         self._in_xla: Plan | None = None  # The plan for a training of enough steps,
-        self._least: int | None = None  # and how many these are.
+        self._least: int | None = None  # and the estimate of how many these are.
         if jit_compile == "auto" and self.plan.kind != GRAPH_LOOP:
             self._in_xla = self.plan
         # The index of the step in progress, for errors: a TensorFlow loop does not report it.
@@ -91,13 +92,15 @@ class LoopProgram:
         self._batch_size = batch_size
         if self._in_xla is None:
             return
-        if self._least is None:
-            self._least = steps_that_pay(self.trace, batch_size)
-            reason = f"XLA would compile for longer than it saves in less than {self._least} steps"
-            self.plan = Plan(GRAPH_LOOP, reason)
-        if num_steps >= self._least:
+        least = compile_after()
+        if least is None:
+            least = self._least = self._least or steps_that_pay(self.trace, batch_size)
+        if num_steps >= least:
             self.plan, self._in_xla = self._in_xla, None
             self._proven = False
+        else:
+            reason = f"XLA would compile for longer than it saves in less than {least} steps"
+            self.plan = Plan(GRAPH_LOOP, reason)
 
     def _guarded(self, run: Callable[[], Any], step: Callable[[], int]) -> Any:
         """Runs a call; if XLA refuses the program at its first run, continues without XLA.
