@@ -43,10 +43,10 @@ class Training:
         else:
             run, run_dataset = self._plain_fits(x, y)
         measures = {"first": seconds(lambda: run(1))}
-        if (
-            framework == "tfkit"
-        ):  # The steps of a long training, in which XLA takes part, in a short time.
+        if framework == "tfkit":
+            # The steps of a long training, in which XLA takes part, in a short time.
             FRAMEWORKS[framework].load().config.set_compile_after(0)
+            run(1)
         measures["step"] = epoch_seconds(run, quick) / num_steps
         measures["memory"] = peak_memory()
         run_dataset(1)
