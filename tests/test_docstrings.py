@@ -181,7 +181,7 @@ def is_function(node):
 
 @pytest.mark.parametrize("folder", ["tfkit", "tools"])
 def test_docstrings_are_sentences_in_plain_english(folder):
-    question = re.compile(r"(What|Where|How|That|Tells|When|Which|Those|While it)\b")
+    question = re.compile(r"(What|Where|How|That|Tells|Says|When|Which|Those|While it)\b")
     verb = re.compile(
         r"[A-Z][a-z]*s\b|Whether\b|Called (by|at)\b|Context manager\b|Async context manager\b"
     )

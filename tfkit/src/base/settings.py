@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 import os
 from typing import Any
 
 import tensorflow as tf
+
+from tfkit.src.base.integers import positive_integer
 
 _FLOAT_TYPES = ("bfloat16", "float16", "float32", "float64")
 _IMAGE_DATA_FORMATS = ("channels_last", "channels_first")
@@ -352,7 +353,7 @@ def enable_flash_attention() -> None:
 
 
 def disable_flash_attention() -> None:
-    """Says that attention is not to be computed in blocks, which TensorFlow never does.
+    """Disables attention in blocks; TensorFlow has no kernel for it in any case.
 
     Example:
         >>> disable_flash_attention()
@@ -447,15 +448,7 @@ def set_max_steps_per_epoch(max_steps_per_epoch: int | None) -> None:
 
 def _limit(name: str, value: Any) -> int | None:
     """Returns a limit as a positive integer, or `None`."""
-    if value is None:
-        return None
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise ValueError(f"`{name}` must be a positive integer or None. Received: {value!r}")
-    return number
+    return None if value is None else positive_integer(name, value, " or None")
 
 
 def _limits_of_environment() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 from typing import Any
 
+from tfkit.src.base.integers import positive_integer
 from tfkit.src.optimizers.base import Optimizer
 
 
@@ -49,7 +49,9 @@ class CompileSettings:
         if self.jit_compile is True and self.run_eagerly:
             raise ValueError("`jit_compile=True` and `run_eagerly=True` cannot both be asked for.")
         if self.steps_per_execution is not None:
-            self.steps_per_execution = _positive(self.steps_per_execution)
+            self.steps_per_execution = positive_integer(
+                "steps_per_execution", self.steps_per_execution
+            )
 
     def changed(self, **changes: Any) -> CompileSettings:
         """Returns a checked copy with some settings changed, for `take`."""
@@ -71,13 +73,3 @@ class CompileSettings:
 def _is_one_of(value: Any, choices: tuple[Any, ...]) -> bool:
     """Whether a single value equals one of the choices."""
     return getattr(value, "ndim", 0) == 0 and value in choices
-
-
-def _positive(steps: Any) -> int:
-    try:
-        number = operator.index(steps)
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise ValueError(f"`steps_per_execution` must be a positive integer. Received: {steps!r}")
-    return number
