@@ -1,4 +1,4 @@
-"""The command line: `tfkit inspect`, `verify`, `diff`, `convert`, `serve`. See `docs/file-format.md`.
+"""The command line: `tfkit inspect`, `verify`, `diff`, `convert`, `serve`, `launch`.
 
 Each command is a module with `add_arguments(parser)` and `run(args)`.
 """
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from tfkit.src.apps.cli import convert, diff, inspect, verify
+from tfkit.src.apps.launch import command as launch
 from tfkit.src.apps.serving import command as serve
 from tfkit.src.base.quoting import shown
 from tfkit.src.base.version import __version__
@@ -21,6 +22,7 @@ _COMMANDS = {
     "diff": (diff, "what differs between two files"),
     "convert": (convert, "read a model and save it in another format"),
     "serve": (serve, "try exports out: answers TF Serving's requests"),
+    "launch": (launch, "try distributed training out: runs a script in all processes of a cluster"),
 }
 
 

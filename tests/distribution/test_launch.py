@@ -1,0 +1,170 @@
+"""`tfkit launch`: the processes of a cluster on this machine."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+TASK = """
+import json, os, signal, sys, time
+config = json.loads(os.environ["TF_CONFIG"])
+task, cluster = config["task"], config["cluster"]
+"""
+
+
+@pytest.fixture
+def launch(tmp_path):
+    """Starts `python -m tfkit.launch` with a script; all that it has started is gone at the end."""
+    started = []
+
+    def start(script, *options, arguments=()):
+        file = tmp_path / "script.py"
+        file.write_text(TASK + script)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tfkit.launch", *options, str(file), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def finish(process):
+    """Returns the exit code, and the lines of the output."""
+    output, _ = process.communicate(timeout=120)
+    return process.returncode, output.splitlines()
+
+
+def test_each_worker_runs_the_script_with_its_task(launch):
+    script = 'print(task["type"], task["index"], len(set(cluster["worker"])), sys.argv[1:])'
+    code, lines = finish(launch(script, "--workers", "3", arguments=["--workers", "9"]))
+    assert code == 0
+    assert sorted(lines) == [f"[worker {i}] worker {i} 3 ['--workers', '9']" for i in range(3)]
+
+
+def test_one_that_fails_ends_the_others_with_its_status(launch):
+    code, lines = finish(launch('sys.exit(7) if task["index"] else time.sleep(300)'))
+    assert code == 7
+    assert "[launch] worker 1 has ended with status 7; the others are stopped" in lines
+
+
+def test_after_a_kill_all_are_started_again(launch, tmp_path):
+    script = f"""
+import pathlib
+mark = pathlib.Path({str(tmp_path / "mark")!r})
+print("attempt", 1 + mark.exists())
+if not mark.exists():
+    if task["index"] == 0:
+        time.sleep(300)
+    mark.touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    code, lines = finish(launch(script, "--restarts", "1"))
+    assert code == 0
+    assert "[launch] worker 1 has ended with SIGKILL; all are started again" in lines
+    assert sorted(line for line in lines if "attempt 2" in line) == [
+        "[worker 0] attempt 2",
+        "[worker 1] attempt 2",
+    ]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_reaches_all_and_they_may_save(launch, number):
+    script = """
+def save(*_):
+    print("saved", flush=True)
+    sys.exit(0)
+
+for kind in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(kind, save)
+print("ready")
+time.sleep(300)
+"""
+    process = launch(script)
+    ready = [process.stdout.readline() for _ in range(2)]
+    assert all("ready" in line for line in ready)
+    process.send_signal(number)
+    code, lines = finish(process)
+    assert code == 128 + number
+    assert {"[worker 0] saved", "[worker 1] saved"} <= set(lines)
+
+
+def test_one_that_ignores_signals_is_killed_with_its_children(launch):
+    script = """
+import subprocess
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("child", subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"]).pid)
+time.sleep(300)
+"""
+    process = launch(script, "--workers", "1", "--grace", "1")
+    child = int(re.search(r"child (\d+)", process.stdout.readline()).group(1))
+    process.send_signal(signal.SIGTERM)
+    finish(process)
+    deadline = time.monotonic() + 20
+    while is_running(child) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not is_running(child)
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().split()[2] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_with_parameter_servers_the_chief_runs_the_script_and_the_others_serve(launch):
+    script = """
+import tensorflow as tf
+
+resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+strategy = tf.distribute.ParameterServerStrategy(resolver)
+coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+with strategy.scope():
+    total = tf.Variable(0.0)
+
+@tf.function
+def add():
+    return total.assign_add(2.0)
+
+for _ in range(5):
+    coordinator.schedule(add)
+coordinator.join()
+print(task["type"], total.numpy(), total.device)
+"""
+    code, lines = finish(launch(script, "--workers", "2", "--ps", "1"))
+    assert code == 0
+    assert any("chief 10.0 /job:ps" in line for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "SCRIPT is missing"),
+        (["no_such_script.py"], "There is no script no_such_script.py"),
+        (["--server"], "which is not set"),
+        (["--workers", "0", "x.py"], "--workers"),
+    ],
+)
+def test_arguments_that_cannot_be_run(arguments, message):
+    environment = {name: value for name, value in os.environ.items() if name != "TF_CONFIG"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tfkit.launch", *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    assert done.returncode == 2
+    assert message in done.stderr.splitlines()[-1]

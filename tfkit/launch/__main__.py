@@ -1,0 +1,8 @@
+"""`python -m tfkit.launch --workers 2 script.py`: the same as `tfkit launch`."""
+
+import sys
+
+from tfkit.src.apps.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main(["launch", *sys.argv[1:]]))

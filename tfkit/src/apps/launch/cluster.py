@@ -1,0 +1,59 @@
+"""The addresses and tasks of a local cluster, as `TF_CONFIG` states them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+from dataclasses import dataclass
+
+_HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Task:
+    """One process of a cluster.
+
+    Attributes:
+        job: `"worker"`, `"chief"` or `"ps"` (parameter server).
+        index: its number in the job.
+        serves: whether the process serves TensorFlow's operations instead of running the script.
+    """
+
+    job: str
+    index: int
+    serves: bool
+
+    def __str__(self) -> str:
+        return f"{self.job} {self.index}"
+
+
+def make_tasks(num_workers: int, num_ps: int) -> list[Task]:
+    """Returns the tasks of a cluster.
+
+    Without parameter servers, every worker runs the script. With parameter servers, a chief runs it, and the
+    workers and parameter servers serve.
+    """
+    workers = [Task("worker", index, serves=num_ps > 0) for index in range(num_workers)]
+    if not num_ps:
+        return workers
+    servers = [Task("ps", index, serves=True) for index in range(num_ps)]
+    return [Task("chief", 0, serves=False), *workers, *servers]
+
+
+def find_addresses(tasks: list[Task]) -> dict[str, list[str]]:
+    """Returns an address with a free port for each task, by job."""
+    addresses: dict[str, list[str]] = {}
+    with contextlib.ExitStack() as stack:
+        # All are open at once, so that no two tasks get the same port.
+        for task in tasks:
+            listener = stack.enter_context(socket.socket())
+            listener.bind((_HOST, 0))
+            addresses.setdefault(task.job, []).append(f"{_HOST}:{listener.getsockname()[1]}")
+    return addresses
+
+
+def config_of(task: Task, addresses: dict[str, list[str]]) -> str:
+    """Returns the text of `TF_CONFIG` for a task."""
+    here = {"type": task.job, "index": task.index}
+    return json.dumps({"cluster": addresses, "task": here})
