@@ -9,6 +9,7 @@ from tfkit import callbacks as callbacks
 from tfkit import config as config
 from tfkit import constraints as constraints
 from tfkit import datasets as datasets
+from tfkit import distribution as distribution
 from tfkit import dtype_policies as dtype_policies
 from tfkit import export as export
 from tfkit import initializers as initializers

@@ -16,14 +16,12 @@ _QUANTIZATION = (
     "tfkit trains no quantized models. Export the model and quantize that: "
     "`model.export(path, format='litert')`."
 )
-_DISTRIBUTION = "Write a loop with `strategy.run(...)` for a strategy of `tf.distribute`."
 _OTHER_ENGINE = "tfkit runs on TensorFlow alone."
 
 # The names by module, with what to use instead; an empty text if there is no replacement.
 ABSENT: dict[str, dict[str, str]] = {
     "": {
         "applications": _APPLICATIONS,
-        "distribution": _DISTRIBUTION,
         "Quantizer quantizers": _QUANTIZATION,
         "distillation": (
             "Write a model whose `compute_loss` compares its outputs with those of the teacher, too."

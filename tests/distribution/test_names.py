@@ -1,0 +1,168 @@
+"""`keras.distribution`: meshes, layouts, and distributions as strategies, beside Keras's."""
+
+import json
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfkit
+
+OURS, THEIRS = tfkit.distribution, keras.distribution
+DEVICES = [f"cpu:{index}" for index in range(4)]
+
+
+def mesh(of, shape=(2, 2), names=("batch", "model")):
+    return of.DeviceMesh(shape, list(names), DEVICES[: int(np.prod(shape))])
+
+
+@pytest.mark.parametrize("device_type", [None, "cpu", "CPU", "gpu", "unknown"])
+def test_devices_are_keras_s(device_type):
+    assert OURS.list_devices(device_type) == THEIRS.list_devices(device_type)
+    assert OURS.get_device_count(device_type) == len(THEIRS.list_devices(device_type))
+
+
+def test_a_mesh_is_keras_s():
+    ours, theirs = mesh(OURS), mesh(THEIRS)
+    assert (ours.shape, ours.axis_names) == (theirs.shape, theirs.axis_names)
+    assert ours.devices.tolist() == theirs.devices.tolist()
+    assert repr(ours) == repr(theirs)
+
+
+@pytest.mark.parametrize(
+    ("shape", "names"), [((), []), ((2, 2), ["batch"]), ((3,), ["batch"]), ((2, 2), [])]
+)
+def test_a_mesh_that_does_not_fit_is_refused_as_in_keras(shape, names):
+    for of in (OURS, THEIRS):
+        with pytest.raises(ValueError, match=r"axis|axes|devices"):
+            of.DeviceMesh(shape, names, DEVICES)
+
+
+def test_axes_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="one name of its own"):
+        OURS.DeviceMesh((2, 2), ["batch", "batch"], DEVICES)
+
+
+def test_layouts_are_found_by_path_as_in_keras():
+    found = []
+    for of in (OURS, THEIRS):
+        layouts = of.LayoutMap(mesh(of))
+        layouts["dense.*kernel"] = (None, "model")
+        layouts[".*bias"] = of.TensorLayout(("model",))
+        layouts["exact"] = ()
+        paths = ["dense/kernel", "a/dense/kernel", "x/bias", "exact", "exact/more", "none"]
+        axes = [layout and layout.axes for layout in map(layouts.__getitem__, paths)]
+        found.append((axes, list(layouts), len(layouts), repr(layouts["x/bias"])))
+        with pytest.raises(ValueError, match="already"):
+            layouts["exact"] = (None,)
+        with pytest.raises(ValueError, match="TensorLayout"):
+            layouts["other"] = "model"
+        layouts["dense.*"] = (None,)
+        with pytest.raises(ValueError, match="dense/kernel"):
+            layouts["dense/kernel"]
+        with pytest.raises(ValueError, match=r"axes|axis"):
+            of.TensorLayout(["other"], mesh(of))
+    assert found[0] == found[1]
+
+
+def test_a_layout_keeps_its_mesh():
+    layout = OURS.TensorLayout(["batch"])
+    layout.device_mesh = mesh(OURS)
+    with pytest.raises(ValueError, match="has a mesh already"):
+        layout.device_mesh = mesh(OURS)
+
+
+def test_one_device_needs_no_copies():
+    data_parallel = OURS.DataParallel(devices=["cpu:0"])
+    assert isinstance(data_parallel.strategy, tf.distribute.OneDeviceStrategy)
+    assert (data_parallel.num_model_replicas, data_parallel.num_processes) == (1, 1)
+    with data_parallel.scope():
+        assert OURS.distribution() is data_parallel
+        assert tf.distribute.get_strategy() is data_parallel.strategy
+    assert OURS.distribution() is None
+
+
+def test_a_distribution_may_be_set_for_all_models():
+    data_parallel = OURS.DataParallel(devices=["cpu:0"])
+    OURS.set_distribution(data_parallel)
+    try:
+        assert tf.distribute.get_strategy() is data_parallel.strategy
+        assert OURS.distribution() is data_parallel
+    finally:
+        OURS.set_distribution(None)
+    assert not tf.distribute.has_strategy()
+    with pytest.raises(TypeError, match="takes a `DataParallel` or None"):
+        OURS.set_distribution(3)
+
+
+def test_layouts_of_data_and_variables_are_keras_s():
+    ours, theirs = (of.DataParallel(mesh(of, (1,), ["rows"])) for of in (OURS, THEIRS))
+    weight = np.ones((2, 3))
+    for get in (
+        lambda parallel: parallel.get_data_layout((8, 3)).axes,
+        lambda parallel: parallel.batch_dim_name,
+        lambda parallel: parallel.get_tensor_layout("a/b"),
+        lambda parallel: (
+            parallel.num_model_replicas,
+            parallel.num_processes,
+            parallel.data_shard_id,
+        ),
+        repr,
+    ):
+        assert get(ours) == get(theirs)
+    assert ours.get_variable_layout(weight).axes == theirs.get_variable_layout(weight).axes
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: OURS.DataParallel("cpu:0"), "must be a `DeviceMesh`"),
+        (lambda: OURS.DataParallel(mesh(OURS)), "along one axis"),
+        (lambda: OURS.DataParallel(mesh(OURS, (1,), ["rows"]), ["cpu:0"]), "not both"),
+        (lambda: OURS.initialize("a:1,b:2", 3, 0), "address of every process"),
+        (lambda: OURS.initialize(["a:1", "b:2"], 2, 2), "address of every process"),
+    ],
+)
+def test_arguments_that_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_without_addresses_a_process_runs_alone(monkeypatch):
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    assert OURS.initialize() is None
+
+
+def test_tensors_are_not_divided():
+    tensor = tf.ones([4])
+    assert OURS.distribute_tensor(tensor, OURS.TensorLayout([None], mesh(OURS))) is tensor
+    for make in (
+        lambda: OURS.distribute_tensor(tensor, OURS.TensorLayout(["batch"], mesh(OURS))),
+        lambda: OURS.ModelParallel(layout_map=OURS.LayoutMap(mesh(OURS)), batch_dim_name="batch"),
+    ):
+        with pytest.raises(NotImplementedError, match="divides batches among devices, not tensors"):
+            make()
+
+
+SEVERAL = """
+import json
+import tensorflow as tf
+cpus = [tf.config.LogicalDeviceConfiguration()] * 4
+tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], cpus)
+import tfkit as keras
+keras.distribution.set_distribution(keras.distribution.DataParallel())
+dense = keras.layers.Dense(2)
+dense.build((None, 3))
+strategy = keras.distribution.distribution().strategy
+copies = len(strategy.experimental_local_results(dense.kernel))
+print(json.dumps([keras.distribution.list_devices(), strategy.num_replicas_in_sync, copies]))
+"""
+
+
+def test_all_devices_hold_all_weights():
+    done = subprocess.run([sys.executable, "-c", SEVERAL], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == [DEVICES, 4, 4]

@@ -1,0 +1,1 @@
+"""Keras's names for data parallelism, on strategies of `tf.distribute`."""
