@@ -18,6 +18,8 @@ from tfkit.src.base.names import escaped
 
 # The bookkeeping of TensorFlow and tfkit.
 NOT_MEMBERS = ("_self_", "_tfkit", "_name", "_scope_name")
+# Types of most attributes, which hold no members: the walk need not begin.
+PLAIN = frozenset((bool, int, float, str, type(None)))
 _WITHOUT_KEYS = (set, frozenset, deque)
 
 

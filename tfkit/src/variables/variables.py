@@ -370,10 +370,10 @@ def make_variable(
         deferred = budget.deferred_weights() if may_be_deferred else None
         is_drawn = callable(value) and not tf.is_tensor(value)
         draw = functools.partial(value, shape, dtype=dtype) if is_drawn else None
-        if deferred is not None and (draw is None or not _is_large(shape, dtype)):
+        if draw is None or dtype not in ("float32", "float64"):
             deferred = None
         if deferred is not None:
-            value = _untouched_zeros(shape, dtype)
+            value = _untouched_zeros(shape, dtype) if _is_large(shape) else tf.zeros(shape, dtype)
         elif draw is not None:
             value = draw()
         value = tf.cast(tf.convert_to_tensor(value), dtype)
@@ -401,8 +401,8 @@ def make_variable(
     return variable
 
 
-def _is_large(shape: tuple[int, ...], dtype: str) -> bool:
-    return dtype in ("float32", "float64") and math.prod(shape) >= _LARGE
+def _is_large(shape: tuple[int, ...]) -> bool:
+    return math.prod(shape) >= _LARGE
 
 
 def _untouched_zeros(shape: tuple[int, ...], dtype: str) -> tf.Tensor:
