@@ -34,18 +34,18 @@ def advice(value: Any) -> str:
 
 
 def warn_of_lost_weights(owner: HasTitle, name: str, value: Any) -> None:
-    """Warns if the attribute `name` of a layer holds a layer of another Keras, or a list with one."""
+    """Warns if the attribute `name` of a layer holds a layer of another Keras, or a list that begins with one."""
     if not any(library in sys.modules for library in _OTHERS):
         return
-    for each in value if isinstance(value, (list, tuple)) else [value]:
-        library = _library(each)
-        if library and hasattr(each, "trainable_weights"):
-            warn(
-                f"Attribute `{name}` of layer {owner.title} holds a {type(each).__name__} of the library "
-                f"`{library}`. Its weights are not among those of the layer: they are neither trained nor "
-                f"saved. {_ADVICE}"
-            )
-            return
+    # Of a list the first, so that a list to which layers are added is not read again for each.
+    first = value[0] if isinstance(value, (list, tuple)) and value else value
+    library = _library(first)
+    if library and hasattr(first, "trainable_weights"):
+        warn(
+            f"Attribute `{name}` of layer {owner.title} holds a {type(first).__name__} of the library "
+            f"`{library}`. Its weights are not among those of the layer: they are neither trained nor "
+            f"saved. {_ADVICE}"
+        )
 
 
 def _library(value: Any) -> str | None:
