@@ -34,7 +34,7 @@ def advice(value: Any) -> str:
 
 
 def warn_of_lost_weights(owner: HasTitle, name: str, value: Any) -> None:
-    """Warns if the attribute `name` of a layer holds a layer of another Keras, or a list that begins with one."""
+    """Warns if an attribute of a layer holds a layer of another Keras, or a list that begins with one."""
     if not any(library in sys.modules for library in _OTHERS):
         return
     # Of a list the first, so that a list to which layers are added is not read again for each.
