@@ -136,7 +136,8 @@ def load_weights(
             a weight goes to the same place below the layer of the same name. Layers of other names are left
             as they are.
         rename: for values with another path in the file: a dict from the beginnings of paths in the file to
-            those in the model, or a function of a path.
+            those in the model, or a function of a path. Without it, an attribute that is a property of your
+            class now, and returns a layer of the model, stands for that layer.
         objects_to_skip: layers, with all that is inside them, and single weights that are not changed.
 
     Returns:
@@ -269,7 +270,7 @@ def read_model(
         places = matching.by_layer_name(
             stored, _names(reader), contents.layer_names(model), reader.path
         )
-    elif rename:
+    elif rename := rename or contents.moved_by_properties(model, stored):
         places = matching.renamed(stored, rename, reader.path)
     everything = contents.plain_state(model)
     variables, own = contents.plain_state(model, skipped), contents.own_stores(model, skipped)
