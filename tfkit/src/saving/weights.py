@@ -265,14 +265,14 @@ def read_model(
     """Returns a file's checked values for a model; arguments as in `load_weights`."""
     skipped = skipped or contents.Skipped(model, None)
     stored = reader.shapes(contents.WEIGHTS)
+    everything = contents.plain_state(model)
     places = {path: path for path in stored}
     if by_name:
         places = matching.by_layer_name(
             stored, _names(reader), contents.layer_names(model), reader.path
         )
-    elif rename := rename or contents.moved_by_properties(model, stored):
+    elif rename := rename or contents.moved_by_properties(model, stored.keys() - everything.keys()):
         places = matching.renamed(stored, rename, reader.path)
-    everything = contents.plain_state(model)
     variables, own = contents.plain_state(model, skipped), contents.own_stores(model, skipped)
     left = dict.fromkeys(path for path in everything if path not in variables)
     left |= dict.fromkeys(path for path in places if skipped.is_below(path))
