@@ -146,6 +146,35 @@ def test_weights_of_mixed_precision_keep_their_bits_when_they_are_lent_inside_a_
     np.testing.assert_array_equal(inner.kernel.numpy(), np.full((3, 1), exact))
 
 
+@pytest.mark.parametrize("traced", [False, True])
+def test_a_weight_of_mixed_precision_has_the_dtype_in_which_it_is_read(traced):
+    seen = {}
+
+    def layers_of(library):
+        class Layer(library.layers.Layer):
+            def build(self, input_shape):
+                self.w = self.add_weight(shape=(3,), initializer="ones")
+                self.kept = self.add_weight(shape=(3,), autocast=False)
+                self.seen = self.add_weight(shape=(3,), trainable=False, initializer="zeros")
+
+            def call(self, x):
+                seen[library] = [tf.as_dtype(w.dtype).name for w in (self.w, self.kept)]
+                self.seen.assign_add(tf.fill((3,), 1.0009765))  # Which float16 does not have.
+                return tf.cast(tf.ones((2, 3)), self.w.dtype) * self.w + tf.zeros(3, self.w.dtype)
+
+        return Layer(dtype="mixed_float16")
+
+    for library in (oracle, keras):
+        layer = layers_of(library)
+        layer(np.ones((2, 3)))
+        layer.seen.assign(np.zeros(3))
+        call = tf.function(layer) if traced else layer
+        assert call(np.ones((2, 3))).dtype == "float16"
+        assert layer.w.dtype == "float32"
+        np.testing.assert_array_equal(layer.seen.numpy(), np.full(3, 1.0009765, "float32"))
+    assert seen[keras] == seen[oracle] == ["float16", "float32"]
+
+
 # --- Making them --------------------------------------------------------------------------------------
 
 
@@ -313,6 +342,29 @@ def test_operators_of_two_kinds_of_numbers(left, right, sign):
         np.testing.assert_array_equal(results[0], results[1])
     else:
         assert not results, "one computes and the other refuses"
+
+
+@pytest.mark.parametrize("sign", ["+", "*", "==", ">"])
+@pytest.mark.parametrize("number", [2, 2.5])
+def test_bools_and_numbers_of_python_in_either_order(sign, number):
+    for order in (1, -1):
+        ours, theirs = (
+            OPERATORS[sign](*[k.Variable([True, False], dtype="bool"), number][::order])
+            for k in (keras, oracle)
+        )
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32"])
+def test_powers_of_unsigned_integers(dtype):
+    for k in (keras, oracle):
+        variable = k.Variable([2, 3], dtype=dtype)
+        for power in (variable**variable, variable**2, 2**variable, variable ** k.Variable([1, 2])):
+            assert np.asarray(power)[0] in (2, 4)
+    variable = keras.Variable([2, 3], dtype=dtype)
+    np.testing.assert_array_equal(variable**variable, [4, 27])
+    assert (variable**2).dtype == dtype
 
 
 def test_plus_and_round():

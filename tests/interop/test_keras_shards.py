@@ -1,11 +1,13 @@
 """Weights of Keras in several files, and models of Keras in folders."""
 
 import json
+import os
 import shutil
 
 import keras as oracle
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfkit
 from tfkit.saving import LoadError
@@ -101,6 +103,55 @@ def test_assets_in_a_folder_are_read(tmp_path):
     model.save(str(tmp_path / "model"), zipped=False)
     loaded = tfkit.models.load_model(tmp_path / "model")
     assert loaded.layers[0].get_vocabulary() == ["[UNK]", "a", "b"]
+
+
+def test_a_model_is_written_as_a_folder(tmp_path):
+    layer = tfkit.layers.StringLookup(vocabulary=["a", "b"])
+    model = tfkit.Sequential([tfkit.Input((1,), dtype="string"), layer, tfkit.layers.Dense(2)])
+    model.compile("adam", "mse")
+    model.optimizer.build(model.trainable_weights)
+    path = tmp_path / "model"
+    model.save(path, zipped=False)
+    x = tf.constant([["a"], ["c"]])
+    for loaded in (tfkit.models.load_model(path), oracle.models.load_model(str(path))):
+        np.testing.assert_array_equal(loaded(x), model(x))
+        assert type(loaded.optimizer).__name__ == "Adam"
+    model.layers[-1].bias.assign([1.0, 2.0])
+    model.save(path, zipped=False, include_optimizer=False)  # Over the old one.
+    loaded = tfkit.models.load_model(path)
+    np.testing.assert_array_equal(loaded(x), model(x))
+    assert not loaded.compiled
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_a_folder_of_something_else_is_never_replaced(tmp_path):
+    model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(1)])
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.png").write_bytes(b"a cat")
+    (tmp_path / "notes").write_text("a note")
+    for name in ("photos", "notes"):
+        with pytest.raises(FileExistsError, match="holds something else than a model"):
+            model.save(tmp_path / name, zipped=False)
+    model.save(tmp_path / "model", zipped=False)
+    with pytest.raises(FileExistsError, match="Pass `overwrite=True`"):
+        model.save(tmp_path / "model", overwrite=False, zipped=False)
+    with pytest.raises(FileNotFoundError, match="There is no folder"):
+        model.save(tmp_path / "nowhere" / "model", zipped=False)
+
+
+def test_a_failed_save_leaves_the_old_folder(tmp_path):
+    model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(1)])
+    model.save(tmp_path / "model", zipped=False)
+
+    class Failing(tfkit.layers.Dense):
+        def save_own_variables(self, store):
+            raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        tfkit.Sequential([tfkit.Input((3,)), Failing(1)]).save(tmp_path / "model", zipped=False)
+    loaded = tfkit.models.load_model(tmp_path / "model")
+    assert_equal(loaded.get_weights(), model.get_weights())
+    assert os.listdir(tmp_path) == ["model"]
 
 
 def test_links_out_of_a_folder_are_refused(folder, tmp_path):

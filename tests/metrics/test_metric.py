@@ -349,3 +349,14 @@ def test_confusion_matrix_of_another_integer_type():
     metric.total_cm = metric.add_variable((2, 2), "zeros", dtype="int32", name="narrow")
     metric.update_state([0, 1, 1], [0, 1, 0])
     assert metric.total_cm.numpy().tolist() == [[1, 0], [1, 1]]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "float32"])
+def test_classes_of_any_dtype_are_counted_in_an_iou(dtype):
+    y, y_pred = np.array([0, 1, 1], dtype), np.array([0, 1, 0], dtype)
+    for package in (metrics, keras.metrics):
+        mean = package.MeanIoU(num_classes=2)
+        mean.update_state(y, y_pred)
+        first = package.IoU(2, [0], dtype="int64")
+        first.update_state(y, y_pred)
+        np.testing.assert_allclose([mean.result(), first.result()], [0.5, 0.5], rtol=1e-6)

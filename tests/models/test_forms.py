@@ -335,3 +335,43 @@ def test_a_state_tree_that_does_not_fit_changes_nothing(tree, message):
         np.testing.assert_array_equal(ours, theirs)
     with pytest.raises(ValueError, match="`value_format` must be"):
         model.get_state_tree(value_format="list")
+
+
+# --- What is known of a layer or model before it is built or compiled -----------------------------------
+
+
+class _Cell(tfkit.layers.Layer):  # Which is not registered.
+    def __init__(self, units, **kwargs):
+        super().__init__(**kwargs)
+        self.units = self.state_size = units
+
+    def build(self, input_shape):
+        self.w = self.add_weight(shape=(input_shape[-1], self.units))
+
+    def call(self, inputs, states):
+        h = inputs @ self.w + states[0]
+        return h, [h]
+
+
+def test_shapes_and_clones_of_unbuilt_layers_need_no_registered_class():
+    rnn, first = tfkit.layers.RNN(_Cell(3)), tfkit.layers.Lambda(lambda x: x[..., :1])
+    assert rnn.compute_output_shape((None, 5, 2)) == (None, 3)
+    assert first.compute_output_shape((None, 3)) == (None, 1)
+    assert not rnn.built
+    inputs = tfkit.Input((5, 2))
+    model = tfkit.Model(inputs, first(rnn(inputs)))
+    clone = tfkit.models.clone_model(model)
+    assert clone.output_shape == (None, 1)
+    assert clone.layers[1].cell is not rnn.cell
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_attributes_that_compile_adds_are_there_when_they_are_in_keras(compiled):
+    def found(library):
+        model = library.Sequential([library.Input((2,)), library.layers.Dense(1)])
+        if compiled:
+            model.compile("adam", "mse")
+        names = ("optimizer", "loss", "metrics", "compiled", "stop_training", "loss_weights")
+        return [name for name in (*names, "run_eagerly", "jit_compile") if hasattr(model, name)]
+
+    assert found(tfkit) == found(keras)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfkit
 from tfkit import ops
 from tfkit.src.symbolic.tensors import KerasTensor
 
@@ -324,6 +325,36 @@ def test_convolution_with_strides_and_dilation(num_axes, padding):
     np.testing.assert_allclose(got, ops.conv(x, spread, 2, padding), rtol=1e-5, atol=1e-5)
     symbolic = ops.conv(KerasTensor((None, *x.shape[1:])), kernel, 2, padding, dilation_rate=2)
     assert symbolic.shape == (None, *got.shape[1:])
+
+
+@pytest.mark.parametrize("padding", ["same", "valid"])
+@pytest.mark.parametrize(("strides", "dilation"), [(1, 2), (2, (2, 1)), ((2, 1), 1), ((2, 1), 2)])
+@pytest.mark.parametrize("sizes", [(10, None), (None, 11)])
+def test_one_unknown_size_leaves_the_others_of_convolutions_known(
+    sizes, strides, dilation, padding
+):
+    def shapes(library):
+        def tensor(*shape):
+            return library.KerasTensor(shape)
+
+        x, arguments = tensor(None, *sizes, 3), (strides, padding)
+        options = {"dilation_rate": dilation}
+        yield library.ops.conv(x, tensor(2, 3, 3, 4), *arguments, **options).shape
+        yield library.ops.depthwise_conv(x, tensor(2, 3, 3, 2), *arguments, **options).shape
+        kernels = tensor(2, 3, 3, 2), tensor(1, 1, 6, 4)
+        yield library.ops.separable_conv(x, *kernels, *arguments, **options).shape
+        if strides == 1 or dilation == 1:  # Keras transposes no convolution with both.
+            yield library.ops.conv_transpose(x, tensor(2, 3, 4, 3), *arguments, **options).shape
+
+    assert list(shapes(tfkit)) == list(shapes(keras))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
+def test_powers_of_unsigned_integers_wrap_as_those_of_numpy(dtype):
+    base, exponent = np.array([3, 7, 2], dtype), np.array([40, 11, 63], dtype)
+    power = ops.power(base, exponent)
+    assert power.dtype == dtype
+    np.testing.assert_array_equal(power, np.power(base, exponent))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32"])

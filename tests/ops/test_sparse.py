@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfkit
 from tfkit import ops
 from tfkit.src.ops.sparse import is_sparse
 from tfkit.src.symbolic.tensors import KerasTensor
@@ -122,6 +123,17 @@ def test_matmul(rank, dtype):
         result = ops.matmul(a, b)
         assert is_sparse(result) == (is_sparse(a) and is_sparse(b))
         np.testing.assert_allclose(ops.convert_to_numpy(result), expected, rtol=1e-5)
+
+
+def test_products_of_sparse_tensors_are_sparse_whatever_is_known_of_the_batch():
+    for k in (tfkit, keras):
+        x = k.KerasTensor((None, 3, 3), sparse=True)
+        assert k.ops.matmul(x, x).sparse
+        assert k.ops.matmul(x, x).shape == (None, 3, 3)
+    x = tf.sparse.from_dense(np.float32(np.eye(3) * [[[2.0]], [[3.0]]]))
+    square = tf.function(ops.matmul, input_signature=[tf.SparseTensorSpec([None, 3, 3])] * 2)
+    squares = tf.sparse.to_dense(square(x, x))
+    np.testing.assert_array_equal(squares, np.eye(3)[None] * [[[4.0]], [[9.0]]])
 
 
 def test_products_and_dense_results_know_their_shape():

@@ -300,7 +300,7 @@ def test_arguments_of_save_that_keras_has(tmp_path):
     ("name", "arguments", "message"),
     [
         ("model", {"save_format": "tf"}, "`save_format` argument is deprecated"),
-        ("model", {"zipped": False}, "`zipped=False` is not supported"),
+        ("model.keras", {"zipped": False}, "becomes a folder, whose path should not end in .keras"),
         ("model.h5", {"format": "h5"}, r"argument\(s\) are not supported: \['format'\]"),
         ("model.keras", {"format": "h5"}, r"argument\(s\) are not supported: \['format'\]"),
         ("model.png", {}, r"Invalid filepath extension for saving: '.png'"),

@@ -5,6 +5,7 @@ import pytest
 
 import tfkit
 from tfkit import layers
+from tfkit.src.saving import contents
 
 X = np.random.default_rng(0).normal(size=(6, 4)).astype("float32")
 
@@ -222,3 +223,46 @@ def test_an_optimizer_that_does_not_fit_is_an_error_that_names_its_slots(tmp_pat
         tfkit.models.load_model(path)
     assert "compile=False" in str(caught.value)
     equal(tfkit.models.load_model(path, compile=False).layers[0], model.layers[0])
+
+
+class Renamed(tfkit.Model):
+    """Whose layers have other attributes than in older files, with the old ones as properties."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder, self.head = Parts(first="first"), layers.Dense(4)
+        self.head.build((None, 4))
+        self.built = True
+
+    @property
+    def body(self):
+        return self.encoder
+
+    @property
+    def units(self):
+        return 4
+
+    @property
+    def broken(self):
+        raise RuntimeError("whatever a property may raise")
+
+
+def test_a_property_stands_for_the_layer_that_it_returns(tmp_path):
+    class Older(tfkit.Model):
+        def __init__(self):
+            super().__init__()
+            self.body, self.head = Parts(first="first"), layers.Dense(4)
+            self.head.build((None, 4))
+            self.built = True
+
+    old, new = Older(), Renamed()
+    old.save_weights(tmp_path / "old.weights.h5")
+    report = new.load_weights(tmp_path / "old.weights.h5")
+    assert sorted(report.loaded)[0] == "encoder/first/bias"
+    equal(new.encoder.first, old.body.first)
+    equal(new.head, old.head)
+
+
+@pytest.mark.parametrize("name", ["units", "broken", "summary", "weights", "metrics", "head", "no"])
+def test_a_property_that_returns_no_layer_stands_for_nothing(name):
+    assert contents.moved_by_properties(Renamed(), [f"{name}/kernel"]) == {}

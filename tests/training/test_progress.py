@@ -60,13 +60,32 @@ def strip_colors(text):
     return re.sub(r"\x1b\[\d*m", "", text)
 
 
-def test_log_file_gets_one_plain_line(log_file, clock):
+def test_log_file_of_a_short_epoch_gets_one_plain_line(log_file, clock):
     bar = Progbar(938)
     for step in range(938):
         clock.now += 0.0012
         bar.update(step + 1, [("loss", 0.0942)])
         assert not bar.due()
     assert log_file.getvalue() == f"938/938 {BAR} 1s 1ms/step - loss: 0.0942\n"
+
+
+def test_log_file_of_a_long_epoch_gets_a_line_every_30_seconds(log_file, clock):
+    bar = Progbar(20)
+    for step in range(20):
+        clock.now += 4.0
+        bar.update(step + 1, [("loss", 0.5)])
+    lines = log_file.getvalue().splitlines()
+    assert [line.split()[0] for line in lines] == ["8/20", "16/20", "20/20"]
+    assert lines[0] == f" 8/20 {'━' * 8}{'─' * 12} 48s 4s/step - loss: 0.5000"
+    assert "\r" not in log_file.getvalue()
+
+
+def test_interval_of_zero_writes_each_update_to_a_log_file(log_file, clock):
+    bar = Progbar(3, interval=0.0)
+    for step in range(3):
+        bar.update(step + 1, [("loss", float(step))])
+    means = [line.partition(" - loss: ")[2] for line in log_file.getvalue().splitlines()]
+    assert means == ["0.0000e+00", "0.5000", "2.0000"]
 
 
 @pytest.mark.parametrize(
@@ -83,11 +102,11 @@ def test_step_time(log_file, clock, seconds, shown):
 
 def test_step_time_leaves_out_the_first_update_which_compiles(log_file, clock):
     bar = Progbar(100)
-    clock.now += 30
+    clock.now += 20
     bar.update(20)
     clock.now += 0.8
     bar.update(100)
-    assert log_file.getvalue() == f"100/100 {BAR} 31s 10ms/step\n"
+    assert log_file.getvalue() == f"100/100 {BAR} 21s 10ms/step\n"
 
 
 def test_terminal_redraws_in_place_and_in_color(terminal, clock):

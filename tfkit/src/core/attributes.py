@@ -10,6 +10,7 @@ from tfkit.src import activations, constraints, regularizers
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.members import holds_members
 from tfkit.src.core import tracking
+from tfkit.src.errors import other_keras
 from tfkit.src.registry import tables as registry
 from tfkit.src.variables.variables import Variable
 
@@ -49,6 +50,7 @@ def check_may_set(layer: Stateful, name: str, value: Any) -> None:
         ValueError: inside `call`, for a new layer or a variable.
     """
     state = layer._tfkit
+    other_keras.warn_of_lost_weights(state, name, value)
     old = vars(layer).get(name)
     is_weight = isinstance(old, Variable) and any(old is weight for weight in state.weights)
     if is_weight and state.locked and not state.builds and value is not old:

@@ -13,7 +13,7 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.errors import forks
 from tfkit.src.errors.frames import warn
 from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.interop import keras, keras_config
+from tfkit.src.interop import keras, keras_config, keras_unzipped
 from tfkit.src.registry import serialization
 from tfkit.src.registry import tables as registry
 from tfkit.src.saving import model_file, weights
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
     """Writes a whole model to one file: configuration, weights, and settings of `compile`.
 
-    The file is written whole or not at all.
+    The file is written whole or not at all. With `zipped=False` it is a folder.
 
     Args:
         model: a model; of one that is not built, the configuration and the arguments of `compile`
@@ -36,12 +36,14 @@ def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs
         filepath: path that ends in `.h5` or `.hdf5` for tfkit's own format, in `.keras` for
             Keras's.
         overwrite: whether an existing file is replaced. Default: `True`.
-        **kwargs: `include_optimizer=False` leaves out the optimizer's state. Of Keras's arguments,
-            `zipped=True` changes nothing, and `save_format` warns that the ending determines the format.
+        **kwargs: `include_optimizer=False` leaves out the optimizer's state. `zipped=False` writes
+            what a `.keras` file contains into a folder, whose path has none of these endings.
+            `save_format` warns that the ending determines the format.
 
     Raises:
         ValueError: if the path has another ending, if an argument is not known, or if the model is
             not built although layers in it are.
+        FileExistsError: for a folder that holds something else than a model.
         TypeError: if the model's configuration cannot be made. The old file is unchanged.
 
     Example:
@@ -54,14 +56,18 @@ def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs
     """
     suffix = Path(filepath).suffix
     include_optimizer = kwargs.pop("include_optimizer", True)
-    _check_arguments(filepath, suffix, kwargs)
-    save = keras.save_model if suffix == ".keras" else model_file.save_model
+    as_folder = kwargs.pop("zipped", None) is False
+    _check_arguments(filepath, suffix, kwargs, as_folder)
+    if as_folder:
+        save = keras_unzipped.save_model
+    else:
+        save = keras.save_model if suffix == ".keras" else model_file.save_model
     save(model, filepath, overwrite, include_optimizer)
 
 
-def _check_arguments(filepath: Any, suffix: str, kwargs: dict[str, Any]) -> None:
+def _check_arguments(filepath: Any, suffix: str, kwargs: dict[str, Any], as_folder: bool) -> None:
     """Raises an error for unknown endings and arguments; redundant arguments of Keras are accepted."""
-    known = suffix in (".h5", ".hdf5", ".keras")
+    known = as_folder or suffix in (".h5", ".hdf5", ".keras")
     if "save_format" in kwargs:
         why = (
             "The `save_format` argument is deprecated: the ending of the path says the format, `.h5` for "
@@ -70,14 +76,10 @@ def _check_arguments(filepath: Any, suffix: str, kwargs: dict[str, Any]) -> None
         if not known:
             raise ValueError(f"{why}, filepath={filepath}")
         warn(why)
-    if kwargs.pop("zipped", None) is False:
-        raise ValueError(
-            "`zipped=False` is not supported: a model is always one file, and never a folder, whose path "
-            f"should not end in `.keras`. Received: filepath={filepath}"
-        )
     if kwargs:
         raise ValueError(
-            f"The following argument(s) are not supported: {list(kwargs)}. Expected: include_optimizer"
+            f"The following argument(s) are not supported: {list(kwargs)}. Expected: include_optimizer, "
+            "zipped"
         )
     if not known:
         raise ValueError(

@@ -13,6 +13,7 @@ from tfkit.src.base import budget, settings
 from tfkit.src.base.brief import brief
 from tfkit.src.base.names import free
 from tfkit.src.core.layer import Layer
+from tfkit.src.errors import other_keras
 from tfkit.src.layers.input_layer import Input, InputLayer
 from tfkit.src.models.input_forms import path_of
 from tfkit.src.symbolic import masking
@@ -45,9 +46,10 @@ class Graph:
             ("outputs", outputs, self.flat_outputs),
         ):
             if not flat or len(flat) != len(tf.nest.flatten(given)):
+                others = next(filter(None, map(other_keras.advice, tf.nest.flatten(given))), "")
                 raise ValueError(
                     f"All `{kind}` values must be KerasTensors, from `Input(...)` and calls on it. "
-                    f"Received: {kind}={brief(given)}"
+                    f"Received: {kind}={brief(given)}{others}"
                 )
         try:
             self.nodes = _in_order(self.flat_inputs, self.flat_outputs)

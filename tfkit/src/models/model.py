@@ -314,7 +314,8 @@ class Model(Trainer):
         """Writes configuration, weights and optimizer state to one file, whole or not at all.
 
         Args:
-            filepath: path that ends in `.h5`, or in `.keras` for a file that Keras loads.
+            filepath: path that ends in `.h5`, or in `.keras` for a file that Keras loads; of a folder
+                with `zipped=False`.
             overwrite: whether an existing file is replaced. Default: `True`.
             **kwargs: `include_optimizer=False` leaves out the optimizer's state; arguments that
                 Keras has, as described in `tfkit.saving.save_model`.

@@ -12,6 +12,7 @@ from tfkit.src.core import building, tracking
 from tfkit.src.core.arguments import CallArguments
 from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
+from tfkit.src.errors import other_keras
 from tfkit.src.errors.frames import warn
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.layers.input_layer import InputLayer
@@ -58,6 +59,11 @@ class Sequential(Model):
     def __init__(
         self, layers: Any = None, trainable: bool = True, name: str | None = None, **kwargs: Any
     ) -> None:
+        if isinstance(trainable, Layer):
+            raise ValueError(
+                "A Sequential model takes its layers as one list: `Sequential([first, second])`. "
+                f"Received: several arguments, the second of which is {trainable!r}"
+            )
         super().__init__(trainable=trainable, name=name, **kwargs)
         self.supports_masking = True
         self._stack: list[Layer] = []
@@ -110,13 +116,16 @@ class Sequential(Model):
             layer = made_by
         if not isinstance(layer, Layer):
             if callable(layer):
+                how = (
+                    other_keras.advice(layer)
+                    or " Wrap a function in `layers.Lambda`, or write a Layer."
+                )
                 raise ValueError(
-                    f"Only instances of `Layer` can be added to a Sequential model. Received: {layer!r}. "
-                    "Wrap a function in `layers.Lambda`, or write a Layer."
+                    f"Only instances of `Layer` can be added to a Sequential model. Received: {layer!r}.{how}"
                 )
             raise ValueError(
                 f"Only instances of `Layer` can be added to a Sequential model. Received: {layer!r} "
-                f"(of type {type(layer).__name__})"
+                f"(of type {type(layer).__name__}).{other_keras.advice(layer)}"
             )
         if layer.name in names:
             raise ValueError(

@@ -258,8 +258,11 @@ def power(x1: Any, x2: Any) -> tf.Tensor:
         [2.0, 0.25]
     """
     x1, x2 = promote(x1, x2)
-    if x1.dtype.is_unsigned:  # TensorFlow has no kernel for unsigned powers.
-        return tf.cast(tf.pow(tf.cast(x1, tf.int32), tf.cast(x2, tf.int32)), x1.dtype)
+    if (
+        x1.dtype.is_unsigned
+    ):  # TensorFlow has no kernel for unsigned powers; the lower bits are the same.
+        signed = tf.int64 if x1.dtype == tf.uint64 else tf.int32
+        return tf.cast(tf.pow(tf.cast(x1, signed), tf.cast(x2, signed)), x1.dtype)
     return tf.pow(x1, x2)
 
 

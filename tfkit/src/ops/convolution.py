@@ -86,15 +86,29 @@ def _by(sizes: Any) -> str:
 
 
 def _over_kernel(
-    what: str, function: Any, images: Any, kernel: Any, padding: str, dilations: Any
+    what: str,
+    function: Any,
+    images: Any,
+    kernel: Any,
+    strides: Any,
+    padding: str,
+    dilations: Any,
 ) -> tf.Tensor:
     """Returns `over_windows` for a kernel `(*sizes, channels, filters)`."""
     sizes = kernel.shape[:-2]
-    rates = per_axis(dilations, len(sizes))
+    rates, steps = per_axis(dilations, len(sizes)), per_axis(strides, len(sizes))
     windows = [(size - 1) * rate + 1 for size, rate in zip(sizes, rates, strict=True)]
     shown = f", kernel.shape={kernel.shape}"
     always = what != "convolution"  # The gradient of a depthwise convolution.
-    return over_windows(what, function, images, windows, padding, shown=shown, always=always)
+    outputs = over_windows(what, function, images, windows, padding, shown=shown, always=always)
+    if (
+        None in outputs.shape[1:-1]
+    ):  # With dilation one unknown size makes all unknown to TensorFlow.
+        lost = [0 if padding == "SAME" else window - 1 for window in windows]
+        axes = zip(images.shape[1:-1], lost, steps, strict=True)
+        known = [n and max(-(-(n - less) // step), 0) for n, less, step in axes]
+        outputs.set_shape([None, *known, None])
+    return outputs
 
 
 @symbolic_op
@@ -174,7 +188,7 @@ def convolve(
         y = outputs[0] if groups == 1 else tf.concat(outputs, -1)
         return y if bias is None else tf.nn.bias_add(y, bias)
 
-    return _over_kernel("convolution", biased, images, kernel, padding, dilations)
+    return _over_kernel("convolution", biased, images, kernel, strides, padding, dilations)
 
 
 def _convolve(x: Any, kernel: Any, strides: Any, padding: str, dilations: Any) -> tf.Tensor:
@@ -288,7 +302,9 @@ def depthwise_conv(
     return channels_last(
         inputs,
         data_format,
-        lambda x: _over_kernel("depthwise convolution", convolve, x, kernel, padding, dilations),
+        lambda x: _over_kernel(
+            "depthwise convolution", convolve, x, kernel, strides, padding, dilations
+        ),
     )
 
 
@@ -350,7 +366,7 @@ def separable_conv(
         inputs,
         data_format,
         lambda x: _over_kernel(
-            "separable convolution", convolve, x, depthwise_kernel, padding, dilations
+            "separable convolution", convolve, x, depthwise_kernel, strides, padding, dilations
         ),
     )
 

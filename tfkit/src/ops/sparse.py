@@ -300,12 +300,14 @@ def matmul(x1: Any, x2: Any) -> Any:
     """
     x1, x2 = (to_dense(x) if isinstance(x, tf.IndexedSlices) else as_tensor(x) for x in (x1, x2))
     rank = x1.shape.rank
-    if rank != x2.shape.rank or rank < 2 or not x1.shape[:-2].is_fully_defined():
-        return tf.matmul(to_dense(x1), to_dense(x2))
-    if x1.shape[:-2] != x2.shape[:-2]:
-        return tf.matmul(to_dense(x1), to_dense(x2))
+    both = isinstance(x1, tf.SparseTensor) and isinstance(x2, tf.SparseTensor)
+    batch = tf.broadcast_static_shape(x1.shape[:-2], x2.shape[:-2])
+    equal = batch.is_fully_defined() and x1.shape[:-2] == x2.shape[:-2] == batch
+    if rank != x2.shape.rank or rank < 2 or not equal:
+        product = tf.matmul(to_dense(x1), to_dense(x2))
+        return tf.sparse.from_dense(product) if both else product
     if isinstance(x1, tf.SparseTensor):
-        if isinstance(x2, tf.SparseTensor):
+        if both:
             return _sparse_product(x1, x2)
         return _dense_product(x1, x2)
     axes = [*range(rank - 2), rank - 1, rank - 2]

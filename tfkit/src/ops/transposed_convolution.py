@@ -103,7 +103,14 @@ def convolve(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) -> tf.T
         return function(x, kernel, axes)
 
     # In any case: if there are no places, XLA gives one too many.
-    return without_empty_outputs(transposed, images, strides=strides, always=True)
+    outputs = without_empty_outputs(transposed, images, strides=strides, always=True)
+    if (
+        None in outputs.shape[1:-1]
+    ):  # With dilation one unknown size makes all unknown to TensorFlow.
+        sizes = zip(images.shape[1:-1], axes, strict=True)
+        known = [None if size is None else size * axis.stride + axis.added for size, axis in sizes]
+        outputs.set_shape([None, *known, None])
+    return outputs
 
 
 def _by_gradient(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) -> tf.Tensor:

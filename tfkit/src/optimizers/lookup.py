@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfkit.src.errors import other_keras
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.registry.serialization import (
@@ -81,7 +82,7 @@ def get(identifier: Any) -> Optimizer | None:
     if not isinstance(found, Optimizer):
         raise ValueError(
             "Could not interpret an optimizer identifier. Expected a name, a configuration or an "
-            f"`Optimizer`. Received: {identifier!r}"
+            f"`Optimizer`. Received: {identifier!r}{other_keras.advice(identifier)}"
         )
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -165,3 +166,31 @@ def layer_names(model: ModelLike) -> dict[str, str]:
         for path, layer in tracking.named_layers(model)
         if path and not layer._auto_named
     }
+
+
+def moved_by_properties(model: ModelLike, stored: Iterable[str]) -> dict[str, str]:
+    """Returns paths in the model by beginnings of stored paths, of layers that have another attribute now.
+
+    A class that renames an attribute often keeps the old name as a property, `dense` for `self.encoder`. Only
+    properties of users' classes are read, and only those that return a layer of the model.
+    """
+    layers = dict(tracking.named_layers(model._tfkit.layer))
+    paths = {id(layer): path for path, layer in layers.items()}
+    moved: dict[str, str] = {}
+    for path in stored:
+        steps = path.split("/")
+        depth = next(n for n in range(len(steps) - 1, -1, -1) if "/".join(steps[:n]) in layers)
+        owner, beginning = layers["/".join(steps[:depth])], "/".join(steps[: depth + 1])
+        if beginning not in moved and _is_own_property(type(owner), steps[depth]):
+            with contextlib.suppress(Exception):  # Of the property.
+                if target := paths.get(id(getattr(owner, steps[depth]))):
+                    moved[beginning] = target
+    return moved
+
+
+def _is_own_property(owner: type, name: str) -> bool:
+    """Whether a class has a property of this name that does not come from a class of tfkit's."""
+    definer = next((base for base in owner.__mro__ if name in vars(base)), None)
+    if definer is None or not isinstance(vars(definer)[name], property):
+        return False
+    return definer.__module__.partition(".")[0] not in ("tfkit", "tensorflow")

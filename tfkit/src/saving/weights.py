@@ -136,7 +136,8 @@ def load_weights(
             a weight goes to the same place below the layer of the same name. Layers of other names are left
             as they are.
         rename: for values with another path in the file: a dict from the beginnings of paths in the file to
-            those in the model, or a function of a path.
+            those in the model, or a function of a path. Without it, an attribute that is a property of your
+            class now, and returns a layer of the model, stands for that layer.
         objects_to_skip: layers, with all that is inside them, and single weights that are not changed.
 
     Returns:
@@ -264,14 +265,14 @@ def read_model(
     """Returns a file's checked values for a model; arguments as in `load_weights`."""
     skipped = skipped or contents.Skipped(model, None)
     stored = reader.shapes(contents.WEIGHTS)
+    everything = contents.plain_state(model)
     places = {path: path for path in stored}
     if by_name:
         places = matching.by_layer_name(
             stored, _names(reader), contents.layer_names(model), reader.path
         )
-    elif rename:
+    elif rename := rename or contents.moved_by_properties(model, stored.keys() - everything.keys()):
         places = matching.renamed(stored, rename, reader.path)
-    everything = contents.plain_state(model)
     variables, own = contents.plain_state(model, skipped), contents.own_stores(model, skipped)
     left = dict.fromkeys(path for path in everything if path not in variables)
     left |= dict.fromkeys(path for path in places if skipped.is_below(path))

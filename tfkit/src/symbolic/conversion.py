@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfkit.src.base import nests, settings
 from tfkit.src.base.protocols import HasPath
+from tfkit.src.errors import other_keras
 from tfkit.src.registry import dtypes
 from tfkit.src.symbolic import masking, specs
 from tfkit.src.symbolic.tensors import KerasTensor
@@ -41,6 +42,10 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
             cast.set_shape(value.shape)  # In a trace, the cast loses the attribute.
         return cast
     if hasattr(value, "__array__") and not isinstance(value, type):
+        if type(value).__name__ == "KerasTensor":
+            raise ValueError(
+                f"{value!r} is no symbolic tensor of tfkit's.{other_keras.advice(value)}"
+            )
         tensor = as_tensors(tf.convert_to_tensor(value), compute_dtype)
         if specs.given_dtype(tensor) == tf.float64 != tensor.dtype:
             # NumPy's default for Python's floats, which is not a choice of the user.

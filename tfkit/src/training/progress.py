@@ -1,4 +1,4 @@
-"""The progress bar: a live line in a terminal or notebook, a plain line an epoch elsewhere."""
+"""The progress bar: a live line in a terminal or notebook, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tfkit.src.base import settings
 from tfkit.src.base.quoting import printable
 
 _DONE, _LEFT = "━", "─"  # Different characters, since colours are not shown everywhere.
+_LOG_INTERVAL = 30.0  # Seconds: whoever follows a log sees that a long epoch goes on.
 _BOLD, _GREEN, _GREY, _RESET = "\x1b[1m", "\x1b[32m", "\x1b[37m", "\x1b[0m"
 
 
@@ -49,14 +50,15 @@ def print_message(message: str, line_break: bool = True) -> None:
 class Progbar:
     """A line that shows the progress of a loop, its duration, and the values that it reports.
 
-    In a terminal or a notebook the line is redrawn in place. In a log file or a pipe only the
-    final line is written, without control characters.
+    In a terminal or a notebook the line is redrawn in place. In a log file or a pipe a line is
+    written every 30 seconds, and the final one, without control characters.
 
     Args:
         target: total number of steps; `None` if it is not known.
         width: characters of the bar. Default: `20`.
         verbose: `0` writes nothing, `1` the bar, `2` only a line at the end. Default: `1`.
-        interval: shortest time between two redraws, in seconds. Default: `0.05`.
+        interval: shortest time between two redraws, in seconds; `0` writes a line at each update, to a
+            log file, too. Default: `0.05`.
         stateful_metrics: names of values to show directly; of the others the mean is shown.
         stateless_metrics: the other way round: names of values to show the mean of. At most one
             of the two may be given.
@@ -105,12 +107,15 @@ class Progbar:
         self._values: dict[str, tuple[float, int]] = {}  # name -> (sum, count)
         self._start = time.time()
         self._first_update: tuple[int, float] | None = None  # (steps, time)
-        self._last_drawn = float("-inf")
+        self._last_drawn = float("-inf") if self._live or not interval else self._start
         self._last_width = 0
 
     def due(self) -> bool:
         """Whether an `update` now would redraw the line, so that values must be fetched."""
-        return self.verbose == 1 and self._live and time.time() - self._last_drawn >= self.interval
+        interval = self.interval
+        if interval and not self._live:
+            interval = max(interval, _LOG_INTERVAL)
+        return self.verbose == 1 and time.time() - self._last_drawn >= interval
 
     def update(
         self,
@@ -183,7 +188,7 @@ class Progbar:
         line, width = self._compose(pieces, room)
         if self._live:
             line = "\r" + line + " " * (self._last_width - width)
-        print_message(line, line_break=finalize)
+        print_message(line, line_break=finalize or not self._live)
         self._last_width = width
         self._last_drawn = now
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit.src.base.calls import current_frame
 from tfkit.src.borrowed.private import BaseResourceVariable
-from tfkit.src.variables.variables import Variable
+from tfkit.src.variables.variables import WRITING_METHODS, Variable
 
 
 class AutocastVariable(Variable, BaseResourceVariable):
     """A variable that, inside a layer's call, is read in the layer's compute dtype.
 
-    Only the conversion to a tensor is different: `tf.matmul(x, self.w)`, `x * self.w` and
+    The conversion to a tensor is different: `tf.matmul(x, self.w)`, `x * self.w` and
     `tf.nn.bias_add(x, self.b)` get 16 bits, gradients and assignments go to the 32-bit variable.
+    So is `dtype`, so that `tf.cast(x, self.w.dtype)` gives what can be used with `self.w`.
     Made for layers with a mixed policy; every other weight is a plain `tf.Variable`.
 
     It is no `ResourceVariable`: eager operations read these in C++, past any conversion.
@@ -66,11 +69,12 @@ class AutocastVariable(Variable, BaseResourceVariable):
         return _autocast(super()._read())
 
     @property
-    def read_dtype(self) -> tf.DType:
-        """The dtype of the call in progress."""
+    def dtype(self) -> tf.DType:
+        """The dtype of the call in progress, in which it is read; else that in which it is stored."""
         frame = current_frame()
-        dtype = None if frame is None else frame.autocast_dtype
-        return self.dtype if dtype is None else tf.as_dtype(dtype)
+        if frame is None or frame.autocast_dtype is None or _writes.depth:
+            return self._owner.dtype
+        return tf.as_dtype(frame.autocast_dtype)
 
     def read_value(self) -> tf.Tensor:
         """Returns the value, in the dtype of the call in progress."""
@@ -87,6 +91,33 @@ class AutocastVariable(Variable, BaseResourceVariable):
         if dtype is not None and not tf.as_dtype(dtype).is_compatible_with(value.dtype):
             return NotImplemented
         return value
+
+
+class _Writes(threading.local):
+    """The number of assignments in progress in a thread, which need the dtype of the stored value."""
+
+    depth = 0
+
+
+_writes = _Writes()
+
+
+def _writing(name: str) -> Callable[..., Any]:
+    """Returns a method that assigns values in the dtype of the stored one."""
+
+    def write(self: Any, *args: Any, **kwargs: Any) -> Any:
+        _writes.depth += 1
+        try:
+            return getattr(super(AutocastVariable, self), name)(*args, **kwargs)
+        finally:
+            _writes.depth -= 1
+
+    write.__name__ = name
+    return write
+
+
+for _name in WRITING_METHODS:
+    setattr(AutocastVariable, _name, _writing(_name))
 
 
 def _autocast(value: tf.Tensor) -> tf.Tensor:

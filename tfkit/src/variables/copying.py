@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import nests
+from tfkit.src.variables.stateless import stored_dtype
 from tfkit.src.variables.variables import make_variable
 
 _AGGREGATIONS = {
@@ -27,7 +28,7 @@ class SavedVariable:
 
     def __init__(self, variable: tf.Variable) -> None:
         self.value = variable.numpy()
-        self.dtype = variable.dtype.name
+        self.dtype = stored_dtype(variable).name
         # The flag of the copy: a frozen weight can be trained again.
         self.trainable = getattr(variable, "made_trainable", variable.trainable)
         self.frozen = self.trainable and not variable.trainable

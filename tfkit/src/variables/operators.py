@@ -33,6 +33,7 @@ _OPS = {
 }
 _LOGIC = tuple(f"__{side}{name}__" for side in ("", "r") for name in ("and", "or", "xor"))
 _DIVISIONS = ("__truediv__", "__rtruediv__")
+_POWERS = ("__pow__", "__rpow__")  # TensorFlow has no kernel for those of unsigned integers.
 _PROMOTING = (
     *(f"__{side}{name}__" for side in ("", "r") for name in ("add", "sub", "mul", "floordiv")),
     *(f"__{side}{name}__" for side in ("", "r") for name in ("mod", "pow", "matmul")),
@@ -49,7 +50,9 @@ def _operator(name: str) -> Callable[[Any, Any], Any]:
     op = _OPS[plain[1:] if is_reflected else plain]
 
     def operate(self: Any, other: Any) -> Any:
-        if is_logic or _is_of_another_kind(self, other) or _is_vector(self, other, name):
+        unsigned = name in _POWERS and self.dtype.is_unsigned
+        of_op = is_logic or unsigned or _is_vector(self, other, name)
+        if of_op or _is_of_another_kind(self, other):
             value = tf.convert_to_tensor(self)
             return op(other, value) if is_reflected else op(value, other)
         if _is_mixed(self, other, name):
@@ -65,6 +68,8 @@ def _operator(name: str) -> Callable[[Any, Any], Any]:
 
 def _is_of_another_kind(variable: Any, other: Any) -> bool:
     """Whether one operand is of bools or complex numbers, and TensorFlow has no operator for the two."""
+    if isinstance(other, (int, float)) and not isinstance(other, bool):
+        return bool(variable.dtype.is_bool)
     if not isinstance(other, (tf.Tensor, tf.Variable, np.generic, np.ndarray)):
         return False
     mine, its = variable.dtype, tf.as_dtype(other.dtype)
@@ -93,14 +98,13 @@ def _is_mixed(variable: Any, other: Any, name: str) -> bool:
             return isinstance(other, float) or getattr(other, "dtype", np.dtype(int)).kind == "f"
     if isinstance(other, (tf.Tensor, tf.Variable)):
         both = dtype.is_floating or dtype.is_integer
-        return both and getattr(other, "read_dtype", other.dtype) != variable.read_dtype
+        return both and other.dtype != dtype
     return False
 
 
 class Operators:
     """Operators that accept operands of other dtypes, like `tfkit.ops`, and arrays."""
 
-    read_dtype: tf.DType
     shape: tf.TensorShape
     numpy: Callable[[], Any]
 

@@ -144,12 +144,17 @@ def _checked(variable: Any) -> Any:
     return variable
 
 
+def stored_dtype(variable: Any) -> tf.DType:
+    """Returns the dtype of a variable, whichever call is in progress."""
+    return _plain(variable).dtype
+
+
 def _fitting(variable: Any, value: Any) -> tf.Tensor:
     """Returns `value` in the dtype and shape of a variable."""
     if tf.is_tensor(value) or isinstance(value, (tf.Variable, Value)):
-        tensor = tf.cast(value, variable.dtype)
+        tensor = tf.cast(value, stored_dtype(variable))
     else:
-        tensor = tf.convert_to_tensor(value, variable.dtype)
+        tensor = tf.convert_to_tensor(value, stored_dtype(variable))
     if not tensor.shape.is_compatible_with(variable.shape):
         raise ValueError(
             "Invalid value for a variable: all values in argument `mapping` must be tensors with the shape "

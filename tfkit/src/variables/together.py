@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.protocols import HasPath
+from tfkit.src.variables.stateless import stored_dtype
 from tfkit.src.variables.variables import lent
 
 
@@ -38,11 +39,11 @@ def assign_all(variables: Sequence[Any], values: Sequence[Any], owner: str) -> N
             )
         if array.dtype.kind in "OSUM":
             raise ValueError(
-                f"{named} holds numbers of dtype {variable.dtype.name}. Received an array of dtype "
+                f"{named} holds numbers of dtype {stored_dtype(variable).name}. Received an array of dtype "
                 f"{array.dtype}."
             )
     for variable, array in zip(variables, arrays, strict=True):
-        variable.assign(tf.cast(array, variable.dtype))
+        variable.assign(tf.cast(array, stored_dtype(variable)))
 
 
 class HasVariables(HasPath, Protocol):
@@ -111,7 +112,7 @@ def computed_with(
         return flat, gradient
 
     values = [
-        tf.convert_to_tensor(value, variable.dtype)
+        tf.convert_to_tensor(value, stored_dtype(variable))
         for value, variable in zip(trainable_values, trainable, strict=True)
     ]
     flat = pure(*values)

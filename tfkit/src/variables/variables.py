@@ -144,11 +144,6 @@ class Variable(Operators):
         return super().value()  # type: ignore[misc]
 
     @property
-    def read_dtype(self) -> tf.DType:
-        """The dtype in which it is read."""
-        return self.dtype  # type: ignore[attr-defined]
-
-    @property
     def trainable(self) -> bool:
         """Whether training updates it; gradients with respect to it can be computed in any case."""
         return self.made_trainable and not self._frozen
@@ -307,8 +302,12 @@ def _told(name: str) -> Callable[..., Any]:
     return change
 
 
-for _name in ("add", "div", "max", "min", "mul", "sub", "update", "nd_add", "nd_sub", "nd_update"):
-    setattr(Variable, f"scatter_{_name}", _told(f"scatter_{_name}"))
+_PARTS = ("add", "div", "max", "min", "mul", "sub", "update", "nd_add", "nd_sub", "nd_update")
+_SCATTERING = tuple(f"scatter_{part}" for part in _PARTS)
+WRITING_METHODS = ("assign", "assign_add", "assign_sub", *_SCATTERING)
+
+for _name in _SCATTERING:
+    setattr(Variable, _name, _told(_name))
 
 
 @functools.cache
