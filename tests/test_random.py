@@ -12,6 +12,7 @@ from tfkit.src import random
 from tfkit.src.registry import serialization
 from tfkit.src.runtime import dataset_functions, philox
 from tfkit.src.runtime.shared_programs import SharedProgram
+from tfkit.src.runtime.variable_values import not_constant
 from tfkit.src.symbolic.tensors import KerasTensor
 
 LOGITS = np.array([[0.0, 1.0, 2.0], [1.0, -1.0, 0.5]], "float32")
@@ -306,3 +307,22 @@ def test_generator_refuses_unknown_arguments():
     for module in (random, keras.random):
         with pytest.raises(ValueError, match="Unrecognized keyword arguments"):
             module.SeedGenerator(sed=5)
+
+
+def test_programs_of_xla_do_not_take_places_for_constants():
+    seeds, state = random.SeedGenerator(5), tf.Variable(3)
+    compiled = functools.partial(tf.function, jit_compile=True)
+    # The length of a range must be known to XLA, which compiles again for each value of a variable.
+    assert compiled(lambda: tf.range(state))().shape == (3,)
+    for place in (
+        lambda: not_constant(state.value()),
+        lambda: random.randint((), 0, 9, seed=seeds),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="compile-time constant"):
+            compiled(lambda place=place: tf.range(place()))()
+    table = tf.range(10, 20)
+    assert int(compiled(lambda: table[not_constant(state.value())])()) == 13
+    begin = functools.partial(random.randint, (), 0, 9)
+    drawn = [int(compiled(lambda: table[begin(seed=seeds) :][0])()) for _ in range(2)]
+    theirs = keras.random.SeedGenerator(5)
+    assert drawn == [10 + int(keras.random.randint((), 0, 9, seed=theirs)) for _ in range(2)]

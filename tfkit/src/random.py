@@ -19,6 +19,7 @@ from tfkit.src.base.names import auto_name
 from tfkit.src.base.per_thread import is_main
 from tfkit.src.registry.dtypes import is_float, is_int, standardize_dtype
 from tfkit.src.runtime import dataset_functions, philox
+from tfkit.src.runtime.variable_values import not_constant
 from tfkit.src.symbolic.tensors import symbolic_op
 from tfkit.src.variables import copying
 from tfkit.src.variables.variables import make_variable
@@ -393,7 +394,7 @@ def randint(
         )
     drawn_dtype = dtype if dtype in ("int32", "int64") else "int64"
     draws = philox.integers(shape, _draw_int32_seed(seed), minval, maxval, drawn_dtype)
-    return tf.cast(draws, dtype)
+    return tf.cast(not_constant(draws), dtype)
 
 
 @symbolic_op

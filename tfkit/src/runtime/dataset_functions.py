@@ -1,4 +1,4 @@
-"""Functions that `tf.data` calls, several at once where a map is parallel: how they change a variable."""
+"""Changes of variables in functions that `tf.data` calls, several at once where a map is parallel."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
-# TensorFlow names the graph of such a function after the method of the dataset (seen in 2.21). `reduce`, which
-# is not among them, calls its function for one element after the other.
+# TensorFlow names the graph of such a function after the method of the dataset (seen in 2.21). `reduce`,
+# which is not among them, calls its function for one element after the other.
 _NAMES = ("Dataset_", "tf_data_experimental_", "map_on_gpu")
 
 
@@ -28,8 +28,9 @@ def is_traced() -> bool:
 def read_then_change(variable: Any, change: Callable[[tf.Tensor], tf.Tensor]) -> tf.Tensor:
     """Returns the value of an int64 variable and changes it, before any other such call reads it.
 
-    No operation of TensorFlow adds to a variable and returns its value. But a program of XLA holds the locks of
-    the variables that it changes from before it reads them. It takes 4 us more than a read and an addition.
+    No operation of TensorFlow adds to a variable and returns its value. But a program of XLA holds the locks
+    of the variables that it changes from before it reads them. It takes 4 us more than a read and an
+    addition.
 
     Args:
         variable: the variable, on one device.
