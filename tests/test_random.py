@@ -1,5 +1,6 @@
 """Draws: Keras's numbers for Keras's seeds, eagerly, in a graph and as far as XLA can."""
 
+import functools
 import random as python_random
 
 import keras
@@ -9,8 +10,9 @@ import tensorflow as tf
 
 from tfkit.src import random
 from tfkit.src.registry import serialization
-from tfkit.src.runtime import philox
+from tfkit.src.runtime import dataset_functions, philox
 from tfkit.src.runtime.shared_programs import SharedProgram
+from tfkit.src.runtime.variable_values import not_constant
 from tfkit.src.symbolic.tensors import KerasTensor
 
 LOGITS = np.array([[0.0, 1.0, 2.0], [1.0, -1.0, 0.5]], "float32")
@@ -109,6 +111,63 @@ def test_unordered_stream_follows_keras():
     theirs, ours = keras.random.SeedGenerator(123456789), random.SeedGenerator(123456789)
     for _ in range(3):
         np.testing.assert_array_equal(ours.next(ordered=False), theirs.next(ordered=False))
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("traced_first", [True, False])
+def test_a_parallel_map_draws_each_seed_once(ordered, traced_first):
+    seeds, count = random.SeedGenerator(5), 50_000
+    next_seed = functools.partial(seeds.next, ordered)
+    draw = tf.function(next_seed) if traced_first else next_seed
+    dataset = tf.data.Dataset.range(count).map(
+        lambda _: draw(), num_parallel_calls=4, deterministic=False
+    )
+    drawn = np.concatenate(list(dataset.batch(1000).as_numpy_iterator()))
+    # The stream that jumps comes back to its start after 466,599 draws.
+    assert len(np.unique(drawn, axis=0)) == count
+    if ordered:
+        np.testing.assert_array_equal(np.sort(drawn[:, 1]), np.arange(count))
+        np.testing.assert_array_equal(seeds.state, [5, count])
+
+
+def test_a_map_draws_keras_stream_in_order():
+    theirs, ours = keras.random.SeedGenerator(5), random.SeedGenerator(5)
+    expected = [keras.random.uniform((2,), seed=theirs) for _ in range(3)]
+    drawn = tf.data.Dataset.range(3).map(lambda _: random.uniform((2,), seed=ours))
+    assert drawn.element_spec.shape == (2,)
+    np.testing.assert_array_equal(list(drawn.as_numpy_iterator()), expected)
+    # The next one, outside of the map.
+    np.testing.assert_array_equal(
+        random.uniform((2,), seed=ours), keras.random.uniform((2,), seed=theirs)
+    )
+
+
+DATASETS = {
+    "map": lambda data, function: data.map(function),
+    "parallel map": lambda data, function: data.map(function, num_parallel_calls=2),
+    "filter": lambda data, function: data.filter(lambda x: function(x) >= 0),
+    "flat_map": lambda data, function: data.flat_map(
+        lambda x: tf.data.Dataset.from_tensors(function(x))
+    ),
+    "interleave": lambda data, function: data.interleave(
+        lambda x: tf.data.Dataset.from_tensors(function(x)), num_parallel_calls=2
+    ),
+    "in a function": lambda data, function: data.map(tf.function(function)),
+    "in a loop": lambda data, function: data.batch(2).map(lambda x: tf.map_fn(function, x)),
+}
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_functions_of_datasets_are_recognized(name):
+    found = []
+    DATASETS[name](
+        tf.data.Dataset.range(4), lambda x: (found.append(dataset_functions.is_traced()), x)[1]
+    )
+    assert found
+    assert all(found)
+    outside = tf.function(lambda x: x + int(dataset_functions.is_traced()))
+    assert not outside(0)
+    assert not dataset_functions.is_traced()
 
 
 def test_global_generator_is_made_once_even_inside_a_graph():
@@ -248,3 +307,22 @@ def test_generator_refuses_unknown_arguments():
     for module in (random, keras.random):
         with pytest.raises(ValueError, match="Unrecognized keyword arguments"):
             module.SeedGenerator(sed=5)
+
+
+def test_programs_of_xla_do_not_take_places_for_constants():
+    seeds, state = random.SeedGenerator(5), tf.Variable(3)
+    compiled = functools.partial(tf.function, jit_compile=True)
+    # The length of a range must be known to XLA, which compiles again for each value of a variable.
+    assert compiled(lambda: tf.range(state))().shape == (3,)
+    for place in (
+        lambda: not_constant(state.value()),
+        lambda: random.randint((), 0, 9, seed=seeds),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="compile-time constant"):
+            compiled(lambda place=place: tf.range(place()))()
+    table = tf.range(10, 20)
+    assert int(compiled(lambda: table[not_constant(state.value())])()) == 13
+    begin = functools.partial(random.randint, (), 0, 9)
+    drawn = [int(compiled(lambda: table[begin(seed=seeds) :][0])()) for _ in range(2)]
+    theirs = keras.random.SeedGenerator(5)
+    assert drawn == [10 + int(keras.random.randint((), 0, 9, seed=theirs)) for _ in range(2)]

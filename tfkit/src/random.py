@@ -18,7 +18,8 @@ from tfkit.src.base.generators import generators_in_force, set_generators
 from tfkit.src.base.names import auto_name
 from tfkit.src.base.per_thread import is_main
 from tfkit.src.registry.dtypes import is_float, is_int, standardize_dtype
-from tfkit.src.runtime import philox
+from tfkit.src.runtime import dataset_functions, philox
+from tfkit.src.runtime.variable_values import not_constant
 from tfkit.src.symbolic.tensors import symbolic_op
 from tfkit.src.variables import copying
 from tfkit.src.variables.variables import make_variable
@@ -74,11 +75,15 @@ class SeedGenerator(tf.Module):
         return recomputation.as_before(lambda: self._next(ordered))
 
     def _next(self, ordered: bool) -> tf.Tensor:
+        one_copy = not isinstance(self.state, tf.distribute.DistributedValues)
+        if one_copy and dataset_functions.is_traced():
+            # A parallel map calls it for several elements at once, which shall not get the same seed.
+            return dataset_functions.read_then_change(self.state, _next_one if ordered else _leap)
         current = tf.identity(self.state)
         if ordered:
             self.state.assign_add([0, 1])
         else:
-            self.state.assign((current + 1) * 5387 % 933199)
+            self.state.assign(_leap(current))
         return current
 
     def __getstate__(self) -> dict[str, Any]:
@@ -96,6 +101,14 @@ class SeedGenerator(tf.Module):
     def from_config(cls, config: dict[str, Any]) -> SeedGenerator:
         """Returns a generator at the start of its stream, from `get_config()`."""
         return cls(**config)
+
+
+def _next_one(state: tf.Tensor) -> tf.Tensor:
+    return state + [0, 1]
+
+
+def _leap(state: tf.Tensor) -> tf.Tensor:
+    return (state + 1) * 5387 % 933199
 
 
 Seed = int | SeedGenerator | None
@@ -381,7 +394,7 @@ def randint(
         )
     drawn_dtype = dtype if dtype in ("int32", "int64") else "int64"
     draws = philox.integers(shape, _draw_int32_seed(seed), minval, maxval, drawn_dtype)
-    return tf.cast(draws, dtype)
+    return tf.cast(not_constant(draws), dtype)
 
 
 @symbolic_op

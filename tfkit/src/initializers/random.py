@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from tfkit.src import random
 from tfkit.src.initializers.base import Initializer
-from tfkit.src.registry import serialization
+from tfkit.src.registry import constructors, serialization
 from tfkit.src.registry.dtypes import is_int, standardize_dtype
 
 # Standard deviation of a unit normal distribution cut off at two standard deviations.
@@ -69,6 +69,7 @@ class RandomNormal(RandomInitializer):
         TensorShape([2, 3])
     """
 
+    @constructors.named_after_class
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: Any = None) -> None:
         self.mean = mean
         self.stddev = stddev
@@ -277,6 +278,7 @@ class _NamedScaling(VarianceScaling):
 
     _fixed: tuple[float, str, str]
 
+    @constructors.named_after_class
     def __init__(
         self,
         seed: Any = None,

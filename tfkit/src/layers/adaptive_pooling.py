@@ -11,6 +11,7 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions
 from tfkit.src.layers.checks import as_floats, check, is_integer
 from tfkit.src.ops.pooling import adaptive_average_pool, adaptive_max_pool
+from tfkit.src.registry import constructors
 from tfkit.src.symbolic.input_spec import InputSpec
 
 
@@ -19,6 +20,7 @@ class _AdaptivePooling(Layer):
 
     rank = 2
 
+    @constructors.named_after_class
     def __init__(
         self, output_size: Any, data_format: str | None = None, **kwargs: Unpack[LayerOptions]
     ) -> None:

@@ -15,6 +15,7 @@ from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check, check_positive_integer, is_integer
 from tfkit.src.ops.convolution import channels_last, convolve
+from tfkit.src.registry import constructors
 from tfkit.src.symbolic.input_spec import InputSpec
 
 
@@ -85,6 +86,7 @@ class _Convolution(Layer):
 
     rank = 2
 
+    @constructors.named_after_class
     def __init__(
         self,
         filters: int,

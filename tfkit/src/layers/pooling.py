@@ -13,6 +13,7 @@ from tfkit.src.layers.checks import as_floats
 from tfkit.src.layers.convolution import check_padding, sizes
 from tfkit.src.ops.convolution import channels_last, over_windows
 from tfkit.src.ops.pooling import pool_windows
+from tfkit.src.registry import constructors
 from tfkit.src.symbolic.input_spec import InputSpec
 
 
@@ -23,6 +24,7 @@ class _Pooling(Layer):
     kind = "MAX"
     _built_at_once = True
 
+    @constructors.named_after_class
     def __init__(
         self,
         pool_size: Any,
@@ -58,6 +60,7 @@ class _Pooling(Layer):
 class _MaxPooling(_Pooling):
     """The base of `MaxPooling1D`, `MaxPooling2D` and `MaxPooling3D`: `pool_size` has a default."""
 
+    @constructors.named_after_class
     def __init__(
         self,
         pool_size: Any = 2,
@@ -302,6 +305,7 @@ class _GlobalPooling(Layer):
     rank = 2
     _built_at_once = True
 
+    @constructors.named_after_class
     def __init__(
         self, data_format: str | None = None, keepdims: bool = False, **kwargs: Unpack[LayerOptions]
     ) -> None:

@@ -14,6 +14,7 @@ from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import check, check_positive_integer, is_integer
 from tfkit.src.layers.convolution import BiasedConvolution, check_padding, known_channels, sizes
 from tfkit.src.ops.convolution import conv_transpose
+from tfkit.src.registry import constructors
 from tfkit.src.symbolic.input_spec import InputSpec
 
 
@@ -22,6 +23,7 @@ class _TransposedConvolution(BiasedConvolution):
 
     rank = 2
 
+    @constructors.named_after_class
     def __init__(
         self,
         filters: int,

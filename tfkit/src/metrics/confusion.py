@@ -12,6 +12,7 @@ import tensorflow as tf
 from tfkit.src.base import settings
 from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.src.metrics.base import Metric
+from tfkit.src.registry import constructors
 from tfkit.src.runtime.shared_programs import differing_in_xla
 
 Thresholds = Sequence[float] | np.ndarray
@@ -202,6 +203,7 @@ class _DecisionCount(Metric):
 
     _counted: str
 
+    @constructors.named_after_class
     def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
         self.init_thresholds = thresholds
@@ -344,6 +346,7 @@ class _PrecisionOrRecall(Metric):
     _direction = "up"
     _other: str
 
+    @constructors.named_after_class
     def __init__(
         self,
         thresholds: Any = None,

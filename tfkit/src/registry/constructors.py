@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from tfkit.src.base.brief import brief
 from tfkit.src.base.names import did_you_mean
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class ConstructorSignature:
@@ -68,6 +72,28 @@ class ConstructorArguments:
         return name in parameters or any(
             parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()
         )
+
+
+def named_after_class(init: Function) -> Function:
+    """Returns a constructor that classes inherit, whose errors about arguments name the class called.
+
+    Python's own would name the base: `_Pooling.__init__() missing 1 required positional argument`.
+    """
+
+    @functools.wraps(init)
+    def constructor(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            init(self, *args, **kwargs)
+        except TypeError as error:
+            base, message = f"{init.__qualname__}()", str(error)
+            if not message.startswith(base):
+                raise
+            # A subclass with a constructor of its own has called it by `super()`.
+            called = next(cls for cls in type(self).__mro__ if cls.__init__ is constructor)  # type: ignore[misc]
+            message = f"{called.__qualname__}.__init__(){message.removeprefix(base)}"
+            raise TypeError(message) from None
+
+    return constructor  # type: ignore[return-value]
 
 
 def unknown_arguments(cls: type, given: dict[str, Any]) -> ValueError:

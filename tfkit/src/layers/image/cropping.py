@@ -12,6 +12,7 @@ from tfkit.src.layers.image.base import BoxedOptions, NamedBoxedOptions, RandomI
 from tfkit.src.layers.image.sizes import Resizing, SizedLayer
 from tfkit.src.ops.bounding_boxes import clip_to_image_size, crop
 from tfkit.src.ops.image_geometry import resize
+from tfkit.src.runtime.variable_values import not_constant
 
 
 def _choose(condition: Any, if_true: Any, if_false: Any) -> Any:
@@ -62,12 +63,14 @@ class _Crop(SizedLayer):
     def _cut(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
         size = (self.height, self.width)
         top, left = drawn["top"], drawn["left"]
+        batch, _, _, channels = shape_of(images)
         if isinstance(drawn["fits"], bool):
-            return tf.slice(images, tf.stack([0, top, left, 0]), [-1, *size, -1])
+            # A size of -1 would let XLA compile again for each place.
+            return tf.slice(images, tf.stack([0, top, left, 0]), tf.stack([batch, *size, channels]))
         # XLA compiles this branch for images that are too small as well, and it must have the same shape.
         found = tf.minimum(tf.shape(images)[1:3], size)
         begin = tf.concat([[0], tf.maximum(tf.stack([top, left]), 0), [0]], 0)
-        part = tf.slice(images, begin, tf.concat([[-1], found, [-1]], 0))
+        part = tf.slice(images, begin, tf.concat([[batch], found, [channels]], 0))
         missing = tf.concat([[0], size - found, [0]], 0)
         return tf.pad(part, tf.stack([tf.zeros_like(missing), missing], 1))
 
@@ -203,4 +206,4 @@ class RandomCrop(_Crop, RandomImageLayer):
             drawn = random.uniform((), 0.0, tf.cast(most + 1, tf.float32), "float32", seed)
             # A number next to the bound may be rounded up to it.
             place.append(tf.minimum(tf.cast(drawn, tf.int32), most))
-        return place
+        return tf.unstack(not_constant(tf.stack(place)))

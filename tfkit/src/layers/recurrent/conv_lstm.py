@@ -15,6 +15,7 @@ from tfkit.src.layers.convolution import check_padding, known_channels, sizes
 from tfkit.src.layers.recurrent.gated import GatedRNN, of_cell
 from tfkit.src.layers.recurrent.lstm import LSTMCell
 from tfkit.src.ops.convolution import convolve
+from tfkit.src.registry import constructors
 from tfkit.src.symbolic.input_spec import InputSpec
 
 
@@ -184,6 +185,7 @@ class _ConvLSTM(GatedRNN):
 
     rank = 2
 
+    @constructors.named_after_class
     def __init__(
         self,
         filters: int,

@@ -17,6 +17,7 @@ from tfkit.src.layers.recurrent.cell import Cell, is_unchanged
 from tfkit.src.layers.recurrent.loops import run_cell, run_gates
 from tfkit.src.layers.recurrent.rnn import RNN
 from tfkit.src.layers.recurrent.slopes import known
+from tfkit.src.registry import constructors
 from tfkit.src.runtime import litert
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import is_described
@@ -67,6 +68,7 @@ class GatedCell(Cell):
     # Drawn before those of the initializers, because the draws of a global seed depend on the order.
     draws_dropout_seed_first = False
 
+    @constructors.named_after_class
     def __init__(
         self,
         units: int,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tfkit.src.registry import constructors
+
 if TYPE_CHECKING:
     from tfkit.src.models.model import Model
 
@@ -35,6 +37,7 @@ class Callback:
         ```
     """
 
+    @constructors.named_after_class
     def __init__(self) -> None:
         self.params: dict[str, Any] | None = None
         self._model: Any = None
