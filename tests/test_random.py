@@ -72,6 +72,34 @@ def test_draws_compile_under_xla(name):
         np.testing.assert_array_equal(np.sort(a, axis=0), first)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 501)])
+def test_normals_are_those_of_the_kernel_in_graphs_and_under_xla(shape, dtype):
+    seed = tf.constant([1337, 5])
+
+    def draw():
+        return philox.normal(shape, seed, dtype)
+
+    expected = tf.cast(draw(), "float64")
+    exact = {"float16": 2**-10, "bfloat16": 2**-7, "float32": 2e-6, "float64": 1e-14}[dtype]
+    for jit_compile in (None, True):
+        # As programs of a model run, in which XLA has formulas of its own.
+        run = SharedProgram(
+            tf.function(draw, autograph=False, jit_compile=jit_compile).get_concrete_function()
+        )
+        np.testing.assert_allclose(tf.cast(run(), "float64"), expected, rtol=exact, atol=exact)
+
+
+def test_sine_and_cosine_for_xla_are_exact_to_rounding():
+    eighths = np.arange(8, dtype="float32") / 8
+    near = [eighths, np.nextafter(eighths, 1), np.nextafter(eighths[1:], 0)]
+    turns = np.concatenate([*near, np.linspace(0, 1, 10_001, dtype="float32")[:-1]])
+    sine, cosine = philox._circle(turns)
+    angle = 2 * np.pi * turns.astype("float64")
+    np.testing.assert_allclose(sine, np.sin(angle), rtol=2e-7, atol=1e-15)
+    np.testing.assert_allclose(cosine, np.cos(angle), rtol=2e-7, atol=1e-15)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
 @pytest.mark.parametrize("name", ["normal", "truncated_normal", "uniform", "gamma", "beta"])
 def test_dtypes(name, dtype):

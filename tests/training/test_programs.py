@@ -108,6 +108,27 @@ def test_every_kind_gives_the_same_weights(build, kind, reason, form):
         np.testing.assert_allclose(history["loss"], other_history["loss"], rtol=1e-5)
 
 
+@pytest.mark.parametrize("jit_compile", [True, False])
+def test_an_array_that_is_input_and_target_is_taken_once(jit_compile, monkeypatch):
+    taken = []
+    gather = tf.gather
+    monkeypatch.setattr(
+        tf, "gather", lambda array, *rest: taken.append(array) or gather(array, *rest)
+    )
+    weights, counts = [], []
+    for target in (X, X.copy()):
+        keras.utils.set_random_seed(3)
+        model = keras.Sequential([keras.Input((6,)), layers.Dense(6)])
+        model.compile("adam", "mse", jit_compile=jit_compile)
+        taken.clear()
+        model.fit(X, target, batch_size=4, verbose=0)
+        counts.append(len(taken))
+        weights.append(model.get_weights())
+    assert counts[1] == 2 * counts[0] > 0
+    for one, other in zip(*weights, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_a_fit_is_cut_into_programs_without_a_trace_in_the_numbers():
     results = []
     for steps in (1, 10, 64):

@@ -38,3 +38,16 @@ def add_bias(layer: Biased, shape: tuple[int, ...], initializer: Any = None) -> 
         regularizer=layer.bias_regularizer,
         constraint=layer.bias_constraint,
     )
+
+
+def plus_bias(x: tf.Tensor, bias: Any) -> tf.Tensor:
+    """Returns `x + bias`, for a bias of at most as many axes.
+
+    If the bias has all of the last sizes of `x`, both are seen as a matrix and a row, whose gradient XLA sums
+    up to 20 times as fast as over several axes.
+    """
+    sizes = bias.shape.as_list()
+    if not sizes or sizes != x.shape.as_list()[-len(sizes) :] or 0 in sizes:
+        return x + bias
+    row = tf.reshape(bias, [-1])
+    return tf.reshape(tf.nn.bias_add(tf.reshape(x, [-1, row.shape[0]]), row), tf.shape(x))

@@ -12,6 +12,7 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.initializers.random import VarianceScaling
+from tfkit.src.layers.bias import plus_bias
 from tfkit.src.layers.checks import as_floats, check, check_absent, is_integer
 from tfkit.src.runtime import tensorflow_faults
 from tfkit.src.symbolic.input_spec import InputSpec
@@ -190,5 +191,5 @@ class EinsumDense(Layer):
         """Returns the outputs for `inputs`."""
         outputs = tensorflow_faults.einsum(self.equation, as_floats(self, inputs), self.kernel)
         if self.bias is not None:
-            outputs += self.bias
+            outputs = plus_bias(outputs, self.bias)
         return self.activation(outputs)

@@ -28,6 +28,15 @@ def _along(weight: Any, axes: list[int], inputs: tf.Tensor) -> tf.Tensor:
     return tf.cast(tf.reshape(weight, sizes), inputs.dtype)
 
 
+def _scaled(x: tf.Tensor, weight: Any, axes: list[int]) -> tf.Tensor:
+    """Returns `x` times a weight along the given axes."""
+    if axes != [x.shape.rank - 1] or x.shape[-1] == 0:
+        return x * _along(weight, axes, x)
+    # As a matrix: XLA sums the gradient over rows up to 20 times as fast as over several axes.
+    rows = tf.reshape(x, [-1, x.shape[-1]]) * tf.cast(weight, x.dtype)
+    return tf.reshape(rows, tf.shape(x))
+
+
 def _checked_axes(layer: Layer, axis: Any) -> Any:
     holds = is_integer(axis) or (isinstance(axis, (list, tuple)) and all(map(is_integer, axis)))
     if not holds:
@@ -153,7 +162,7 @@ class LayerNormalization(Layer):
         centered = inputs if self.rms_scaling else inputs - mean
         outputs = centered * tf.math.rsqrt(variance + self.epsilon)
         if self.gamma is not None:
-            outputs *= _along(self.gamma, axes, inputs)
+            outputs = _scaled(outputs, self.gamma, axes)
         if self.beta is not None and axes == [inputs.shape.rank - 1]:
             outputs = plus_offset(outputs, tf.cast(self.beta, outputs.dtype))
         elif self.beta is not None:
@@ -216,7 +225,7 @@ class RMSNormalization(Layer):
         axes = _positive_axes(self.axis, inputs.shape.rank)
         mean_square = tf.reduce_mean(tf.square(inputs), axes, keepdims=True)
         outputs = inputs * tf.math.rsqrt(mean_square + self.epsilon)
-        return tf.cast(outputs * _along(self.scale, axes, inputs), self.compute_dtype)
+        return tf.cast(_scaled(outputs, self.scale, axes), self.compute_dtype)
 
 
 class GroupNormalization(Layer):

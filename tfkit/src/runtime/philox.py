@@ -63,9 +63,9 @@ def normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     drawn_dtype = "float64" if dtype == "float64" else "float32"
     count = _size(shape)
     pairs = tf.reshape(_unit((count + 1) // 2 * 2, seed, drawn_dtype), [-1, 2])
-    radius = tf.sqrt(-2.0 * tf.math.log(tf.maximum(pairs[:, 0], 1e-7)))
-    angle = 2.0 * math.pi * pairs[:, 1]
-    both = tf.stack([radius * tf.sin(angle), radius * tf.cos(angle)], axis=1)
+    radius = tf.sqrt(-2.0 * tf.math.log(tf.maximum(pairs[:, :1], 1e-7)))
+    # One product: of two, XLA would compute the radius for each.
+    both = radius * tf.stack(_circle_function(drawn_dtype)(pairs[:, 1]), axis=1)
     return tf.cast(tf.reshape(tf.reshape(both, [-1])[:count], shape), dtype)
 
 
@@ -114,40 +114,42 @@ def _rolled(count: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     key, (low, high) = _key_and_counter(seed)
     zeros = tf.zeros([num_counters], tf.uint32)
     numbers = tf.cast(tf.range(num_counters), tf.uint32)
-    _, _, *words = _ten_rounds(*key, numbers, zeros, zeros + low, zeros + high)
-    return tf.reshape(tf.stack(words, axis=1), [-1])[:count]
+    words = _ten_rounds(key, tf.stack([numbers, zeros, zeros + low, zeros + high]))
+    return tf.reshape(tf.transpose(words), [-1])[:count]
 
 
 def _key_and_counter(seed: tf.Tensor) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Returns the key and the counter's high words for a seed, as TensorFlow computes them: by Philox too."""
     wide = tf.cast(tf.cast(seed, tf.int64), tf.uint64)
     key = (_word(0x3EC8F720), _word(0x02461E29))
-    _, _, *words = _ten_rounds(*key, *_halves(wide[0]), *_halves(wide[1]))
+    words = tf.unstack(_ten_rounds(key, tf.stack([*_halves(wide[0]), *_halves(wide[1])])))
     return tuple(words[:2]), tuple(words[2:])
 
 
-def _ten_rounds(*state: tf.Tensor) -> tuple[tf.Tensor, ...]:
-    """Returns the result of Philox's ten rounds, on a key of two words and counters of four.
+def _ten_rounds(key: tuple[Any, Any], words: tf.Tensor) -> tf.Tensor:
+    """Returns the result of Philox's ten rounds, on a key of two words and counters of four, `[4, ...]`.
 
-    XLA computes each of the six results separately, with all of the rounds before it in the body of the loop.
+    XLA computes each of the four words separately, with all of the rounds before it in the body of the loop.
     Two rounds are the best between that and going through memory after each round; ten in a row take twice
-    as long to compile.
+    as long to compile. Four words in one tensor start one kernel instead of eight.
     """
 
-    def body(index: tf.Tensor, *state: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        return (index + 1, *_round(*_round(*state)))
+    def body(index: tf.Tensor, words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        first = 2 * index
+        return index + 1, _round(key, first + 1, _round(key, first, words))
 
-    _, *state = tf.while_loop(lambda index, *_: index < 5, body, (0, *state))
-    return tuple(state)
+    start = (tf.constant(0, tf.uint32), words)
+    return tf.while_loop(lambda index, _: index < 5, body, start)[1]
 
 
-def _round(*state: tf.Tensor) -> tuple[tf.Tensor, ...]:
-    """Returns the result of one of Philox's ten rounds, on a key of two words and counters of four."""
-    key_0, key_1, word_0, word_1, word_2, word_3 = state
+def _round(key: tuple[Any, Any], index: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
+    """Returns the result of one of Philox's ten rounds, numbered from 0."""
+    key_0 = key[0] + index * _word(0x9E3779B9)
+    key_1 = key[1] + index * _word(0xBB67AE85)
+    word_0, word_1, word_2, word_3 = tf.unstack(words)
     low_0, high_0 = _product(word_0, 0xD2511F53)
     low_1, high_1 = _product(word_2, 0xCD9E8D57)
-    words = (high_1 ^ word_1 ^ key_0, low_1, high_0 ^ word_3 ^ key_1, low_0)
-    return (key_0 + _word(0x9E3779B9), key_1 + _word(0xBB67AE85), *words)
+    return tf.stack([high_1 ^ word_1 ^ key_0, low_1, high_0 ^ word_3 ^ key_1, low_0])
 
 
 def _product(word: tf.Tensor, factor: int) -> tuple[tf.Tensor, tf.Tensor]:
@@ -162,6 +164,44 @@ def _halves(number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 def _word(value: int) -> tf.Tensor:
     return tf.constant(value, tf.uint32)
+
+
+# --- Sine and cosine, for XLA --------------------------------------------------------------------------
+#
+# XLA calls the C library for each element: 64,000 normals take 0.65 ms with it, 0.35 with the series.
+
+
+@functools.cache
+def _circle_function(dtype: str) -> Any:
+    """Returns a function of turns in `[0, 1)` that returns the sine and the cosine of their angles."""
+
+    def plain(turns: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        angle = 2.0 * math.pi * turns
+        return tf.sin(angle), tf.cos(angle)
+
+    in_xla = _circle if dtype == "float32" else plain
+    return differing_in_xla(plain, in_xla, [tf.TensorSpec([None], dtype)])
+
+
+def _circle(turns: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns both by their Taylor series, which up to an eighth of a turn are exact to rounding."""
+    quarters = tf.floor(4.0 * turns + 0.5)
+    angle = (turns - 0.25 * quarters) * (2.0 * math.pi)
+    square = angle * angle
+    sine = angle * _polynomial(square, [1, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880])
+    cosine = _polynomial(square, [1, -1 / 2, 1 / 24, -1 / 720, 1 / 40320, -1 / 3628800])
+    is_odd = (quarters == 1) | (quarters == 3)
+    sine, cosine = tf.where(is_odd, cosine, sine), tf.where(is_odd, sine, cosine)
+    sine = tf.where((quarters == 2) | (quarters == 3), -sine, sine)
+    return sine, tf.where((quarters == 1) | (quarters == 2), -cosine, cosine)
+
+
+def _polynomial(x: tf.Tensor, coefficients: list[float]) -> tf.Tensor:
+    """Returns the sum of `coefficients[i] * x**i`, by Horner's rule."""
+    result = tf.fill(tf.shape(x), tf.constant(coefficients[-1], x.dtype))
+    for coefficient in coefficients[-2::-1]:
+        result = result * x + coefficient
+    return result
 
 
 def _size(shape: Any) -> Any:

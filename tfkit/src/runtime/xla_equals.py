@@ -3,7 +3,8 @@
 TensorFlow passes some operations to XLA through MLIR, with a compiler pipeline built for each of them: 5 to
 10 milliseconds for a `Relu`, where a `Maximum` takes a tenth of one. A training step has up to a hundred. In
 programs that XLA compiles, those that have an equal are replaced by it. The numbers are the same, bit for
-bit; the compiler takes a tenth less time and 10 to 20 MB less memory.
+bit (sums of more than a thousand rows: to rounding); the compiler takes a tenth less time and 10 to 20 MB
+less memory.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def equal_of(node: Any) -> Any:
 
 
 def _bias_add_grad(gradients: tf.Tensor) -> tf.Tensor:
-    return tf.reduce_sum(gradients, tf.range(tf.rank(gradients) - 1))
+    # As a matrix: XLA sums over several axes one number after the other, up to 20 times slower.
+    return tf.reduce_sum(tf.reshape(gradients, [-1, tf.shape(gradients)[-1]]), 0)
 
 
 def _einsum(left: tf.Tensor, right: tf.Tensor, equation: bytes) -> tf.Tensor:

@@ -80,13 +80,14 @@ class ArrayProgram(LoopProgram):
         self, kind: str, rows: Pass, size: int, start: int, num_steps: int
     ) -> tuple[Any, Logs]:
         """Runs `num_steps` batches of `size` rows, beginning with row `start`; returns how many it ran."""
-        form = _Form(kind, None if kind == GRAPH_LOOP else size, rows.order is not None)
+        arrays, places = _distinct(tf.nest.flatten(rows.data.tensors))
+        form = _Form(kind, None if kind == GRAPH_LOOP else size, rows.order is not None, places)
         if form not in self._loops:
             number = tf.TensorSpec([], "int64")
             order = tf.TensorSpec([None], "int64")
-            specs = [self.trace.specs, order, number, number, number]
+            array_specs = [self.trace.specs[places.index(i)] for i in range(len(arrays))]
+            specs = [array_specs, order, number, number, number]
             self._loops[form] = _traced_for_xla(functools.partial(self._steps, form), specs, kind)
-        arrays = tf.nest.flatten(rows.data.tensors)
         order = rows.order if rows.order is not None else tf.zeros([0], "int64")
         numbers = [tf.constant(number, "int64") for number in (size, start, num_steps)]
         return self._loops[form](arrays, order, *numbers)
@@ -103,7 +104,7 @@ class ArrayProgram(LoopProgram):
         """Returns the results of the loop over steps, in the trace of a program."""
         step, guarded = self._step_of(form.kind), self.trace.guarded
         in_xla = form.kind == XLA_LOOP
-        take = _Rows(arrays, order if form.shuffled else None, size, form.size)
+        take = _Rows(arrays, form.places, order if form.shuffled else None, size, form.size)
 
         # The first row is carried from step to step: computed from `start`, it would be a constant for XLA
         # (the begin of a slice), and each call with another `start` would compile again.
@@ -143,11 +144,13 @@ class _Form(NamedTuple):
         kind: the kind of program.
         size: rows of every batch, `None` for any number of rows.
         shuffled: whether rows are taken in an order.
+        places: for each tensor of a batch, the number of its array.
     """
 
     kind: str
     size: int | None
     shuffled: bool
+    places: tuple[int, ...]
 
 
 class _Rows(NamedTuple):
@@ -155,19 +158,26 @@ class _Rows(NamedTuple):
 
     Attributes:
         arrays: the arrays.
+        places: for each tensor of a batch, the number of its array.
         order: the numbers of the rows in the order in which they are taken, `None` for that of the arrays.
         size: rows of a batch.
         known_size: the same as a number, where it is known.
     """
 
     arrays: list[tf.Tensor]
+    places: tuple[int, ...]
     order: tf.Tensor | None
     size: tf.Tensor
     known_size: int | None
 
     def from_row(self, first: tf.Tensor) -> list[tf.Tensor]:
         """Returns a batch that begins with row `first`; the last one is smaller if its size is not static."""
-        arrays, order, size, known_size = self
+        taken = self._taken(first)
+        return [taken[place] for place in self.places]
+
+    def _taken(self, first: tf.Tensor) -> list[tf.Tensor]:
+        """Returns the rows of each array."""
+        arrays, _, order, size, known_size = self
         if known_size is None:
             last = tf.minimum(first + size, tf.shape(arrays[0], out_type="int64")[0])
             return [take_rows(array, order, first, last) for array in arrays]
@@ -182,6 +192,16 @@ class _Rows(NamedTuple):
             )
             for array in arrays
         ]
+
+
+def _distinct(tensors: list[tf.Tensor]) -> tuple[list[tf.Tensor], tuple[int, ...]]:
+    """Returns the tensors without repetitions, and the place of each in them.
+
+    `fit(x, x)` of an autoencoder takes its rows once: a tenth of a step in XLA.
+    """
+    places: dict[int, int] = {}
+    numbers = tuple(places.setdefault(id(tensor), len(places)) for tensor in tensors)
+    return [tensors[numbers.index(number)] for number in range(len(places))], numbers
 
 
 def _traced_for_xla(steps: Callable[..., Any], specs: Any, kind: str) -> Any:
