@@ -143,6 +143,20 @@ class Pass(NamedTuple):
         return tf.nest.map_structure(lambda t: take_rows(t, order, start, stop), data.tensors)
 
 
+    def dataset(self, first: int) -> tf.data.Dataset:
+        """Returns the batches from number `first` on."""
+        data, order = self
+        tensors = data.tensors
+
+        def take(index: tf.Tensor) -> Any:
+            start = index * data.batch_size
+            stop = tf.minimum(start + data.batch_size, data.num_rows)
+            return tf.nest.map_structure(lambda t: take_rows(t, order, start, stop), tensors)
+
+        numbers = tf.data.Dataset.range(first, data.num_batches)
+        return numbers.map(tf.autograph.experimental.do_not_convert(take))
+
+
 def take_rows(tensor: tf.Tensor, order: tf.Tensor | None, start: Any, stop: Any) -> tf.Tensor:
     """Returns rows `start` to `stop` of a tensor, or the rows at these positions of `order`."""
     return tensor[start:stop] if order is None else tf.gather(tensor, order[start:stop])

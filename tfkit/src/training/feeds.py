@@ -13,6 +13,7 @@ from tfkit.src.training import random_states
 from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.data import ArrayData, DatasetData, Pass
 from tfkit.src.training.iterator_program import IteratorProgram
+from tfkit.src.training.preparation import Batches, has_strings
 from tfkit.src.training.tensor_slices import SlicesData, is_shuffled
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class ArrayFeed:
         self._program: Any = None
         self._rows = Pass(data)
         self._drawn_from: Any = None
+        self._batches: Batches | None = None
         self._taken = 0
         self._is_open = False
 
@@ -57,6 +59,7 @@ class ArrayFeed:
     def _draw(self) -> None:
         self._drawn_from = random_states.get() if self.data.shuffle else None
         self._rows = Pass(self.data, self.data.order())
+        self._batches = None
 
     def run(
         self, model: Trainer, mode: str, num_steps: int, out_of: int
@@ -75,11 +78,19 @@ class ArrayFeed:
         self._program = programs.find(model, mode, ArrayProgram, self.data, before)
         if self._program is not before:
             self._program.expect(out_of, min(self.data.batch_size, self.data.num_rows))
-        return num_steps, self._program.run(self._rows, first, num_steps)
+        if not isinstance(self._program, IteratorProgram):
+            return num_steps, self._program.run(self._rows, first, num_steps)
+        if self._batches is None:
+            self._batches = Batches(self._rows.dataset(first))
+        self._program.size = min(self.data.batch_size, self.data.num_rows)
+        return self._program.run(self._batches, num_steps)
 
     def end(self) -> None:
-        """Ends an epoch."""
+        """Ends an epoch; an iterator is released in another thread, as in `DatasetFeed.end`."""
         self._is_open = self.goes_on and self.left != 0
+        if self._batches is not None and not self._is_open:
+            self._batches.release()
+            self._batches = None
 
     def build(self, model: Trainer, mode: str) -> None:
         """Makes all variables that a step needs, as the first step would."""
@@ -180,7 +191,9 @@ class DatasetFeed:
         if self._iterator is not None:
             return
         dataset = self.data.dataset.skip(self._to_skip) if self._to_skip else self.data.dataset
-        self._iterator = iter(dataset)
+        self._iterator = Batches(dataset)
+        if not has_strings(self.data.structure):
+            self._iterator.iterator(None)
         self._to_skip = 0
         self._passes += 1
         self._ran_out = False
@@ -213,8 +226,8 @@ class DatasetFeed:
         """
         if (self.goes_on and not self._ran_out) or self._iterator is None:
             return
-        held, self._iterator = [self._iterator], None
-        threading.Thread(target=held.clear).start()
+        batches, self._iterator = self._iterator, None
+        batches.release()
         self.data.end()
 
     def build(self, model: Trainer, mode: str) -> None:

@@ -1,0 +1,406 @@
+"""Takes the work on strings out of a step: a stage of `tf.data` does it ahead, beside the steps before.
+
+XLA has no strings, so all of a step that looks up words would run in TensorFlow's kernels, after the lookup.
+Most of the work on strings depends on the batch alone. Here the graph of a traced step is cut in two: the
+preparation, which reads no variable and draws nothing, and the rest of the step, which takes what the
+preparation returns. The rest is planned like any other step (`planner.py`).
+
+    indices = table.lookup(split(lower(texts)))     preparation: a parallel `map`, in the order of the batches
+    --------------------------------------------
+    loss = f(embedding[indices], y), ...            rest of the step: compiled, if that pays
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tfkit.src.borrowed.private import op_def_registry
+from tfkit.src.guards.table import is_listed
+from tfkit.src.layers.preprocessing.tables import is_constant_table
+from tfkit.src.runtime import xla
+from tfkit.src.runtime.function_defs import functions_in
+from tfkit.src.training.step import StepTrace, trace_once
+
+# Operations that TensorFlow counts as stateful, and that give the same for the same inputs.
+_REPEATABLE = ("LookupTableFindV2", "LookupTableSizeV2", "Assert")
+# And calls, which TensorFlow counts as stateful if they may call one that is.
+_CALLS = ("StatefulPartitionedCall", "If", "Case", "While")
+# A number of rows that no other axis has.
+_ROWS = 7919
+# Batches that are prepared at the same time, and those that are kept ready.
+_PARALLEL = max(1, min(8, os.cpu_count() or 1))
+_READY = 4
+
+# Operations on strings that refuse no values, by the ends of their names.
+_ACCEPTING = ()
+
+
+class Prepared(NamedTuple):
+    """An element of the stage: a batch, and what the preparation returns for it."""
+
+    batch: Any
+    tensors: tuple[tf.Tensor, ...]
+
+
+class Batches:
+    """An iterator over batches, which the first program that reads it lets prepare ahead.
+
+    It yields the batches as well: a program that was made later, after the vocabulary of a layer was replaced
+    say, prepares them itself.
+
+    Args:
+        dataset: the batches.
+
+    Attributes:
+        prepared_by: the preparation of its elements, which are `Prepared` then; `None` for batches as they are.
+    """
+
+    def __init__(self, dataset: tf.data.Dataset) -> None:
+        self._dataset = dataset
+        self._iterator: Any = None
+        self.prepared_by: Preparation | None = None
+
+    def iterator(self, preparation: Preparation | None) -> Any:
+        """Returns the iterator, which begins when this is called first."""
+        if self._iterator is None:
+            self.prepared_by = preparation
+            dataset = self._dataset if preparation is None else preparation.ahead(self._dataset)
+            self._iterator = iter(dataset)
+        return self._iterator
+
+    def release(self) -> None:
+        """Releases the iterator in another thread, as its own threads may need time to end."""
+        held, self._iterator = [self._iterator], None
+        threading.Thread(target=held.clear).start()
+
+
+class Preparation:
+    """The part of a step that works on strings and depends on the batch alone.
+
+    Args:
+        cut: the operations that are moved out of a step.
+
+    Attributes:
+        specs: of the tensors that it returns.
+        is_even: whether these have a row for each of the batch, or a static size, as XLA needs it.
+        first: type and name of its first operation that XLA cannot compile.
+        may_refuse: whether one of its operations may refuse a value.
+    """
+
+    def __init__(self, cut: _Cut) -> None:
+        self._cut = cut
+        self.specs = [tf.TensorSpec(cut.shape(tensor), tensor.dtype) for tensor in cut.crossing]
+        self.is_even = cut.is_even
+        self.first = next((op.type, op.name) for op in cut.moved if cut.needs_kernel(op))
+        self.may_refuse = any(op.type not in _ACCEPTING for op in cut.moved)
+        self._function = trace_once(self._run, [tf.TensorSpec(it.shape, it.dtype) for it in cut.inputs])
+
+    def _run(self, *tensors: tf.Tensor) -> list[tf.Tensor]:
+        inputs = self._cut.by_name(self._cut.inputs, tensors)
+        return self._cut.run(self._cut.moved, inputs, self._cut.crossing)
+
+    def __call__(self, batch: Any) -> list[tf.Tensor]:
+        """Adds the preparation of a batch to the current trace."""
+        tensors = list(self._function(*tf.nest.flatten(batch, expand_composites=True)))
+        for tensor, spec in zip(tensors, self.specs, strict=True):
+            tensor.set_shape(spec.shape)
+        return tensors
+
+    def ahead(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
+        """Returns a dataset of `Prepared`, in the same order, that prepares batches ahead."""
+
+        def prepared(*items: Any) -> Prepared:
+            batch = items if isinstance(dataset.element_spec, tuple) else items[0]
+            return Prepared(batch, tuple(self(batch)))
+
+        options = tf.data.Options()
+        # The thread that chooses the number of parallel calls would delay the end of each pass.
+        options.autotune.enabled = False
+        stage = dataset.map(
+            tf.autograph.experimental.do_not_convert(prepared),
+            num_parallel_calls=_PARALLEL,
+            deterministic=True,
+        )
+        return stage.prefetch(_READY).with_options(options)
+
+
+class RestOfStep(StepTrace):
+    """The step without its preparation: a step of the tensors that this returns.
+
+    Args:
+        whole: the trace of the step.
+        preparation: the part that is left out.
+    """
+
+    def __init__(self, whole: StepTrace, preparation: Preparation) -> None:
+        self.finish, self.watch, self.version = whole.finish, whole.watch, whole.version
+        self.programs, self.known_size = whole.programs, whole.known_size
+        self.graph = whole.graph
+        self.preparation = preparation
+        cut = preparation._cut
+
+        def rest(*tensors: tf.Tensor) -> Any:
+            inputs = cut.by_name(cut.crossing, tensors)
+            outputs = cut.run(cut.left, inputs, whole.function.outputs)
+            for output, traced in zip(outputs, whole.function.outputs, strict=True):
+                output.set_shape(traced.shape)
+            structure = whole.function.structured_outputs
+            return tf.nest.pack_sequence_as(structure, outputs, expand_composites=True)
+
+        self.specs = preparation.specs
+        self._begin(rest)
+
+
+def without_strings(trace: StepTrace, strict: bool) -> StepTrace:
+    """Returns the rest of a step if its work on strings can be done ahead; else the step.
+
+    Args:
+        trace: the step.
+        strict: whether XLA has to compile it.
+    """
+    cut = _Cut.of(trace)
+    if cut is None:
+        return trace
+    preparation = Preparation(cut)
+    if strict and (not preparation.is_even or trace.loop_gradient):
+        return trace
+    return RestOfStep(trace, preparation)
+
+
+class _Cut:
+    """A cut through the graph of a step.
+
+    Args:
+        trace: the step.
+
+    Attributes:
+        inputs: the components of a batch, in the graph.
+        moved: the operations of the preparation.
+        left: the operations of the rest.
+        crossing: the tensors that the rest takes from the preparation, or of the batch.
+        is_even: whether each of them has a row for each of the batch, or a static size.
+    """
+
+    def __init__(self, trace: StepTrace) -> None:
+        function = trace.function
+        self._graph = function.graph
+        self._definitions = {node.name: node for node in trace.definition.node}
+        self._library = {it.signature.name: it.node_def for it in trace.definition.library.function}
+        count = len(function.inputs) - len(function.captured_inputs)
+        self.inputs = function.inputs[:count]
+        self._captured = dict(
+            zip((it.op.name for it in function.inputs[count:]), function.captured_inputs, strict=True)
+        )
+        self._operations = self._graph.get_operations()
+        self._outputs = {tensor.ref() for tensor in function.outputs}
+        self._movable = self._find_movable()
+        self._moved = self._with_inputs(
+            op
+            for op in self._movable.values()
+            if op.type not in ("Const", "Placeholder") and (_has_strings(op) or self.needs_kernel(op))
+        )
+
+    @classmethod
+    def of(cls, trace: StepTrace) -> _Cut | None:
+        """Returns the cut of a step; `None` if no work on strings can be moved."""
+        if not any(_has_strings(op) for op in trace.function.graph.get_operations()):
+            return None
+        cut = cls(trace)
+        moved = [op for op in cut._moved.values() if op.type != "Const"]
+        if not (any(map(_has_strings, moved)) and any(map(cut.needs_kernel, moved))):
+            return None
+        cut._settle(trace.known_size)
+        return cut
+
+    def _find_movable(self) -> dict[str, Any]:
+        """Returns the operations that depend on the batch and on constants alone, by name."""
+        given = {tensor.op.name for tensor in self.inputs}
+        found: dict[str, Any] = {}
+        for op in self._operations:
+            if op.type == "Placeholder":
+                held = self._captured.get(op.name)
+                if op.name in given or (held is not None and _is_constant(held)):
+                    found[op.name] = op
+                continue
+            needed = (*(tensor.op for tensor in op.inputs), *op.control_inputs)
+            if all(it.name in found for it in needed) and all(map(_is_repeatable, self._kinds(op))):
+                found[op.name] = op
+        return found
+
+    def needs_kernel(self, op: Any) -> bool:
+        """Whether XLA cannot compile an operation."""
+        return any(not is_listed(kind) and xla.not_compilable(kind) for kind in self._kinds(op))
+
+    def _kinds(self, op: Any) -> set[str]:
+        """Returns the types of an operation and of those in the functions that it calls."""
+        kinds, left, seen = {op.type}, [self._definitions[op.name]], set()
+        while left:
+            node = left.pop()
+            called = [node.op, *(it.name for value in node.attr.values() for it in functions_in(value))]
+            for name in called:
+                if name in self._library and name not in seen:
+                    seen.add(name)
+                    left += self._library[name]
+                    kinds.update(it.op for it in self._library[name])
+        return kinds - self._library.keys()
+
+    def _with_inputs(self, operations: Iterable[Any]) -> dict[str, Any]:
+        """Returns operations and all that they depend on, but for placeholders."""
+        found: dict[str, Any] = {}
+        left = list(operations)
+        while left:
+            op = left.pop()
+            if op.name not in found and op.type != "Placeholder":
+                found[op.name] = op
+                left += [*(tensor.op for tensor in op.inputs), *op.control_inputs]
+        return found
+
+    def _settle(self, known_size: int | None) -> None:
+        """Moves also what follows a tensor of unknown size, as far as possible."""
+        self._rows = known_size or _ROWS
+        self._shapes = self._inferred_shapes()
+        while True:
+            crossing = self._crossing()
+            uneven = [tensor for tensor in crossing if not self._has_known_size(tensor)]
+            behind = [
+                op
+                for tensor in uneven
+                for op in tensor.consumers()
+                if op.name in self._movable and op.name not in self._moved
+            ]
+            if not behind:
+                break
+            self._moved |= self._with_inputs(behind)
+        self.crossing, self.is_even = crossing, not uneven
+        self.moved = [op for op in self._operations if op.name in self._moved]
+        self.left = [
+            op
+            for op in self._operations
+            if op.type != "Placeholder"
+            and (op.name not in self._moved or (op.type == "Const" and self._is_read(op)))
+        ]
+
+    def _is_read(self, op: Any) -> bool:
+        """Whether the rest of the step reads an operation."""
+        return any(
+            tensor.ref() in self._outputs
+            or any(consumer.name not in self._moved for consumer in tensor.consumers())
+            for tensor in op.outputs
+        )
+
+    def _crossing(self) -> list[Any]:
+        sources = [
+            *(tensor.op for tensor in self.inputs),
+            *(op for op in self._operations if op.name in self._moved and op.type != "Const"),
+        ]
+        return [
+            tensor
+            for op in sources
+            for tensor in op.outputs
+            if tensor.ref() in self._outputs
+            or any(consumer.name not in self._moved for consumer in tensor.consumers())
+        ]
+
+    def _inferred_shapes(self) -> dict[str, tf.TensorShape]:
+        """Returns the shapes of all that can be moved, for batches of a size that no other axis has."""
+        found = {tensor.name: self._sized(tensor) for tensor in self.inputs}
+        operations = [op for op in self._movable.values() if op.type != "Placeholder"]
+        tensors = [tensor for op in operations for tensor in op.outputs]
+
+        def infer(*inputs: tf.Tensor) -> None:
+            given = self.by_name(self.inputs, inputs)
+            for tensor, copy in zip(tensors, self.run(operations, given, tensors), strict=True):
+                found[tensor.name] = copy.shape
+
+        specs = [tf.TensorSpec(found[it.name], it.dtype) for it in self.inputs]
+        try:
+            trace_once(infer, specs)
+        except ValueError:  # The step is for another number of rows.
+            return {tensor.name: tensor.shape for tensor in (*self.inputs, *tensors)}
+        return found
+
+    def _sized(self, tensor: Any) -> tf.TensorShape:
+        shape = tensor.shape
+        if not shape.rank or shape[0] is not None:
+            return shape
+        return tf.TensorShape([self._rows, *shape[1:]])
+
+    def _has_known_size(self, tensor: Any) -> bool:
+        shape = self._shapes[tensor.name]
+        return shape.rank is not None and (shape.rank == 0 or shape[0] is not None)
+
+    def shape(self, tensor: Any) -> tf.TensorShape:
+        """Returns the shape of a crossing tensor, for any number of rows."""
+        shape = self._shapes[tensor.name]
+        if shape.rank is None:
+            return tensor.shape
+        free = tf.TensorShape([None if size == self._rows else size for size in shape])
+        return tensor.shape.merge_with(free)
+
+    def by_name(self, tensors: Iterable[Any], values: Iterable[Any]) -> dict[str, Any]:
+        """Returns values in the place of tensors of the step, by name, without those that are not read."""
+        return {tensor.name: value for tensor, value in zip(tensors, values, strict=True)}
+
+    def run(self, operations: list[Any], given: dict[str, Any], wanted: Iterable[Any]) -> list[Any]:
+        """Adds copies of operations to the current trace.
+
+        Args:
+            operations: of the step's graph.
+            given: tensors of the current trace in the place of others, by name.
+            wanted: tensors of the step's graph.
+
+        Returns:
+            The copies of the tensors that are wanted.
+        """
+        graph = tf.compat.v1.get_default_graph()
+        for function in self._graph._functions.values():
+            graph._add_function_recursive(function)
+        names = {op.name for op in operations}
+        definition = tf.compat.v1.GraphDef()
+        definition.versions.CopyFrom(self._graph.graph_def_versions)
+        read = set()
+        for op in operations:
+            node = definition.node.add()
+            node.CopyFrom(self._definitions[op.name])
+            node.attr.pop("_class", None)
+            kept = [it for it in node.input if not it.startswith("^") or it[1:] in names]
+            node.input[:] = kept
+            read.update(tensor.name for tensor in op.inputs)
+        places = {name: value for name, value in given.items() if name in read}
+        for name, held in self._captured.items():
+            if f"{name}:0" in read and f"{name}:0" not in places:
+                places[f"{name}:0"] = graph.capture(held)
+        wanted = list(wanted)
+        made = [tensor for tensor in wanted if tensor.name not in given]
+        copies = tf.graph_util.import_graph_def(
+            definition, places, [tensor.name for tensor in made], name=""
+        )
+        found = dict(zip((tensor.name for tensor in made), copies, strict=True))
+        return [given.get(tensor.name, found.get(tensor.name)) for tensor in wanted]
+
+
+def _is_repeatable(kind: str) -> bool:
+    """Whether operations of a type give the same for the same inputs, and change nothing."""
+    definition = op_def_registry.get(kind)
+    if definition is None:
+        return False
+    return not definition.is_stateful or kind in _REPEATABLE or kind in _CALLS
+
+
+def has_strings(structure: Any) -> bool:
+    """Whether tensors, or specs, are of strings."""
+    return any(leaf.dtype == tf.string for leaf in tf.nest.flatten(structure))
+
+
+def _has_strings(op: Any) -> bool:
+    return any(tensor.dtype == tf.string for tensor in (*op.inputs, *op.outputs))
+
+
+def _is_constant(held: Any) -> bool:
+    """Whether a tensor that a step holds never changes."""
+    return held.dtype not in (tf.resource, tf.variant) or is_constant_table(held)
