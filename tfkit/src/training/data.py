@@ -142,16 +142,15 @@ class Pass(NamedTuple):
         stop = min(start + data.batch_size, data.num_rows)
         return tf.nest.map_structure(lambda t: take_rows(t, order, start, stop), data.tensors)
 
-
     def dataset(self, first: int) -> tf.data.Dataset:
-        """Returns the batches from number `first` on."""
+        """Returns the batches from number `first` on, as flat tuples: a dataset would stack lists."""
         data, order = self
-        tensors = data.tensors
+        tensors = tf.nest.flatten(data.tensors)
 
         def take(index: tf.Tensor) -> Any:
             start = index * data.batch_size
             stop = tf.minimum(start + data.batch_size, data.num_rows)
-            return tf.nest.map_structure(lambda t: take_rows(t, order, start, stop), tensors)
+            return tuple(take_rows(tensor, order, start, stop) for tensor in tensors)
 
         numbers = tf.data.Dataset.range(first, data.num_batches)
         return numbers.map(tf.autograph.experimental.do_not_convert(take))

@@ -39,9 +39,11 @@ class IteratorProgram(LoopProgram):
         }
         self._loops: dict[tuple[str, bool], Any] = {}
         self._preparation = trace.preparation
-        self._is_ready = False  # Whether the iterator, in the trace in progress, yields prepared batches.
-        if self._preparation is not None and self._preparation.may_refuse:
-            self._block = 1  # The steps before a batch that is refused have run, as the error says.
+        self._is_ready = (
+            False  # Whether the iterator, in the trace in progress, yields prepared batches.
+        )
+        # Whether a batch is read after the step before it, so that its error finds the weights of that step.
+        self._in_turn = self._preparation is not None and self._preparation.may_refuse
 
     @classmethod
     def made(cls, trace: StepTrace, jit_compile: bool | str) -> IteratorProgram:
@@ -65,7 +67,9 @@ class IteratorProgram(LoopProgram):
         if kind not in self._loops:
             number = tf.TensorSpec([], "int64")
             specs = [tf.type_spec_from_value(iterator), number, number]
-            self._loops[kind] = traced(functools.partial(self._read, self._advances[kind[0]]), specs)
+            self._loops[kind] = traced(
+                functools.partial(self._read, self._advances[kind[0]]), specs
+            )
         # XLA compiles for the size of the first batch; others run outside of it. The size is kept from one
         # program to the next: the first batch of a program may be the small one that ends a pass.
         numbers = [tf.constant(number, "int64") for number in (num_steps, self.size)]
@@ -89,10 +93,12 @@ class IteratorProgram(LoopProgram):
             return index, size, batch, logs
 
         zero = tf.constant(0, "int64")
+        with self._at(zero):
+            first = _next(iterator, zero < num_steps)
         done, size, _, logs = self._loop(
             lambda index, size, batch, logs: batch.has_value(),
             body,
-            (zero, size, _next(iterator, zero < num_steps), self.trace.no_outputs()),
+            (zero, size, first, self.trace.no_outputs()),
         )
         return done, size, self._with_finish(logs)
 
@@ -103,7 +109,7 @@ class IteratorProgram(LoopProgram):
         step = self.trace.compiled if self._strict else self.trace
         with self._at(index):
             logs = step(*self._tensors(batch))
-        return index + 1, _next(iterator, index + 1 < num_steps), logs
+        return index + 1, self._after(logs, iterator, index + 1, num_steps), logs
 
     def _run_either(
         self, iterator: Any, num_steps: tf.Tensor, index: tf.Tensor, size: tf.Tensor, batch: Any
@@ -119,7 +125,14 @@ class IteratorProgram(LoopProgram):
                     lambda: self.trace.compiled(*tensors),
                     lambda: self.trace(*tensors),
                 )
-        return index + 1, _next(iterator, index + 1 < num_steps), logs
+        return index + 1, self._after(logs, iterator, index + 1, num_steps), logs
+
+    def _after(self, logs: Any, iterator: Any, index: tf.Tensor, num_steps: tf.Tensor) -> Any:
+        """Returns the batch of step `index`, after the step before it where its error has to name it."""
+        if not self._in_turn:
+            return _next(iterator, index < num_steps)
+        with tf.control_dependencies(tf.nest.flatten(logs)), self._at(index):
+            return _next(iterator, index < num_steps)
 
     def _run_block(self, *state: Any) -> tuple[Any, ...]:
         """Runs a block of batches of one size as one XLA program; a batch of another size separately."""
@@ -248,7 +261,8 @@ class EagerIteratorProgram(EagerProgram):
     def run(self, batches: Batches, num_steps: int) -> tuple[int, Logs]:
         """Runs at most `num_steps` steps; returns how many batches there were, and the last step's logs."""
         values = (
-            value.batch if isinstance(value, Prepared) else value for value in batches.iterator(None)
+            value.batch if isinstance(value, Prepared) else value
+            for value in batches.iterator(None)
         )
         return self.run_batches(itertools.islice(values, num_steps))
 

@@ -47,7 +47,11 @@ class Plan:
     ahead: str | None = None
 
     def __str__(self) -> str:
-        ahead = "" if self.ahead is None else f"; strings are prepared ahead of the step, from {self.ahead} on"
+        ahead = (
+            ""
+            if self.ahead is None
+            else f"; strings are prepared ahead of the step, from {self.ahead} on"
+        )
         return f"{self.kind}: {self.reason}{ahead}"
 
 
@@ -108,6 +112,8 @@ def _choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
     slow = convolution or _first(operations, xla.LOOPS)
     if slow is not None:
         return Plan(XLA_STEP, f"XLA loops are slow around {slow}")
+    if trace.preparation is not None and trace.preparation.may_refuse:
+        return Plan(XLA_STEP, "the steps before a batch that a kernel refuses have to be done")
     return Plan(XLA_LOOP, "XLA compiles all of the step")
 
 

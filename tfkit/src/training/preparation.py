@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import op_def_registry
-from tfkit.src.guards.table import is_listed
+from tfkit.src.errors import kernel_errors
+from tfkit.src.guards.table import HARMLESS, is_listed
 from tfkit.src.layers.preprocessing.tables import is_constant_table
 from tfkit.src.runtime import xla
 from tfkit.src.runtime.function_defs import functions_in
@@ -33,11 +34,36 @@ _CALLS = ("StatefulPartitionedCall", "If", "Case", "While")
 # A number of rows that no other axis has.
 _ROWS = 7919
 # Batches that are prepared at the same time, and those that are kept ready.
-_PARALLEL = max(1, min(8, os.cpu_count() or 1))
+_PARALLEL = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
 _READY = 4
 
-# Operations on strings that refuse no values, by the ends of their names.
-_ACCEPTING = ()
+# Operations that XLA cannot compile, or that have a guard, and whose kernel refuses no values here.
+_ACCEPTING = frozenset(
+    [
+        "AsString",
+        "DenseBincount",
+        "LookupTableFindV2",
+        "LookupTableSizeV2",
+        "RaggedTensorToTensor",
+        "ReduceJoin",
+        "SparseCross",
+        "SparseCrossV2",
+        "SparseCrossHashed",
+        "StaticRegexFullMatch",
+        "StaticRegexReplace",
+        "StridedSlice",
+        "StringJoin",
+        "StringLength",
+        "StringLower",
+        "StringNGrams",
+        "StringSplitV2",
+        "StringStrip",
+        "StringToHashBucket",
+        "StringToHashBucketFast",
+        "StringToHashBucketStrong",
+        "StringUpper",
+    ]
+)
 
 
 class Prepared(NamedTuple):
@@ -57,7 +83,7 @@ class Batches:
         dataset: the batches.
 
     Attributes:
-        prepared_by: the preparation of its elements, which are `Prepared` then; `None` for batches as they are.
+        prepared_by: the preparation that its elements, `Prepared`, come from; `None` if they are batches.
     """
 
     def __init__(self, dataset: tf.data.Dataset) -> None:
@@ -97,8 +123,10 @@ class Preparation:
         self.specs = [tf.TensorSpec(cut.shape(tensor), tensor.dtype) for tensor in cut.crossing]
         self.is_even = cut.is_even
         self.first = next((op.type, op.name) for op in cut.moved if cut.needs_kernel(op))
-        self.may_refuse = any(op.type not in _ACCEPTING for op in cut.moved)
-        self._function = trace_once(self._run, [tf.TensorSpec(it.shape, it.dtype) for it in cut.inputs])
+        self.may_refuse = any(cut.may_refuse(op) for op in cut.moved)
+        self._function = trace_once(
+            self._run, [tf.TensorSpec(it.shape, it.dtype) for it in cut.inputs]
+        )
 
     def _run(self, *tensors: tf.Tensor) -> list[tf.Tensor]:
         inputs = self._cut.by_name(self._cut.inputs, tensors)
@@ -110,6 +138,10 @@ class Preparation:
         for tensor, spec in zip(tensors, self.specs, strict=True):
             tensor.set_shape(spec.shape)
         return tensors
+
+    def named(self, error: tf.errors.OpError) -> Any:
+        """Returns an error with the operation that raised it, if it is one of these."""
+        return kernel_errors.named_in(error, self._function.name.decode(), self._cut.type_of)
 
     def ahead(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
         """Returns a dataset of `Prepared`, in the same order, that prepares batches ahead."""
@@ -139,13 +171,13 @@ class RestOfStep(StepTrace):
 
     def __init__(self, whole: StepTrace, preparation: Preparation) -> None:
         self.finish, self.watch, self.version = whole.finish, whole.watch, whole.version
-        self.programs, self.known_size = whole.programs, whole.known_size
-        self.graph = whole.graph
+        self.programs = whole.programs
+        self.graph, self.known_size = whole.graph, whole.known_size
         self.preparation = preparation
         cut = preparation._cut
 
         def rest(*tensors: tf.Tensor) -> Any:
-            inputs = cut.by_name(cut.crossing, tensors)
+            inputs = cut.by_name(cut.crossing, tensors) | cut.sizes(tensors)
             outputs = cut.run(cut.left, inputs, whole.function.outputs)
             for output, traced in zip(outputs, whole.function.outputs, strict=True):
                 output.set_shape(traced.shape)
@@ -194,15 +226,26 @@ class _Cut:
         count = len(function.inputs) - len(function.captured_inputs)
         self.inputs = function.inputs[:count]
         self._captured = dict(
-            zip((it.op.name for it in function.inputs[count:]), function.captured_inputs, strict=True)
+            zip(
+                (it.op.name for it in function.inputs[count:]),
+                function.captured_inputs,
+                strict=True,
+            )
         )
-        self._operations = self._graph.get_operations()
         self._outputs = {tensor.ref() for tensor in function.outputs}
+        self._operations = self._graph.get_operations()
+        effects = [op for op in self._operations if op.op_def.is_stateful]
+        needed = self._with_inputs([*effects, *(tensor.op for tensor in function.outputs)])
+        self._needed = needed
+        self._operations = [
+            op for op in self._operations if op.name in needed or op.type == "Placeholder"
+        ]
         self._movable = self._find_movable()
         self._moved = self._with_inputs(
             op
             for op in self._movable.values()
-            if op.type not in ("Const", "Placeholder") and (_has_strings(op) or self.needs_kernel(op))
+            if op.type not in ("Const", "Placeholder")
+            and (_has_strings(op) or self.needs_kernel(op))
         )
 
     @classmethod
@@ -236,12 +279,24 @@ class _Cut:
         """Whether XLA cannot compile an operation."""
         return any(not is_listed(kind) and xla.not_compilable(kind) for kind in self._kinds(op))
 
+    def may_refuse(self, op: Any) -> bool:
+        """Whether TensorFlow's kernel may refuse a value."""
+        return any(kind not in HARMLESS and kind not in _ACCEPTING for kind in self._kinds(op))
+
+    def type_of(self, name: str) -> str | None:
+        """Returns the type of an operation, if it is one of the step's own graph."""
+        node = self._definitions.get(name)
+        return None if node is None else node.op
+
     def _kinds(self, op: Any) -> set[str]:
         """Returns the types of an operation and of those in the functions that it calls."""
         kinds, left, seen = {op.type}, [self._definitions[op.name]], set()
         while left:
             node = left.pop()
-            called = [node.op, *(it.name for value in node.attr.values() for it in functions_in(value))]
+            called = [
+                node.op,
+                *(it.name for value in node.attr.values() for it in functions_in(value)),
+            ]
             for name in called:
                 if name in self._library and name not in seen:
                     seen.add(name)
@@ -264,6 +319,10 @@ class _Cut:
         """Moves also what follows a tensor of unknown size, as far as possible."""
         self._rows = known_size or _ROWS
         self._shapes = self._inferred_shapes()
+        # Whether the rest of the step can see the number of rows in one of the other tensors.
+        self._has_rows = any(
+            self._begins_with_rows(tensor) for tensor in self.inputs if self._is_read(tensor)
+        )
         while True:
             crossing = self._crossing()
             uneven = [tensor for tensor in crossing if not self._has_known_size(tensor)]
@@ -277,34 +336,62 @@ class _Cut:
                 break
             self._moved |= self._with_inputs(behind)
         self.crossing, self.is_even = crossing, not uneven
+        self._sizes = [tensor for tensor in self._read_by_rest() if self._is_size(tensor)]
         self.moved = [op for op in self._operations if op.name in self._moved]
         self.left = [
             op
             for op in self._operations
             if op.type != "Placeholder"
-            and (op.name not in self._moved or (op.type == "Const" and self._is_read(op)))
+            and (
+                op.name not in self._moved
+                or (op.type == "Const" and any(map(self._is_read, op.outputs)))
+            )
         ]
 
-    def _is_read(self, op: Any) -> bool:
-        """Whether the rest of the step reads an operation."""
-        return any(
-            tensor.ref() in self._outputs
-            or any(consumer.name not in self._moved for consumer in tensor.consumers())
-            for tensor in op.outputs
+    def _is_read(self, tensor: Any) -> bool:
+        """Whether the rest of the step reads a tensor."""
+        return tensor.ref() in self._outputs or any(
+            op.name in self._needed and op.name not in self._moved for op in tensor.consumers()
         )
 
+    def _read_by_rest(self) -> list[Any]:
+        """Returns the tensors of the batch and of the preparation that the rest of the step reads."""
+        moved = [op for op in self._operations if op.name in self._moved and op.type != "Const"]
+        tensors = [*self.inputs, *(tensor for op in moved for tensor in op.outputs)]
+        return [tensor for tensor in tensors if self._is_read(tensor)]
+
     def _crossing(self) -> list[Any]:
-        sources = [
-            *(tensor.op for tensor in self.inputs),
-            *(op for op in self._operations if op.name in self._moved and op.type != "Const"),
-        ]
-        return [
-            tensor
-            for op in sources
-            for tensor in op.outputs
-            if tensor.ref() in self._outputs
-            or any(consumer.name not in self._moved for consumer in tensor.consumers())
-        ]
+        return [tensor for tensor in self._read_by_rest() if not self._is_size(tensor)]
+
+    def _is_size(self, tensor: Any) -> bool:
+        """Whether a tensor is a shape of which only the number of rows is not known."""
+        if tensor.op.type != "Shape" or not self._has_rows:
+            return False
+        return self._shapes[tensor.op.inputs[0].name].is_fully_defined()
+
+    def _begins_with_rows(self, tensor: Any) -> bool:
+        shape = self._shapes[tensor.name]
+        return bool(shape.rank) and shape[0] == self._rows
+
+    def sizes(self, tensors: Iterable[Any]) -> dict[str, Any]:
+        """Returns the shapes that the rest of the step reads, for values of the crossing tensors.
+
+        They are made of the shape of another tensor: XLA has to know them when it compiles.
+        """
+        rows = next(
+            (
+                tf.shape(value)[0]
+                for tensor, value in zip(self.crossing, tensors, strict=True)
+                if self._begins_with_rows(tensor)
+            ),
+            None,
+        )
+        found = {}
+        for tensor in self._sizes:
+            shape = self._shapes[tensor.op.inputs[0].name]
+            sizes = [rows if size == self._rows else size for size in shape]
+            found[tensor.name] = tf.cast(tf.stack(sizes), tensor.dtype)
+        return found
 
     def _inferred_shapes(self) -> dict[str, tf.TensorShape]:
         """Returns the shapes of all that can be moved, for batches of a size that no other axis has."""

@@ -149,6 +149,8 @@ class LoopProgram:
 
     def _located(self, error: tf.errors.OpError, step: Callable[[], int]) -> Any:
         """Returns the error of a kernel with its layer and the step of the program."""
+        if self.trace.preparation is not None:
+            error = self.trace.preparation.named(error)
         error = kernel_errors.in_layer(error, self.trace.watch.path_of, self.trace.graph)
         return kernel_errors.located(error, step=step())
 

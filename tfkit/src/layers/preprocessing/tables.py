@@ -10,7 +10,6 @@ import tensorflow as tf
 
 from tfkit.src.borrowed.private import in_save_context
 
-
 # The tables that are in use, by the identity of their handles.
 _tables: weakref.WeakValueDictionary[int, Table] = weakref.WeakValueDictionary()
 
@@ -60,7 +59,8 @@ class Table(tf.saved_model.experimental.TrackableResource):
             keys=keys,
             default_value=default,
         )
-        return tf.ensure_shape(values, keys.shape)
+        # A trace forgets all sizes in the lookup.
+        return values if tf.executing_eagerly() else tf.reshape(values, tf.shape(keys))
 
 
 def is_constant_table(handle: tf.Tensor) -> bool:
