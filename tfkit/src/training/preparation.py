@@ -34,6 +34,34 @@ class Prepared(NamedTuple):
     tensors: tuple[tf.Tensor, ...]
 
 
+class Stages:
+    """The stages that prepare the batches of a dataset, each made once.
+
+    Args:
+        dataset: the batches.
+    """
+
+    def __init__(self, dataset: tf.data.Dataset) -> None:
+        self.dataset = dataset
+        self._prepared: dict[Preparation, tf.data.Dataset] = {}
+
+    def after(self, preparation: Preparation | None, skipped: int) -> tf.data.Dataset:
+        """Returns the batches, or what a preparation makes of them.
+
+        Args:
+            preparation: the preparation; `None` for none.
+            skipped: number of batches that are left out at the beginning.
+        """
+        dataset = self.dataset.skip(skipped) if skipped else self.dataset
+        if preparation is None:
+            return dataset
+        if skipped:
+            return preparation.ahead(dataset)
+        if preparation not in self._prepared:
+            self._prepared[preparation] = preparation.ahead(dataset)
+        return self._prepared[preparation]
+
+
 class Batches:
     """An iterator over batches, which the first program that reads it lets prepare ahead.
 
@@ -41,14 +69,15 @@ class Batches:
     say, prepares them itself.
 
     Args:
-        dataset: the batches.
+        stages: the batches.
+        skipped: number of batches that are left out at the beginning.
 
     Attributes:
         prepared_by: the preparation that its elements, `Prepared`, come from; `None` if they are batches.
     """
 
-    def __init__(self, dataset: tf.data.Dataset) -> None:
-        self._dataset = dataset
+    def __init__(self, stages: Stages, skipped: int = 0) -> None:
+        self._stages, self._skipped = stages, skipped
         self._iterator: Any = None
         self.prepared_by: Preparation | None = None
 
@@ -56,8 +85,7 @@ class Batches:
         """Returns the iterator, which begins when this is called first."""
         if self._iterator is None:
             self.prepared_by = preparation
-            dataset = self._dataset if preparation is None else preparation.ahead(self._dataset)
-            self._iterator = iter(dataset)
+            self._iterator = iter(self._stages.after(preparation, self._skipped))
         return self._iterator
 
     def release(self) -> None:
