@@ -5,11 +5,16 @@ import pytest
 import tensorflow as tf
 
 import tfkit
-from tfkit.src.training import array_program, iterator_program
+from tfkit.src.training import array_program, iterator_program, preparation
 
 layers = tfkit.layers
 TEXTS = np.array([["a b c"], ["b, C d"], ["e"], ["f a a a"], ["b"]] * 5)
 LABELS = np.arange(25.0).astype("float32") / 25
+
+
+@pytest.fixture(autouse=True)
+def in_short_passes(monkeypatch):
+    monkeypatch.setattr(preparation, "_FEWEST", 0)
 
 
 @pytest.fixture
@@ -147,6 +152,17 @@ def test_the_rest_of_the_step_is_compiled(case, within):
     within()
     _, expected = trained(make, data)
     np.testing.assert_allclose(ahead, expected, rtol=1e-5)
+
+
+def test_short_passes_are_prepared_without_a_stage(monkeypatch):
+    make, x, _ = CASES["records"]
+    for source in ("arrays", "dataset"):
+        monkeypatch.setattr(preparation, "_FEWEST", 0)
+        _, ahead = trained(make, SOURCES[source](x))
+        monkeypatch.setattr(preparation, "_FEWEST", 8)
+        monkeypatch.setattr(preparation.Preparation, "ahead", None)
+        assert trained(make, SOURCES[source](x))[1] == ahead
+        monkeypatch.undo()
 
 
 def test_required_compilation_is_possible():

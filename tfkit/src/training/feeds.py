@@ -94,7 +94,7 @@ class ArrayFeed:
         elif order is not None:
             self._order = tf.Variable(order, trainable=False)
         if self._stages is None:  # To make a dataset takes 20 ms, more than many epochs.
-            self._stages = Stages(self.data.dataset(self._order))
+            self._stages = Stages(self.data.dataset(self._order), self.data.num_batches)
         return Batches(self._stages, first)
 
     def end(self) -> None:
@@ -178,7 +178,7 @@ class DatasetFeed:
     def __init__(self, data: DatasetData, goes_on: bool = False) -> None:
         self.data = data
         self.goes_on = goes_on
-        self._stages = Stages(data.dataset)
+        self._stages = Stages(data.dataset, data.num_batches)
         self._iterator: Batches | None = None
         self._passes = 0  # The number of iterators so far,
         self._taken = 0  # and the number of batches taken from the open one.

@@ -25,6 +25,8 @@ from tfkit.src.training.step import StepTrace, trace_once
 # Batches that are prepared at the same time, and those that are kept ready.
 _PARALLEL = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
 _READY = 4
+# A stage takes about 20 ms to begin, and saves 0.5 in a step: passes of fewer batches are read without.
+_FEWEST = 32
 
 
 class Prepared(NamedTuple):
@@ -39,10 +41,12 @@ class Stages:
 
     Args:
         dataset: the batches.
+        num_batches: how many there are, `None` if that is not known.
     """
 
-    def __init__(self, dataset: tf.data.Dataset) -> None:
+    def __init__(self, dataset: tf.data.Dataset, num_batches: int | None) -> None:
         self.dataset = dataset
+        self.pays = num_batches is None or num_batches >= _FEWEST
         self._prepared: dict[Preparation, tf.data.Dataset] = {}
 
     def after(self, preparation: Preparation | None, skipped: int) -> tf.data.Dataset:
@@ -84,8 +88,8 @@ class Batches:
     def iterator(self, preparation: Preparation | None) -> Any:
         """Returns the iterator, which begins when this is called first."""
         if self._iterator is None:
-            self.prepared_by = preparation
-            self._iterator = iter(self._stages.after(preparation, self._skipped))
+            self.prepared_by = preparation if self._stages.pays else None
+            self._iterator = iter(self._stages.after(self.prepared_by, self._skipped))
         return self._iterator
 
     def release(self) -> None:
