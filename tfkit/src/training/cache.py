@@ -76,7 +76,7 @@ class Programs:
         else:
             with self._lock:
                 trace = self.trace(mode, data.structure, step, data.known_size)
-                program = trace.programs.get(kind) or kind(trace, self._settings.jit_compile)
+                program = trace.programs.get(kind) or kind.made(trace, self._settings.jit_compile)
                 trace.programs[kind] = program
         self._latest[mode] = program
         return program

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from tfkit.src.training import random_states
 from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.data import ArrayData, DatasetData, Pass
 from tfkit.src.training.iterator_program import IteratorProgram
+from tfkit.src.training.preparation import Batches, Stages, has_strings
 from tfkit.src.training.tensor_slices import SlicesData, is_shuffled
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ class ArrayFeed:
         self._program: Any = None
         self._rows = Pass(data)
         self._drawn_from: Any = None
+        self._batches: Batches | None = None
+        self._order: tf.Variable | None = None
+        self._stages: Stages | None = None
         self._taken = 0
         self._is_open = False
 
@@ -57,6 +60,7 @@ class ArrayFeed:
     def _draw(self) -> None:
         self._drawn_from = random_states.get() if self.data.shuffle else None
         self._rows = Pass(self.data, self.data.order())
+        self._batches = None
 
     def run(
         self, model: Trainer, mode: str, num_steps: int, out_of: int
@@ -75,11 +79,30 @@ class ArrayFeed:
         self._program = programs.find(model, mode, ArrayProgram, self.data, before)
         if self._program is not before:
             self._program.expect(out_of, min(self.data.batch_size, self.data.num_rows))
-        return num_steps, self._program.run(self._rows, first, num_steps)
+        if not isinstance(self._program, IteratorProgram):
+            return num_steps, self._program.run(self._rows, first, num_steps)
+        if self._batches is None:
+            self._batches = self._new_batches(first)
+        self._program.size = min(self.data.batch_size, self.data.num_rows)
+        return self._program.run(self._batches, num_steps)
+
+    def _new_batches(self, first: int) -> Batches:
+        """Returns the batches of the pass from number `first` on."""
+        order = self._rows.order
+        if order is not None and self._order is not None:
+            self._order.assign(order)
+        elif order is not None:
+            self._order = tf.Variable(order, trainable=False)
+        if self._stages is None:  # To make a dataset takes 20 ms, more than many epochs.
+            self._stages = Stages(self.data.dataset(self._order), self.data.num_batches)
+        return Batches(self._stages, first)
 
     def end(self) -> None:
-        """Ends an epoch."""
+        """Ends an epoch; an iterator is released in another thread, as in `DatasetFeed.end`."""
         self._is_open = self.goes_on and self.left != 0
+        if self._batches is not None and not self._is_open:
+            self._batches.release()
+            self._batches = None
 
     def build(self, model: Trainer, mode: str) -> None:
         """Makes all variables that a step needs, as the first step would."""
@@ -155,7 +178,8 @@ class DatasetFeed:
     def __init__(self, data: DatasetData, goes_on: bool = False) -> None:
         self.data = data
         self.goes_on = goes_on
-        self._iterator: Any = None
+        self._stages = Stages(data.dataset, data.num_batches)
+        self._iterator: Batches | None = None
         self._passes = 0  # The number of iterators so far,
         self._taken = 0  # and the number of batches taken from the open one.
         self._to_skip = 0
@@ -179,8 +203,9 @@ class DatasetFeed:
         """Starts an epoch."""
         if self._iterator is not None:
             return
-        dataset = self.data.dataset.skip(self._to_skip) if self._to_skip else self.data.dataset
-        self._iterator = iter(dataset)
+        self._iterator = Batches(self._stages, self._to_skip)
+        if not has_strings(self.data.structure):
+            self._iterator.iterator(None)
         self._to_skip = 0
         self._passes += 1
         self._ran_out = False
@@ -213,8 +238,8 @@ class DatasetFeed:
         """
         if (self.goes_on and not self._ran_out) or self._iterator is None:
             return
-        held, self._iterator = [self._iterator], None
-        threading.Thread(target=held.clear).start()
+        batches, self._iterator = self._iterator, None
+        batches.release()
         self.data.end()
 
     def build(self, model: Trainer, mode: str) -> None:

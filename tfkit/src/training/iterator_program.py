@@ -9,7 +9,9 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.training.data import batch_size_of
 from tfkit.src.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP
+from tfkit.src.training.preparation import Batches, Prepared, without_strings
 from tfkit.src.training.programs import EagerProgram, Logs, LoopProgram
 from tfkit.src.training.step import Step, StepTrace, traced
 
@@ -35,24 +37,39 @@ class IteratorProgram(LoopProgram):
             XLA_STEP: self._run_either,
             XLA_LOOP: self._run_block,
         }
-        self._loops: dict[str, Any] = {}
+        self._loops: dict[tuple[str, bool], Any] = {}
+        self._preparation = trace.preparation
+        self._is_ready = (
+            False  # Whether the iterator, in the trace in progress, yields prepared batches.
+        )
+        # Whether a batch is read after the step before it, so that its error finds the weights of that step.
+        self._in_turn = self._preparation is not None and self._preparation.may_refuse
+
+    @classmethod
+    def made(cls, trace: StepTrace, jit_compile: bool | str) -> IteratorProgram:
+        """Returns the program for a step; for the rest of it, if batches are prepared ahead of the step."""
+        return cls(without_strings(trace, strict=jit_compile is True), jit_compile)
 
     @staticmethod
     def eagerly(step: Step) -> EagerIteratorProgram:
         """Returns the object that runs a step eagerly instead of such a program."""
         return EagerIteratorProgram(step)
 
-    def run(self, iterator: Any, num_steps: int) -> tuple[int, Logs]:
+    def run(self, batches: Batches, num_steps: int) -> tuple[int, Logs]:
         """Runs at most `num_steps` steps; returns how many batches there were, and the last step's logs."""
-        run = functools.partial(self._run, iterator, num_steps)
+        run = functools.partial(self._run, batches, num_steps)
         return self._guarded(run, lambda: int(self._position))
 
-    def _run(self, iterator: Any, num_steps: int) -> tuple[int, Logs]:
-        kind = self.plan.kind
+    def _run(self, batches: Batches, num_steps: int) -> tuple[int, Logs]:
+        iterator = batches.iterator(self._preparation)
+        self._is_ready = batches.prepared_by is self._preparation
+        kind = self.plan.kind, self._is_ready
         if kind not in self._loops:
             number = tf.TensorSpec([], "int64")
             specs = [tf.type_spec_from_value(iterator), number, number]
-            self._loops[kind] = traced(functools.partial(self._read, self._advances[kind]), specs)
+            self._loops[kind] = traced(
+                functools.partial(self._read, self._advances[kind[0]]), specs
+            )
         # XLA compiles for the size of the first batch; others run outside of it. The size is kept from one
         # program to the next: the first batch of a program may be the small one that ends a pass.
         numbers = [tf.constant(number, "int64") for number in (num_steps, self.size)]
@@ -71,15 +88,17 @@ class IteratorProgram(LoopProgram):
         """
 
         def body(index: tf.Tensor, size: tf.Tensor, batch: Any, logs: Any) -> tuple[Any, ...]:
-            size = tf.where(size < 0, _num_rows(batch.get_value()), size)
+            size = tf.where(size < 0, _num_rows(batch), size)
             index, batch, logs = advance(iterator, num_steps, index, size, batch)
             return index, size, batch, logs
 
         zero = tf.constant(0, "int64")
+        with self._at(zero):
+            first = _next(iterator, zero < num_steps)
         done, size, _, logs = self._loop(
             lambda index, size, batch, logs: batch.has_value(),
             body,
-            (zero, size, _next(iterator, zero < num_steps), self.trace.no_outputs()),
+            (zero, size, first, self.trace.no_outputs()),
         )
         return done, size, self._with_finish(logs)
 
@@ -89,30 +108,37 @@ class IteratorProgram(LoopProgram):
         """Runs one batch, of any size."""
         step = self.trace.compiled if self._strict else self.trace
         with self._at(index):
-            logs = step(*tf.nest.flatten(batch.get_value()))
-        return index + 1, _next(iterator, index + 1 < num_steps), logs
+            logs = step(*self._tensors(batch))
+        return index + 1, self._after(logs, iterator, index + 1, num_steps), logs
 
     def _run_either(
         self, iterator: Any, num_steps: tf.Tensor, index: tf.Tensor, size: tf.Tensor, batch: Any
     ) -> tuple[Any, ...]:
         """Runs one batch, as an XLA program if it has the size that XLA compiles for."""
-        tensors = tf.nest.flatten(batch.get_value())
+        tensors = self._tensors(batch)
         with self._at(index):
             if self._strict:
                 logs = self.trace.compiled(*tensors)
             else:
                 logs = tf.cond(
-                    _num_rows(tensors) == size,
+                    _num_rows(batch) == size,
                     lambda: self.trace.compiled(*tensors),
                     lambda: self.trace(*tensors),
                 )
-        return index + 1, _next(iterator, index + 1 < num_steps), logs
+        return index + 1, self._after(logs, iterator, index + 1, num_steps), logs
+
+    def _after(self, logs: Any, iterator: Any, index: tf.Tensor, num_steps: tf.Tensor) -> Any:
+        """Returns the batch of step `index`, after the step before it where its error has to name it."""
+        if not self._in_turn:
+            return _next(iterator, index < num_steps)
+        with tf.control_dependencies(tf.nest.flatten(logs)), self._at(index):
+            return _next(iterator, index < num_steps)
 
     def _run_block(self, *state: Any) -> tuple[Any, ...]:
         """Runs a block of batches of one size as one XLA program; a batch of another size separately."""
         _, _, _, size, batch = state
         return tf.cond(
-            _num_rows(batch.get_value()) == size,
+            _num_rows(batch) == size,
             lambda: self._read_block(*state),
             lambda: self._run_batch(*state),
         )
@@ -132,10 +158,10 @@ class IteratorProgram(LoopProgram):
         def fits(count: tf.Tensor, batch: Any, blocks: Any) -> tf.Tensor:
             room = tf.logical_and(count < self._block, batch.has_value())
             # Not `room & ...`: the value of an empty `Optional` must not be read.
-            return tf.cond(room, lambda: _num_rows(batch.get_value()) == size, lambda: False)
+            return tf.cond(room, lambda: _num_rows(batch) == size, lambda: False)
 
         def read(count: tf.Tensor, batch: Any, blocks: Any) -> tuple[Any, ...]:
-            tensors = tf.nest.flatten(batch.get_value())
+            tensors = self._tensors(batch)
             at = tf.cast(count, "int32")
             blocks = tuple(
                 block.write(at, tensor) for block, tensor in zip(blocks, tensors, strict=True)
@@ -190,6 +216,14 @@ class IteratorProgram(LoopProgram):
 
         return self._loop_over(count, run)
 
+    def _tensors(self, batch: Any) -> list[Any]:
+        """Returns the tensors that the step takes, of a batch as it was read."""
+        value = batch.get_value()
+        if isinstance(value, Prepared) and self._is_ready:
+            return list(value.tensors)
+        value = value.batch if isinstance(value, Prepared) else value
+        return tf.nest.flatten(value) if self._preparation is None else self._preparation(value)
+
     def _loop_over(self, count: tf.Tensor, run: Callable[..., Any]) -> Logs:
         start = (tf.constant(0, "int64"), self.trace.no_outputs())
         logs: Logs = self._loop(lambda done, logs: done < count, run, start)[1]
@@ -224,9 +258,13 @@ class EagerIteratorProgram(EagerProgram):
 
     size = -1
 
-    def run(self, iterator: Any, num_steps: int) -> tuple[int, Logs]:
+    def run(self, batches: Batches, num_steps: int) -> tuple[int, Logs]:
         """Runs at most `num_steps` steps; returns how many batches there were, and the last step's logs."""
-        return self.run_batches(itertools.islice(iterator, num_steps))
+        values = (
+            value.batch if isinstance(value, Prepared) else value
+            for value in batches.iterator(None)
+        )
+        return self.run_batches(itertools.islice(values, num_steps))
 
 
 def _next(iterator: Any, wanted: tf.Tensor) -> Any:
@@ -239,7 +277,8 @@ def _next(iterator: Any, wanted: tf.Tensor) -> Any:
 
 
 def _num_rows(batch: Any) -> tf.Tensor:
-    return tf.shape(tf.nest.flatten(batch)[0], "int64")[0]
+    """Returns the number of rows of a batch as it was read."""
+    return tf.cast(batch_size_of(batch.get_value()), "int64")
 
 
 def _block_size(specs: list[Any]) -> int:

@@ -36,13 +36,23 @@ _CONVOLUTIONS = ("Conv2D", "Conv3D", "DepthwiseConv2dNative", "MaxPool", "AvgPoo
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """A kind of program, and why it was chosen."""
+    """A kind of program, and why it was chosen.
+
+    Attributes:
+        ahead: the first of the operations that run ahead of the step, `None` if there are none.
+    """
 
     kind: str
     reason: str
+    ahead: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.reason}"
+        ahead = (
+            ""
+            if self.ahead is None
+            else f"; strings are prepared ahead of the step, from {self.ahead} on"
+        )
+        return f"{self.kind}: {self.reason}{ahead}"
 
 
 class Plans(dict[str, Plan]):
@@ -64,6 +74,13 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
     Raises:
         ValueError: under `jit_compile=True`, with the part that XLA cannot compile.
     """
+    plan = _choose(trace, jit_compile)
+    if trace.preparation is None:
+        return plan
+    return dataclasses.replace(plan, ahead=_describe(*trace.preparation.first))
+
+
+def _choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
     if jit_compile is False:
         return Plan(GRAPH_LOOP, "`jit_compile=False`")
     operations = trace.operations
@@ -85,6 +102,8 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
         if jit_compile == "auto":
             return Plan(GRAPH_LOOP, f"XLA {difference.described(trace.watch.path_of)}")
         difference.warn(trace.watch.path_of)
+    if trace.preparation is not None and not trace.preparation.is_even:
+        return Plan(GRAPH_LOOP, "XLA would compile anew for each size that strings of a batch give")
     if jit_compile == "auto" and any(None in spec.shape[1:] for spec in trace.specs):
         return Plan(GRAPH_LOOP, "XLA would compile anew for each size that the batches have")
     if jit_compile == "auto" and trace.loop_gradient is not None:
@@ -93,6 +112,8 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
     slow = convolution or _first(operations, xla.LOOPS)
     if slow is not None:
         return Plan(XLA_STEP, f"XLA loops are slow around {slow}")
+    if trace.preparation is not None and trace.preparation.may_refuse:
+        return Plan(XLA_STEP, "the steps before a batch that a kernel refuses have to be done")
     return Plan(XLA_LOOP, "XLA compiles all of the step")
 
 

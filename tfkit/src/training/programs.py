@@ -12,6 +12,7 @@ more costs more than it saves; under `jit_compile=True` it is compiled all the s
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
@@ -46,6 +47,10 @@ class TracedProgram(Program, Protocol):
     """A program made from a traced step."""
 
     def __init__(self, trace: StepTrace, jit_compile: bool | str) -> None: ...
+
+    @classmethod
+    def made(cls, trace: StepTrace, jit_compile: bool | str) -> Program:
+        """Returns the program for a step, or one of another class that suits it better."""
 
     @staticmethod
     def eagerly(step: Step) -> Program:
@@ -100,7 +105,7 @@ class LoopProgram:
             self._proven = False
         else:
             reason = f"XLA would compile for longer than it saves in less than {least} steps"
-            self.plan = Plan(GRAPH_LOOP, reason)
+            self.plan = dataclasses.replace(self.plan, kind=GRAPH_LOOP, reason=reason)
 
     def _guarded(self, run: Callable[[], Any], step: Callable[[], int]) -> Any:
         """Runs a call; if XLA refuses the program at its first run, continues without XLA.
@@ -144,7 +149,9 @@ class LoopProgram:
 
     def _located(self, error: tf.errors.OpError, step: Callable[[], int]) -> Any:
         """Returns the error of a kernel with its layer and the step of the program."""
-        error = kernel_errors.in_layer(error, self.trace.watch.path_of, self.trace.function.graph)
+        if self.trace.preparation is not None:
+            error = self.trace.preparation.named(error)
+        error = kernel_errors.in_layer(error, self.trace.watch.path_of, self.trace.graph)
         return kernel_errors.located(error, step=step())
 
     def _is_refused_by_xla(self, error: tf.errors.OpError) -> bool:
@@ -160,7 +167,8 @@ class LoopProgram:
         the one that says which shapes: kernels may meet another consequence of them first.
         """
         reason = str(refused).replace("\n", " ")
-        self.plan = Plan(GRAPH_LOOP, f"XLA refused the program: {reason}")
+        refusal = f"XLA refused the program: {reason}"
+        self.plan = dataclasses.replace(self.plan, kind=GRAPH_LOOP, reason=refusal)
         try:
             result = run()
         except tf.errors.OpError as error:

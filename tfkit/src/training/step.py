@@ -39,8 +39,10 @@ class StepTrace:
 
     Attributes:
         finish: function that returns further logs after the last step.
+        known_size: rows of every batch, `None` for any number of rows.
         specs: a spec for each tensor of a batch.
         function: the step as a `ConcreteFunction` of a batch's flat tensors.
+        graph: the graph in which the user's code has made the operations of the step.
         outputs: the nest that the step returns, of specs.
         watch: the layers that took part.
         version: the version of the settings that the trace has read, for `Programs`.
@@ -52,6 +54,7 @@ class StepTrace:
         batch = tf.nest.map_structure(free_batch, structure)
         self.finish = step.finish
         self.specs = tf.nest.flatten(batch)
+        self.known_size = known_size
         self.watch = StateWatch()
         self.version = -1
         self.programs: dict[type, Any] = {}
@@ -63,11 +66,18 @@ class StepTrace:
                 results = step.run(tf.nest.pack_sequence_as(batch, tensors))
             return tf.nest.map_structure(_as_tensor, results)
 
+        self._begin(flat_step)
+        self.graph = self.function.graph
+
+    def _begin(self, flat_step: Callable[..., Any]) -> None:
         self._flat_step = flat_step
         self.function = trace_once(flat_step, self.specs)
         outputs = self.function.structured_outputs
         self.outputs = tf.nest.map_structure(tf.type_spec_from_value, outputs)
         self._compiled = tf.function(self._run_in_xla, autograph=False, jit_compile=True)
+
+    # The part of the step that runs ahead of it, see `preparation.py`; `None` if the step is whole.
+    preparation: Any = None
 
     def __call__(self, *tensors: Any) -> Any:
         """Adds the step, as TensorFlow's kernels run it, to the current trace."""
@@ -76,10 +86,11 @@ class StepTrace:
     @functools.cached_property
     def guarded(self) -> GuardedFunction:
         """The step with guards, in the forms in which programs run it."""
-        return GuardedFunction(self.function, self._definition)
+        return GuardedFunction(self.function, self.definition)
 
     @functools.cached_property
-    def _definition(self) -> Any:
+    def definition(self) -> Any:
+        """The step as a `GraphDef`."""
         return self.function.graph.as_graph_def()
 
     def _run_in_xla(self, *tensors: Any) -> tuple[tf.Tensor, Any]:
@@ -122,17 +133,17 @@ class StepTrace:
     @functools.cached_property
     def operations(self) -> list[tuple[str, str]]:
         """Type and name of each operation."""
-        return list(xla.operations(self._definition))
+        return list(xla.operations(self.definition))
 
     @functools.cached_property
     def operations_in_xla(self) -> list[tuple[str, str]]:
         """Type and name of each operation, except in functions that XLA replaces by others."""
-        return list(xla.operations(self._definition, differs_in_xla))
+        return list(xla.operations(self.definition, differs_in_xla))
 
     @functools.cached_property
     def loop_gradient(self) -> tuple[str, str] | None:
         """Type and name of a loop that TensorFlow made as the gradient of another; `None` without one."""
-        return xla.gradient_loop(self._definition)
+        return xla.gradient_loop(self.definition)
 
     def no_outputs(self) -> Any:
         """Returns zeros in the form of the outputs, as a loop's initial value."""

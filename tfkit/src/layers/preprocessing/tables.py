@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import uuid
+import weakref
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import in_save_context
+
+# The tables that are in use, by the identity of their handles.
+_tables: weakref.WeakValueDictionary[int, Table] = weakref.WeakValueDictionary()
 
 
 class Table(tf.saved_model.experimental.TrackableResource):
@@ -32,6 +36,7 @@ class Table(tf.saved_model.experimental.TrackableResource):
         self._name_in_files = f"table_{uuid.uuid4().hex}"
         if len(self._keys):  # TensorFlow has no empty tables.
             self._initialize()
+        _tables[id(self.resource_handle)] = self
 
     def _create_resource(self) -> Any:
         dtypes = {"key_dtype": self._keys.dtype, "value_dtype": self._values.dtype}
@@ -54,4 +59,11 @@ class Table(tf.saved_model.experimental.TrackableResource):
             keys=keys,
             default_value=default,
         )
-        return tf.ensure_shape(values, keys.shape)
+        # A trace forgets all sizes in the lookup.
+        return values if tf.executing_eagerly() else tf.reshape(values, tf.shape(keys))
+
+
+def is_constant_table(handle: tf.Tensor) -> bool:
+    """Whether a resource is a table that never changes."""
+    table = _tables.get(id(handle))
+    return table is not None and table.resource_handle is handle

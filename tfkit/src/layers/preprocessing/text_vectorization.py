@@ -235,7 +235,12 @@ class TextVectorization(Preprocessing):
 
     def call(self, inputs: Any) -> Any:
         """Returns the indices of the tokens of texts, or vectors."""
-        indices = self._lookup_layer(self._tokens(self._column(inputs)))
+        texts = self._column(inputs)
+        return _with_rows(self._of_tokens(self._tokens(texts)), texts)
+
+    def _of_tokens(self, tokens: Any) -> Any:
+        """Returns the indices of tokens, or vectors."""
+        indices = self._lookup_layer(tokens)
         if self.output_mode != "int":
             return indices
         length = self.output_sequence_length
@@ -376,6 +381,22 @@ def _sizes(ngrams: Any) -> list[Any]:
 def _saved(value: Any) -> Any:
     """Returns a setting as data: a function by its name."""
     return serialization.serialize_keras_object(value) if callable(value) else value
+
+
+def _with_rows(outputs: Any, texts: Any) -> Any:
+    """Returns vectors of texts with their number in the shape, where a trace lost it in ragged tensors.
+
+    `fit` looks up words ahead of a step only if it knows that there is a row for each text.
+    """
+    lost = (
+        isinstance(outputs, tf.Tensor)
+        and isinstance(texts, tf.Tensor)
+        and not tf.executing_eagerly()
+        and texts.shape.rank == 1
+        and outputs.shape.rank == 2
+        and outputs.shape[1] is not None
+    )
+    return tf.reshape(outputs, [tf.shape(texts)[0], outputs.shape[1]]) if lost else outputs
 
 
 def _texts(batch: Any) -> Any:
