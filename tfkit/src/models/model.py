@@ -333,7 +333,8 @@ class Model(Trainer):
         """Writes the weights to a file, whole or not at all.
 
         Args:
-            filepath: path that ends in `.weights.h5`; with `max_shard_size`, in `.weights.json`.
+            filepath: path that ends in `.weights.h5`; with `max_shard_size`, in `.weights.json`; or
+                in `.safetensors`, for other libraries.
             overwrite: whether an existing file is replaced. Default: `True`.
             max_shard_size: greatest size of a file in GB (2^30 bytes); the weights go into as many
                 files as are needed. `None` for one file.
@@ -356,7 +357,8 @@ class Model(Trainer):
         """Reads weights by attribute path: all of them, or an error that lists the mismatches.
 
         Args:
-            filepath: path of a file of `save_weights` or `save`, of tfkit or of Keras.
+            filepath: path of a file of `save_weights` or `save`, of tfkit or of Keras; or of a
+                `.safetensors` file of any library, where dots in names count as slashes.
             skip_mismatch: whether weights that do not fit are not changed. Default: `False`.
             by_name: whether weights are found by the names that were given to layers, and not by
                 path. Default: `False`.
