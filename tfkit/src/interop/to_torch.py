@@ -1,0 +1,59 @@
+"""`to_torch`: a layer or model for PyTorch, which is imported only here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfkit.src.core.layer import Layer
+from tfkit.src.errors.tracebacks import shortened
+
+if TYPE_CHECKING:
+    from tfkit.src.interop.pytorch.module import TorchModule
+
+
+@shortened
+def to_torch(layer: Layer, *examples: Any) -> TorchModule:
+    """Returns a layer or model as a `torch.nn.Module`, by the operations that TensorFlow traces.
+
+    Its weights are parameters and buffers by attribute path (`"dense.kernel"`), copies of the layer's. It is
+    differentiated by autograd, trained by optimizers of PyTorch, and read by `torch.export` and
+    `torch.compile`; TensorFlow does not run in it. Random numbers are the layer's own: with the same seed,
+    `Dropout` drops the same elements, bit for bit. See docs/torch.md.
+
+    Args:
+        layer: a layer or model.
+        *examples: one for each argument of the call: an array, a tensor of TensorFlow or PyTorch, a
+            `tf.TensorSpec`, or a nest of these. The first axis of arrays is free. A functional model, or one
+            that was called before, may do without.
+
+    Returns:
+        The module, in the mode of training: call `eval()` for inference. `copy_back()` assigns its values to
+        the layer's weights; `losses` are those of `add_loss` in the last call.
+
+    Raises:
+        ImportError: without PyTorch.
+        NotImplementedError: for an operation that has no formula in PyTorch, with its name and the layer's.
+        ValueError: for a layer with a table of words, or with variables that are not its weights.
+
+    Example:
+        ```python
+        module = keras.interop.to_torch(model, x[:1])
+        optimizer = torch.optim.Adam(module.parameters())
+        loss = torch.nn.functional.mse_loss(module(torch.tensor(x)), torch.tensor(y))
+        loss.backward()
+        optimizer.step()
+        module.copy_back()
+        ```
+    """
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"`to_torch` needs PyTorch, which cannot be imported ({error}). Install it: "
+            "pip install 'tfkit-dl[torch]'"
+        ) from None
+    from tfkit.src.interop.pytorch.module import convert
+
+    if not isinstance(layer, Layer):
+        raise ValueError(f"Expected a layer or model. Received: {layer!r}")
+    return convert(layer, examples)
