@@ -86,7 +86,9 @@ class Graph:
     def written(self) -> set[str]:
         """Returns the paths of the variables that the graph writes."""
         captured = {self.num_inputs + place: it for place, it in enumerate(self.captures)}
-        return {it.path for it in (captured[n] for n in self.main.writes) if isinstance(it, Variable)}
+        return {
+            it.path for it in (captured[n] for n in self.main.writes) if isinstance(it, Variable)
+        }
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,8 +9,8 @@ it gets those that it names as keyword-only parameters. It returns the output, o
     "ConcatV2": lambda values, axis: jnp.concatenate(values, axis)
 
 A positional parameter with a name in `KNOWN` (`shape`, `axis`, ...) must be known while the program is made, and
-is given as an integer or as (nested) lists of integers and symbols of sizes. All other inputs are arrays of the
-framework, or NumPy's where a value is known (`host.py`).
+is given as an integer or as (nested) lists of integers and symbols of sizes; one with a name in `KNOWN_OR_ARRAYS`
+is given so if it is known. All other inputs are arrays of the framework.
 
 The interpreter itself does constants, shapes, what `host.py` can compute, variables, and calls of functions.
 Loops and branches are given to the framework as functions of lists of arrays.
@@ -32,13 +32,11 @@ from tfkit.src.convert.graph import Function, Graph, Node, Variable
 KNOWN = frozenset(
     {
         "axis",
-        "begin",
         "block_shape",
         "crops",
         "delta",
         "depth",
         "dims",
-        "end",
         "input_sizes",
         "k",
         "limit",
@@ -54,6 +52,8 @@ KNOWN = frozenset(
         "strides",
     }
 )
+# Names of those that are given likewise if they are known, and as arrays otherwise.
+KNOWN_OR_ARRAYS = frozenset({"begin", "end"})
 _MOST_STEPS = 1_000_000  # Of a loop whose steps are counted before it runs.
 _UNKNOWN = object()
 
@@ -157,12 +157,14 @@ class Interpreter:
         """Returns the outputs of a node by the framework's formula."""
         formula = self._framework.formulas[type_ or node.type]
         names, attributes = _signature(formula)
-        given = [
-            self._known(node, name, value) if name in KNOWN else self._array(value)
-            for name, value in zip(_lengthened(names, len(inputs)), inputs, strict=True)
-        ]
+        given = [self._input(node, name, value) for name, value in zip(names, inputs, strict=True)]
         result = formula(*given, **{name: node.attributes.get(name) for name in attributes})
         return list(result) if isinstance(result, (list, tuple)) else [result]
+
+    def _input(self, node: Node, name: str, value: Any) -> Any:
+        if name in KNOWN or (name in KNOWN_OR_ARRAYS and host.is_known(value)):
+            return self._known(node, name, value)
+        return self._array(value)
 
     def _array(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -172,9 +174,9 @@ class Interpreter:
     def _known(self, node: Node, name: str, value: Any) -> Any:
         if not host.is_known(value):
             raise ConversionError(
-                f"Operation '{node.name}' of '{self._owner}' (type '{node.type}') needs `{name}` before the program "
-                f"runs, and here it depends on data. {self._framework.name} has no arrays whose form depends on "
-                "their values."
+                f"Operation '{node.name}' of '{self._owner}' (type '{node.type}') needs `{name}` before the "
+                f"program runs, and here it depends on data. {self._framework.name} has no arrays whose form "
+                "depends on their values."
             )
         return np.asarray(value).tolist()
 
@@ -193,7 +195,9 @@ class Interpreter:
         return [np.array(len(self._sizes(inputs[0])), "int32")]
 
     def _sizes(self, value: Any) -> Sequence[Any]:
-        return value.shape if host.is_known(value) or isinstance(value, Variable) else self._framework.shape(value)
+        if host.is_known(value) or isinstance(value, Variable):
+            return value.shape
+        return self._framework.shape(value)
 
     def _read(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
         return [variables[inputs[0].path]]
@@ -279,7 +283,9 @@ class Interpreter:
 
     def _steps(self, test: Function, body: Function, arguments: Values) -> int | None:
         """Returns how often a loop runs, if that does not depend on data: by counting with what is known."""
-        values = [it if host.is_known(it) or isinstance(it, Variable) else _UNKNOWN for it in arguments]
+        values = [
+            it if host.is_known(it) or isinstance(it, Variable) else _UNKNOWN for it in arguments
+        ]
         test_nodes, body_nodes = _counted(test, test.results), None
         for step in range(_MOST_STEPS):
             (goes_on,) = self._partly(test, test_nodes, values)
@@ -323,12 +329,14 @@ def known_results(node: Node, inputs: Values) -> Any:
     names, attributes = _signature(formula)
     given = [
         np.asarray(value).tolist() if name in _SLICES else value
-        for name, value in zip(_lengthened(names, len(inputs)), inputs, strict=True)
+        for name, value in zip(names, inputs, strict=True)
     ]
     try:
         with np.errstate(all="ignore"):
             result = formula(*given, **{name: node.attributes.get(name) for name in attributes})
-    except Exception:  # A condition on a symbol, for example: the framework says what is wrong, if anything.
+    except (
+        Exception
+    ):  # A condition on a symbol, for example: the framework says what is wrong, if anything.
         return _UNKNOWN
     if result is NotImplemented:
         return _UNKNOWN
@@ -375,22 +383,14 @@ def _written(functions: list[Function], arguments: Values) -> list[str]:
 
 @functools.cache
 def _signature(formula: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the names of positional and of keyword-only parameters; `*name` for any number of the former."""
+    """Returns the names of positional parameters without defaults, and of keyword-only ones."""
     positional, keywords = [], []
     for parameter in inspect.signature(formula).parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY:
             keywords.append(parameter.name)
-        elif parameter.kind is parameter.VAR_POSITIONAL:
-            positional.append(f"*{parameter.name}")
         elif parameter.default is parameter.empty:
             positional.append(parameter.name)
     return tuple(positional), tuple(keywords)
-
-
-def _lengthened(names: tuple[str, ...], count: int) -> tuple[str, ...]:
-    if names and names[-1].startswith("*"):
-        return names[:-1] + names[-1:] * (count - len(names) + 1)
-    return names
 
 
 # Assignments as operations on values.

@@ -50,8 +50,8 @@ def read(function: Any, paths: Callable[[tf.Variable], str]) -> Graph:
             captures.append(Variable(paths(variable), variable.dtype.base_dtype.name, form))
         elif outside.dtype in (tf.resource, tf.variant):
             raise ValueError(
-                f"The traced call uses '{inside.name}', which is no variable (a lookup table, for example). Only "
-                "variables and dense tensors can be converted: do this part of the work before the call."
+                f"The traced call uses '{inside.name}', which is no variable (a lookup table, for example). "
+                "Only variables and dense tensors can be converted: do this part of the work before the call."
             )
         else:
             captures.append(outside.numpy())
@@ -78,7 +78,9 @@ class _Reader:
         for node in _in_order(definition.node_def, set(numbers)):
             op = op_def_registry.get(node.op)
             if op is None:
-                raise ValueError(f"Operation '{node.name}' is of a type that is not known: '{node.op}'")
+                raise ValueError(
+                    f"Operation '{node.name}' is of a type that is not known: '{node.op}'"
+                )
             outputs = []
             for argument in op.output_arg:
                 for place in range(_length(argument, node)):
@@ -142,7 +144,9 @@ def flat_inputs(node: Node) -> list[int]:
 
 def functions_of(node: Node, functions: Mapping[str, Function]) -> list[str]:
     """Returns the names of the functions that a node calls."""
-    values = [node.attributes.get(name) for name in ("f", "cond", "body", "then_branch", "else_branch")]
+    values = [
+        node.attributes.get(name) for name in ("f", "cond", "body", "then_branch", "else_branch")
+    ]
     values += node.attributes.get("branches") or []
     return [it for it in values if isinstance(it, str) and it in functions]
 

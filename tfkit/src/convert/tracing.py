@@ -49,7 +49,11 @@ class Calls:
     variables: dict[str, tf.Variable]
     trained: list[str]
 
-    def flat_inputs(self, inputs: Any) -> list[Any]:
+    def specs(self) -> list[tf.TensorSpec]:
+        """Returns the forms of the graph's inputs."""
+        return list(tf.nest.flatten(self.inputs))
+
+    def flat(self, inputs: Any) -> list[Any]:
         """Returns the tensors of a nest `(args, kwargs)`, in the order of the graph's inputs.
 
         Raises:
@@ -59,10 +63,18 @@ class Calls:
             tf.nest.assert_same_structure(self.inputs, inputs)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"'{self.layer.name}' was converted for inputs of the form {self.inputs}. Received another form: "
-                f"{str(error).splitlines()[0]}"
+                f"'{self.layer.name}' was converted for inputs of the form {self.inputs}. Received another "
+                f"form: {str(error).splitlines()[0]}"
             ) from None
-        return tf.nest.flatten(inputs)
+        return list(tf.nest.flatten(inputs))
+
+    def seeds(self) -> list[str]:
+        """Returns the paths of the states of generators of seeds."""
+        return sorted(
+            path
+            for path, variable in self.variables.items()
+            if getattr(variable, "path", "").endswith("seed_generator_state")
+        )
 
 
 def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) -> Calls:
@@ -95,7 +107,9 @@ def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) 
     variables = dict(named_state(layer))
 
     def path_of(variable: tf.Variable) -> str:
-        if id(variable) not in paths:  # Not an attribute: the global generator of seeds, for example.
+        if (
+            id(variable) not in paths
+        ):  # Not an attribute: the global generator of seeds, for example.
             name = f"other/{getattr(variable, 'path', variable.name)}"
             while name in variables:
                 name += "_"
@@ -110,7 +124,10 @@ def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) 
     except Exception:
         if repr(free) == repr(exact):
             raise
-        inputs, calls = exact, calls_with(exact)  # A layer that needs to know the size of the batch.
+        inputs, calls = (
+            exact,
+            calls_with(exact),
+        )  # A layer that needs to know the size of the batch.
     trained = {id(it) for it in layer.trainable_variables}
     names = [path for path, variable in variables.items() if id(variable) in trained]
     return Calls(layer, inputs, calls, variables, names)
@@ -141,5 +158,9 @@ def _spec(example: Any, free: bool) -> tf.TensorSpec:
     if not hasattr(example, "dtype") or not hasattr(example, "shape"):
         example = np.asarray(example)
     shape = list(example.shape)
-    dtype = str(example.dtype).rpartition(".")[2] if not isinstance(example, tf.Tensor) else example.dtype
+    dtype = (
+        str(example.dtype).rpartition(".")[2]
+        if not isinstance(example, tf.Tensor)
+        else example.dtype
+    )
     return tf.TensorSpec([None, *shape[1:]] if free and shape else shape, dtype)
