@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tfkit.src.interop.traces import Node
+from tfkit.src.convert.pytorch.operation import Operation as Node
 
 
 def resized(node: Node, x: Tensor, sizes: list[int], kind: str) -> Tensor:
@@ -52,7 +52,10 @@ def _weights(old: int, new: int, kind: str, align: bool, half: bool) -> np.ndarr
         if kind == "bilinear":
             taps = {first: 1 - (position - first), first + 1: position - first}
         else:  # Keys's kernel; of the positions outside none counts if pixels have half centers.
-            taps = {at: _keys(position - at, -0.5 if half else -0.75) for at in range(first - 1, first + 3)}
+            taps = {
+                at: _keys(position - at, -0.5 if half else -0.75)
+                for at in range(first - 1, first + 3)
+            }
             if half:
                 taps = {at: weight for at, weight in taps.items() if 0 <= at < old}
                 total = sum(taps.values())
@@ -108,14 +111,18 @@ def _inside(place: Tensor, size: int, mode: str) -> Tensor:
         low = torch.where(low < -size, low + double, -low - 1)
         high = place - double * (place / double).trunc()
         high = torch.where(high >= size, double - high - 1, high)
-        return torch.where(place < 0, low, torch.where(place > size - 1, high, place)).clamp(0, size - 1)
+        return torch.where(place < 0, low, torch.where(place > size - 1, high, place)).clamp(
+            0, size - 1
+        )
     if mode == "WRAP":
         if size <= 1:
             return torch.zeros_like(place)
         span = size - 1.0
         low = place + size * ((-place / span).trunc() + 1)
         high = place - size * (place / span).trunc()
-        return torch.where(place < 0, low, torch.where(place > span, high, place)).clamp(0, size - 1)
+        return torch.where(place < 0, low, torch.where(place > span, high, place)).clamp(
+            0, size - 1
+        )
     return place  # fmt: skip
 
 

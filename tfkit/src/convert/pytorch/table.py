@@ -14,16 +14,20 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tfkit.src.interop.pytorch import convolutions, host, images, philox
-from tfkit.src.interop.pytorch.dtypes import WORD, dtype_of, wrapped
-from tfkit.src.interop.traces import Node
+from tfkit.src.convert.pytorch import convolutions, images, philox, sizes
+from tfkit.src.convert.pytorch.dtypes import WORD, dtype_of, wrapped
+from tfkit.src.convert.pytorch.operation import Operation as Node
 
 # --- Numbers among the inputs -------------------------------------------------------------------------
 
 
 def ints(value: Any) -> list[Any]:
     """Returns numbers as a list; those of a tensor are read from it."""
-    return np.atleast_1d(value).tolist() if isinstance(value, np.ndarray) else value.reshape(-1).tolist()
+    return (
+        np.atleast_1d(value).tolist()
+        if isinstance(value, np.ndarray)
+        else value.reshape(-1).tolist()
+    )
 
 
 def integer(value: Any) -> Any:
@@ -85,7 +89,7 @@ def _truth(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def _strided_slice(n: Node, x: Tensor, begin: Any, end: Any, strides: Any) -> Tensor:
-    index = list(host.indices(n, x.ndim, ints(begin), ints(end), ints(strides)))
+    index = list(sizes.indices(n, x.ndim, ints(begin), ints(end), ints(strides)))
     consumed = sum(item is not None and item is not Ellipsis for item in index)
     flips, axis = [], 0
     for place, item in enumerate(index):
@@ -204,7 +208,9 @@ def _top_k(n: Node, x: Tensor, k: Any) -> tuple[Tensor, Tensor]:
     """Of equal elements the first is taken, unlike by `torch.topk`."""
     values, indices = x.sort(dim=-1, descending=True, stable=True)
     count = integer(k)
-    return values[..., :count], indices[..., :count].to(dtype_of(n.attributes.get("index_type", "int32")))
+    return values[..., :count], indices[..., :count].to(
+        dtype_of(n.attributes.get("index_type", "int32"))
+    )
 
 
 def _divided(n: Node, x: Tensor, y: Tensor) -> Tensor:
@@ -307,7 +313,9 @@ def _squeezed(n: Node, x: Tensor) -> Tensor:
 
 def _range(n: Node, first: Any, last: Any, step: Any) -> Tensor:
     numbers = [integer(value) for value in (first, last, step)]
-    device = next((value.device for value in (first, last, step) if isinstance(value, Tensor)), None)
+    device = next(
+        (value.device for value in (first, last, step) if isinstance(value, Tensor)), None
+    )
     return torch.arange(*numbers, dtype=dtype_of(n["Tidx"]), device=device)
 
 
@@ -352,7 +360,7 @@ def _argument(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 TABLE: dict[str, Callable[..., Any]] = {
     # Shapes
-    "Shape": lambda n, x: host.array(x.shape),
+    "Shape": lambda n, x: sizes.array(x.shape),
     "Size": lambda n, x: np.asarray(math.prod(x.shape)),
     "Rank": lambda n, x: np.asarray(x.ndim),
     "Reshape": lambda n, x, shape: x.reshape(ints(shape)),
@@ -500,9 +508,9 @@ TABLE: dict[str, Callable[..., Any]] = {
     "RFFT": _frames,
     "IRFFT": _real_inverse,
     # Activations and losses
-    "BiasAdd": lambda n, x, bias: x + bias
-    if n["data_format"] == "NHWC"
-    else x + bias.reshape(-1, *[1] * (x.ndim - 2)),
+    "BiasAdd": lambda n, x, bias: (
+        x + bias if n["data_format"] == "NHWC" else x + bias.reshape(-1, *[1] * (x.ndim - 2))
+    ),
     "Relu": _plain(torch.relu),
     "Relu6": _plain(F.relu6),
     "LeakyRelu": lambda n, x: F.leaky_relu(x, n["alpha"]),

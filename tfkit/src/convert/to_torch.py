@@ -8,11 +8,11 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.errors.tracebacks import shortened
 
 if TYPE_CHECKING:
-    from tfkit.src.interop.pytorch.module import TorchModule
+    from tfkit.src.convert.pytorch.module import TorchModule
 
 
 @shortened
-def to_torch(layer: Layer, *examples: Any) -> TorchModule:
+def to_torch(layer: Layer, *examples: Any, **keywords: Any) -> TorchModule:
     """Returns a layer or model as a `torch.nn.Module`, by the operations that TensorFlow traces.
 
     Its weights are parameters and buffers by attribute path (`"dense.kernel"`), copies of the layer's. It is
@@ -23,8 +23,8 @@ def to_torch(layer: Layer, *examples: Any) -> TorchModule:
     Args:
         layer: a layer or model.
         *examples: one for each argument of the call: an array, a tensor of TensorFlow or PyTorch, a
-            `tf.TensorSpec`, or a nest of these. The first axis of arrays is free. A functional model, or one
-            that was called before, may do without.
+            `tf.TensorSpec`, or a nest of these. The first axis of arrays is free.
+        **keywords: keyword arguments of its call, likewise.
 
     Returns:
         The module, in the mode of training: call `eval()` for inference. `copy_back()` assigns its values to
@@ -33,7 +33,8 @@ def to_torch(layer: Layer, *examples: Any) -> TorchModule:
     Raises:
         ImportError: without PyTorch.
         NotImplementedError: for an operation that has no formula in PyTorch, with its name and the layer's.
-        ValueError: for a layer with a table of words, or with variables that are not its weights.
+        TypeError: if `layer` is no layer.
+        ValueError: without examples, and for a layer with a table of words.
 
     Example:
         ```python
@@ -52,8 +53,6 @@ def to_torch(layer: Layer, *examples: Any) -> TorchModule:
             f"`to_torch` needs PyTorch, which cannot be imported ({error}). Install it: "
             "pip install 'tfkit-dl[torch]'"
         ) from None
-    from tfkit.src.interop.pytorch.module import convert
+    from tfkit.src.convert.pytorch.module import convert
 
-    if not isinstance(layer, Layer):
-        raise ValueError(f"Expected a layer or model. Received: {layer!r}")
-    return convert(layer, examples)
+    return convert(layer, examples, keywords)

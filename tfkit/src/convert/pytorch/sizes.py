@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfkit.src.interop.traces import Node
+from tfkit.src.convert.pytorch.operation import Operation as Node
 
 
 def array(items: Any, dtype: str = "int32") -> np.ndarray:

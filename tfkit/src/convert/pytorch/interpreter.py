@@ -1,4 +1,4 @@
-"""Runs the operations of a trace on tensors of PyTorch."""
+"""Runs the operations of a graph on tensors of PyTorch."""
 
 from __future__ import annotations
 
@@ -11,19 +11,49 @@ import torch
 from torch._guards import detect_fake_mode
 from torch.utils._python_dispatch import _disable_current_modes  # Private, seen in PyTorch 2.13.
 
-from tfkit.src.interop.pytorch import host
-from tfkit.src.interop.pytorch.dtypes import dtype_of, fresh, tensor_of
-from tfkit.src.interop.pytorch.table import HOST, TABLE
-from tfkit.src.interop.traces import Function, Node, Trace
+from tfkit.src.convert.graph import Function, Graph, Variable
+from tfkit.src.convert.interpreter import ConversionError
+from tfkit.src.convert.pytorch import sizes
+from tfkit.src.convert.pytorch.dtypes import dtype_of, fresh, tensor_of
+from tfkit.src.convert.pytorch.operation import Operation as Node
+from tfkit.src.convert.pytorch.operation import operations
+from tfkit.src.convert.pytorch.table import HOST, TABLE
 
-Value = Any  # A tensor, an array of numbers known before, a list of tensors, or the name of a variable.
+Value = (
+    Any  # A tensor, an array of numbers known before, a list of tensors, or the name of a variable.
+)
+
+
+class Program:
+    """A graph that is ready to run.
+
+    Args:
+        graph: the graph.
+        owner: name of the layer, for errors.
+
+    Raises:
+        ConversionError: for an operation that has no formula.
+    """
+
+    def __init__(self, graph: Graph, owner: str) -> None:
+        self.graph = graph
+        self.functions = {it.name: it for it in (graph.main, *graph.functions.values())}
+        self.operations = operations(graph)
+        for nodes in self.operations.values():
+            for node in nodes:
+                if node.op not in TABLE and node.op not in _SPECIAL and node.op not in sizes.TABLE:
+                    raise ConversionError(
+                        f"Operation '{node.name}' of '{owner}' is of type '{node.op}', which has no formula "
+                        "for PyTorch. Do this part of the work before or after the converted call, or compute "
+                        "it with other operations."
+                    )
 
 
 class Interpreter:
-    """A run of a trace.
+    """A run of a program.
 
     Args:
-        trace: the trace.
+        program: the program.
         device: where constants go.
         state: the values of the variables by path; those that are assigned change in this dict.
         constants: tensors of constants, kept from run to run.
@@ -31,19 +61,21 @@ class Interpreter:
 
     def __init__(
         self,
-        trace: Trace,
+        program: Program,
         device: Any,
         state: dict[str, torch.Tensor],
         constants: dict[Any, torch.Tensor],
     ) -> None:
-        self._trace = trace
+        self._program = program
         self._device = device
         self.state = state
         self._constants = constants
 
-    def run(self, arguments: list[Value]) -> list[Value]:
-        """Returns the results of the main function, as tensors."""
-        results = self._call(self._trace.main, arguments)
+    def run(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+        """Returns the results of the graph, as tensors."""
+        graph = self._program.graph
+        captures = [it.path if isinstance(it, Variable) else it for it in graph.captures]
+        results = self._call(graph.main, [*inputs, *captures])
         return [self.tensor(value) for value in results]
 
     def tensor(self, value: Value) -> torch.Tensor:
@@ -52,10 +84,12 @@ class Interpreter:
             return value
         if value.dtype == object:
             return tensor_of(value, self._device)
-        if detect_fake_mode() is not None:  # In a trace by PyTorch, a constant is an operation of it.
+        if (
+            detect_fake_mode() is not None
+        ):  # In a trace by PyTorch, a constant is an operation of it.
             return fresh(value, self._device)
         # A small one by content, since it may result from others; a large one stays in the trace.
-        content = value.tobytes() if value.size <= host.MOST else id(value)
+        content = value.tobytes() if value.size <= sizes.MOST else id(value)
         key = content, value.shape, value.dtype.name, str(self._device)
         if key not in self._constants:
             with _disable_current_modes():  # Made before the graph that uses it, and not by it.
@@ -63,28 +97,24 @@ class Interpreter:
         return self._constants[key]
 
     def _call(self, function: Function, arguments: list[Value]) -> list[Value]:
-        values: dict[tuple[str, int], Value] = {
-            (name, 0): value for name, value in zip(function.arguments, arguments, strict=True)
-        }
-        for node in function.nodes:
-            inputs = [values[reference] for reference in node.inputs]
-            results = self._outputs(node, inputs)
+        values = [*arguments, *[None] * (function.num_values - len(arguments))]
+        for node in self._program.operations[function.name]:
+            results = self._outputs(node, [values[number] for number in node.inputs])
             if not isinstance(results, (tuple, list)) or isinstance(results, _Elements):
                 results = (results,)
-            for number, result in enumerate(results):
-                values[node.name, number] = result
-        return [values[reference] for reference in function.results]
+            for number, result in zip(node.outputs, results, strict=True):
+                values[number] = result
+        return [values[number] for number in function.results]
 
     def _outputs(self, node: Node, inputs: list[Value]) -> Any:
         special = _SPECIAL.get(node.op)
         if special is not None:
             return special(self, node, *inputs)
-        known = host.result(node, tuple(inputs))
+        known = sizes.result(node, tuple(inputs))
         if known is not NotImplemented:
             return known
         formula = TABLE.get(node.op)
-        if formula is None:
-            raise NotImplementedError(missing(node))
+        assert formula is not None, f"{node.op} of sizes that are no numbers"
         kept = {place % len(inputs) for place in HOST.get(node.op, ())} if inputs else set()
         given = [
             value if place in kept else self.tensor(value) for place, value in enumerate(inputs)
@@ -95,7 +125,7 @@ class Interpreter:
 
     def call(self, name: str, *arguments: Value) -> list[Value]:
         """Returns the results of a function by its name."""
-        return self._call(self._trace.functions[name], list(arguments))
+        return self._call(self._program.functions[name], list(arguments))
 
     def loop(self, node: Node, *values: Value) -> list[Value]:
         """Returns the values after a loop; one whose length is known is unrolled where a graph is made."""
@@ -120,21 +150,6 @@ class Interpreter:
         old, new = self.state[name], self.tensor(value).detach()
         self.state[name] = new + (old - old.detach()) if old.requires_grad else new
         return ()
-
-
-def missing(node: Node) -> str:
-    """Returns the message about an operation without an entry: its type, and the layer that has it."""
-    return (
-        f"PyTorch's table has no entry for the operation {node.op} of TensorFlow, which "
-        f"{node.name!r} needs: in that name are those of the layers around it. Add a formula to the table, or "
-        "run this layer in TensorFlow."
-    )
-
-
-def lacking(trace: Trace) -> Node | None:
-    """Returns the first operation of a trace that has no entry; `None` if all have."""
-    known = TABLE.keys() | _SPECIAL.keys() | host.TABLE.keys()
-    return next((node for node in trace.nodes() if node.op not in known), None)
 
 
 def _truth(value: Value) -> bool:
@@ -171,6 +186,12 @@ def _element(
     return _zeros(run, node, shape) if found is None else found
 
 
+@functools.cache
+def _typed(node: Node) -> Node:
+    """Returns an assignment as an operation on its dtype."""
+    return Node(node.name, node.op, node.inputs, node.outputs, {"T": node["dtype"]})
+
+
 _SPECIAL: dict[str, Callable[..., Any]] = {
     "Const": lambda run, n: n["value"],
     "Placeholder": lambda run, n: None,
@@ -178,7 +199,7 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "ResourceGather": lambda run, n, name, indices: TABLE["ResourceGather"](
         n, run.state[name], run.tensor(indices)
     ),
-    "VariableShape": lambda run, n, name: host.array(run.state[name].shape),
+    "VariableShape": lambda run, n, name: sizes.array(run.state[name].shape),
     "AssignVariableOp": Interpreter.assign,
     "AssignAddVariableOp": lambda run, n, name, value: run.assign(
         n, name, TABLE["AddV2"](_typed(n), run.state[name], run.tensor(value))
@@ -202,9 +223,3 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "TensorListLength": lambda run, n, elements: np.asarray(len(elements)),
     "TensorListStack": lambda run, n, elements, shape, *_: _stacked(run, n, elements, shape),
 }
-
-
-@functools.cache
-def _typed(node: Node) -> Node:
-    """Returns an assignment as an operation on its dtype."""
-    return Node(node.name, node.op, node.inputs, {"T": node["dtype"]})

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from tfkit.src.convert.pytorch import interpreter
+from tfkit.src.convert.pytorch.dtypes import array_of, dtype_of, tensor_of
+from tfkit.src.convert.tracing import Calls, trace
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
-from tfkit.src.interop import traces
-from tfkit.src.interop.pytorch import interpreter
-from tfkit.src.interop.pytorch.dtypes import array_of, dtype_of, tensor_of
 
 _MOST_PROGRAMS = 32
 
@@ -26,47 +25,16 @@ class Spec(NamedTuple):
     dtype: torch.dtype
 
 
-def convert(layer: Layer, examples: tuple[Any, ...]) -> TorchModule:
+def convert(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) -> TorchModule:
     """Returns a layer or model as a module; see `interop.to_torch`."""
-    specs = tf.nest.map_structure(_spec, list(examples))
-    if not layer.built:
-        layer(*tf.nest.map_structure(_zeros, specs))
-    modes = {
-        training: _traced(layer, specs, training) for training in (False, True)
-    }
-    plain = tf.nest.map_structure(
-        lambda spec: Spec(tuple(spec.shape), dtype_of(spec.dtype.name)), specs
+    return TorchModule(trace(layer, tuple(map(_without_torch, examples)), keywords))
+
+
+def _without_torch(example: Any) -> Any:
+    return tf.nest.map_structure(
+        lambda leaf: leaf.detach().cpu().numpy() if isinstance(leaf, torch.Tensor) else leaf,
+        example,
     )
-    return TorchModule(layer, plain, modes)
-
-
-def _spec(example: Any) -> tf.TensorSpec:
-    """Returns an example's spec; the first axis of an array, of rows, is free."""
-    if isinstance(example, tf.TensorSpec):
-        return example
-    if isinstance(example, torch.Tensor):
-        example = example.detach().cpu().numpy()
-    tensor = tf.convert_to_tensor(example)
-    return tf.TensorSpec([None, *tensor.shape[1:]] if tensor.shape.rank else [], tensor.dtype)
-
-
-def _zeros(spec: tf.TensorSpec) -> tf.Tensor:
-    return tf.zeros([2 if size is None else size for size in spec.shape], spec.dtype)
-
-
-def _traced(layer: Layer, specs: Any, training: bool) -> traces.Trace:
-    """Returns the operations of a call, whose results are the outputs and the losses of `add_loss`."""
-
-    def call(*inputs: Any) -> Any:
-        outputs = layer(*inputs, training=training)
-        return outputs, list(layer.losses)
-
-    function = tf.function(call, autograph=False)
-    trace = traces.read(function.get_concrete_function(*specs))
-    node = interpreter.lacking(trace)
-    if node is not None:
-        raise NotImplementedError(f"Layer '{layer.name}': {interpreter.missing(node)}")
-    return trace
 
 
 class TorchModule(torch.nn.Module):
@@ -83,12 +51,18 @@ class TorchModule(torch.nn.Module):
         losses: the scalars of `add_loss` and of regularizers, of the last call.
     """
 
-    def __init__(self, layer: Layer, specs: Any, modes: dict[bool, traces.Trace]) -> None:
+    def __init__(self, calls: Calls) -> None:
         super().__init__()
-        self._layer = [layer]  # In a list, since it is no part of the module.
-        self._specs = specs
+        name = calls.layer.name
+        self._layer = [calls.layer]  # In a list, since it is no part of the module.
+        self._specs = tf.nest.map_structure(
+            lambda spec: Spec(tuple(spec.shape), dtype_of(spec.dtype.name)), calls.inputs
+        )
         self._modes = {
-            mode: dataclasses.replace(trace, captures=()) for mode, trace in modes.items()
+            mode: interpreter.Program(call.graph, name) for mode, call in calls.by_training.items()
+        }
+        self._nests = {
+            mode: (call.outputs, call.num_outputs) for mode, call in calls.by_training.items()
         }
         self._places: dict[str, tuple[dict[str, Any], str]] = {}
         self._dtypes: dict[str, str] = {}
@@ -96,26 +70,10 @@ class TorchModule(torch.nn.Module):
         self._programs: dict[Any, Callable[..., Any]] = {}
         self._changed: dict[bool, list[str]] = {}
         self.losses: list[torch.Tensor] = []
-        trained = {id(it) for it, trained in tracking.variables_of(layer, seeds=True) if trained}
-        paths = {}
-        for path, variable in tracking.named_state(layer).items():
-            paths[_key(variable)] = path
-            self._add(path, variable, id(variable) in trained)
-        self._captures: dict[bool, list[Any]] = {}
-        for mode, trace in modes.items():
-            self._captures[mode] = captures = []
-            for captured in trace.captures:
-                if isinstance(captured, tf.Variable):
-                    if _key(captured) not in paths:
-                        raise ValueError(
-                            f"Layer '{layer.name}' uses the variable {captured.name!r}, which is no weight "
-                            "of it or of a layer inside: make it with `add_weight`, or assign it to an "
-                            "attribute of the layer."
-                        )
-                    captured = paths[_key(captured)]
-                captures.append(captured)
+        for path, variable in calls.variables.items():
+            self._add(path, variable, path in calls.trained)
         # What `torch.compile` does not look into, since it is Python code that makes a graph.
-        self._opaque = {mode: _opaque(self._closure(mode)) for mode in modes}
+        self._opaque = {mode: _opaque(self._closure(mode)) for mode in self._modes}
 
     def _add(self, path: str, variable: Any, trained: bool) -> None:
         """Adds a variable as a parameter, or as a buffer if no gradient changes it."""
@@ -133,9 +91,9 @@ class TorchModule(torch.nn.Module):
 
     # --- Calls ----------------------------------------------------------------------------------------
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: Any, **keywords: Any) -> Any:
         """Returns the outputs, as a nest like that of the layer's outputs."""
-        flat = self._flat(inputs)
+        flat = self._flat((inputs, keywords))
         mode = self.training
         state = [store[name] for store, name in self._places.values()]
         if torch.compiler.is_exporting():
@@ -150,8 +108,9 @@ class TorchModule(torch.nn.Module):
                 for path, value in zip(self._changed[mode], changed, strict=True):
                     store, name = self._places[path]
                     store[name].copy_(value)
-        outputs, self.losses = _nested(self._modes[mode].outputs, outputs)
-        return outputs
+        nest, count = self._nests[mode]
+        self.losses = outputs[count:]
+        return _nested(nest, outputs)
 
     def _closure(self, mode: bool) -> Callable[..., Any]:
         return lambda state, inputs: self._interpreted(mode, state, inputs)
@@ -163,7 +122,7 @@ class TorchModule(torch.nn.Module):
         before = dict(zip(self._places, state, strict=True))
         device = next(iter([*state, *inputs]), torch.empty(0)).device
         run = interpreter.Interpreter(self._modes[mode], device, dict(before), self._constants)
-        results = run.run([*inputs, *self._captures[mode]])
+        results = run.run(inputs)
         self._changed[mode] = [path for path in before if run.state[path] is not before[path]]
         return results, [run.state[path] for path in self._changed[mode]]
 
@@ -195,18 +154,17 @@ class TorchModule(torch.nn.Module):
             return function
         return made
 
-    def _flat(self, inputs: tuple[Any, ...]) -> list[torch.Tensor]:
+    def _flat(self, inputs: Any) -> list[torch.Tensor]:
         """Returns the tensors of a nest of inputs."""
-        tf_free = _flattened(list(inputs))
-        expected = _flattened(self._specs)
-        if len(tf_free) != len(expected):
+        tensors, expected = _flattened(inputs), _flattened(self._specs)
+        if len(tensors) != len(expected):
             raise ValueError(
                 f"Expected {len(expected)} tensors, as in the examples of `to_torch`. Received: "
-                f"{len(tf_free)}."
+                f"{len(tensors)}."
             )
-        for tensor, (shape, dtype) in zip(tf_free, expected, strict=True):
+        for tensor, (shape, dtype) in zip(tensors, expected, strict=True):
             _check(tensor, shape, dtype)
-        return tf_free
+        return tensors
 
     # --- Values ---------------------------------------------------------------------------------------
 
@@ -238,11 +196,6 @@ class TorchModule(torch.nn.Module):
 
 def _opaque(function: Callable[..., Any]) -> Callable[..., Any]:
     return torch._dynamo.nonstrict_trace(function)
-
-
-def _key(variable: Any) -> int:
-    """Returns the identity of a variable, or of the one behind a view of it in another dtype."""
-    return id(getattr(variable, "uncast", variable).handle)
 
 
 def _flattened(nest: Any) -> list[Any]:
