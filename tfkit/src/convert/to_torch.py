@@ -46,13 +46,34 @@ def to_torch(layer: Layer, *examples: Any, **keywords: Any) -> TorchModule:
         module.copy_back()
         ```
     """
+    _require()
+    from tfkit.src.convert.pytorch.module import convert
+
+    return convert(layer, examples, keywords)
+
+
+def exported_program(layer: Layer, specs: list[Any]) -> bytes:
+    """Returns a stored `torch.export.ExportedProgram` of a layer's inference.
+
+    Args:
+        layer: a layer or model.
+        specs: a nest of `tf.TensorSpec`s for each argument of the call; unknown sizes are free in the program.
+
+    Raises:
+        ImportError: without PyTorch.
+        NotImplementedError: if there is no formula for an operation.
+    """
+    _require()
+    from tfkit.src.convert.pytorch.exporting import exported
+
+    return exported(to_torch(layer, *specs).eval(), specs)
+
+
+def _require() -> None:
     try:
         import torch  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            f"`to_torch` needs PyTorch, which cannot be imported ({error}). Install it: "
+            f"This needs PyTorch, which cannot be imported ({error}). Install it: "
             "pip install 'tfkit-dl[torch]'"
         ) from None
-    from tfkit.src.convert.pytorch.module import convert
-
-    return convert(layer, examples, keywords)

@@ -1,8 +1,9 @@
-"""Exports to StableHLO, LiteRT and ONNX. Each is one file, written completely or not at all."""
+"""Exports to StableHLO, LiteRT, ONNX, PyTorch and OpenVINO. Each is one file, written completely or not at all."""
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,11 +13,13 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import ConverterError
+from tfkit.src.convert.to_torch import exported_program
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.export.archive import DEFAULT
 from tfkit.src.export.endpoints import layer_endpoint
 from tfkit.src.export.saved_model import ENDPOINT, archive_of, export_saved_model
+from tfkit.src.export.signatures import layer_specs
 from tfkit.src.layers.recurrent.rnn import RNN
 from tfkit.src.runtime import litert
 from tfkit.src.runtime.function_defs import make_known
@@ -40,7 +43,7 @@ def export(
     Args:
         layer: a layer or model whose inputs are known: functional, called or fitted.
         filepath: folder of a SavedModel, or the file of another format.
-        format: `"tf_saved_model"`, `"stablehlo"`, `"litert"` or `"onnx"`.
+        format: `"tf_saved_model"`, `"stablehlo"`, `"litert"`, `"onnx"`, `"torch"` or `"openvino"`.
         verbose: whether to print a summary of the export; `None` is True.
         input_signature: specs to use instead of those of earlier calls.
         **kwargs: options of the format.
@@ -228,6 +231,75 @@ def export_onnx(
     _say(filepath, verbose)
 
 
+def export_torch(
+    layer: Layer, filepath: Any, verbose: bool | None = None, input_signature: Any = None
+) -> None:
+    """Writes the call of a layer as a program of `torch.export`, which PyTorch alone runs.
+
+    Sizes that are free in the layer's inputs are free in the program, unless an operation needs them.
+
+    Args:
+        layer: a layer or model.
+        filepath: a name that ends in `.pt2`.
+        verbose: whether to print where it was written.
+        input_signature: specs to use instead of those of earlier calls.
+
+    Raises:
+        ValueError: for another file name.
+        ImportError: without PyTorch.
+        NotImplementedError: if there is no formula for an operation.
+    """
+    if not str(filepath).endswith(".pt2"):
+        raise ValueError(f"Expected a file name that ends in '.pt2'. Received: {filepath!r}")
+    with assume_onednn(False):
+        content = exported_program(layer, list(layer_specs(layer, input_signature).values()))
+    with atomic_write(filepath) as temporary:
+        temporary.write_bytes(content)
+    _say(filepath, verbose)
+
+
+def export_openvino(
+    layer: Layer, filepath: Any, verbose: bool | None = None, input_signature: Any = None
+) -> None:
+    """Writes the call of a layer as an OpenVINO model: an `.xml` file, and a `.bin` file of weights next to it.
+
+    Args:
+        layer: a layer or model.
+        filepath: a name that ends in `.xml`.
+        verbose: whether to print where it was written.
+        input_signature: specs to use instead of those of earlier calls.
+
+    Raises:
+        ValueError: for another file name.
+        ImportError: without the package `openvino`.
+        RuntimeError: if OpenVINO has no counterpart of an operation.
+    """
+    path = Path(filepath)
+    if path.suffix != ".xml":
+        raise ValueError(f"Expected a file name that ends in '.xml'. Received: {filepath!r}")
+    try:
+        import openvino
+    except ImportError as error:
+        raise ImportError(
+            f"Cannot export '{layer.name}' to OpenVINO: {error}. Install it: pip install openvino"
+        ) from None
+    with tempfile.TemporaryDirectory() as folder:
+        with assume_onednn(False):
+            archive_of(layer, input_signature, freeze=True).write_into(Path(folder, "model"))
+        try:
+            model = openvino.convert_model(Path(folder, "model"))
+        except Exception as error:  # OpenVINO's errors have no class of their own.
+            raise RuntimeError(
+                f"Cannot export '{layer.name}' to OpenVINO: {str(error).strip()[:500]}"
+            ) from error
+        openvino.save_model(model, Path(folder, "model.xml"), compress_to_fp16=False)
+        # The weights first: an `.xml` file is never without its own.
+        for suffix in (".bin", ".xml"):
+            with atomic_write(path.with_suffix(suffix)) as temporary:
+                shutil.copyfile(Path(folder, "model").with_suffix(suffix), temporary)
+    _say(filepath, verbose)
+
+
 def _say(filepath: Any, verbose: bool | None) -> None:
     if verbose is not False:
         print(f"Saved artifact at '{filepath}'.")
@@ -238,4 +310,6 @@ _WRITERS = {
     "stablehlo": export_stablehlo,
     "litert": export_litert,
     "onnx": export_onnx,
+    "openvino": export_openvino,
+    "torch": export_torch,
 }

@@ -192,6 +192,15 @@ def _solve(n: Node, x: Tensor, y: Tensor) -> Tensor:
     return torch.linalg.solve(x.mT if n["adjoint"] else x, y)
 
 
+def _band(n: Node, x: Tensor, below: Any, above: Any) -> Tensor:
+    """Returns matrices with zeros away from the diagonal; a negative width keeps all on its side."""
+    rows, columns = x.shape[-2:]
+    distance = torch.arange(columns, device=x.device) - torch.arange(rows, device=x.device)[:, None]
+    low, high = integer(below), integer(above)
+    outside = (distance < -low) & (low >= 0) | (distance > high) & (high >= 0)
+    return torch.where(outside, 0, x).to(x.dtype)
+
+
 def _sparse_cross_entropy(n: Node, logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     labels = labels.to(torch.int64)
     logs = F.log_softmax(logits, -1)
@@ -505,6 +514,10 @@ TABLE: dict[str, Callable[..., Any]] = {
     "BatchMatMulV2": _matmul,
     "Einsum": lambda n, *x: torch.einsum(n["equation"], *x),
     "MatrixSolve": _solve,
+    "MatrixSetDiagV3": lambda n, x, values, k: x.diagonal_scatter(values, integer(k), -2, -1),
+    "MatrixDiagPartV3": lambda n, x, k, fill: x.diagonal(integer(k), -2, -1),
+    "MatrixDiagV3": lambda n, x, k, rows, columns, fill: torch.diag_embed(x, integer(k)),
+    "MatrixBandPart": _band,
     "RFFT": _frames,
     "IRFFT": _real_inverse,
     # Activations and losses
@@ -561,13 +574,16 @@ HOST: dict[str, tuple[int, ...]] = {
         + ("TopKV2", "RFFT", "IRFFT", "ResizeBilinear", "ResizeBicubic", "ResizeNearestNeighbor", "OneHot"),
         (1,),
     ),
-    **dict.fromkeys(("Slice", "SplitV", "Roll", "SpaceToBatchND", "BatchToSpaceND"), (1, 2)),
+    **dict.fromkeys(("MatrixBandPart", "Slice", "SplitV", "Roll", "SpaceToBatchND", "BatchToSpaceND"), (1, 2)),
     **dict.fromkeys(("Fill", "Split", "Conv2DBackpropInput", "Conv3DBackpropInputV2"), (0,)),
     **dict.fromkeys(("GatherV2", "ScatterNd", "UnsortedSegmentSum", "ImageProjectiveTransformV3"), (2,)),
     **dict.fromkeys(
         ("StatelessRandomUniformFullIntV2", "StatelessRandomUniformIntV2", "StatelessRandomUniformV2"),
         (0, 3),
     ),
+    "MatrixSetDiagV3": (2,),
+    "MatrixDiagPartV3": (1,),
+    "MatrixDiagV3": (1, 2, 3),
     "ConcatV2": (-1,),
     "StridedSlice": (1, 2, 3),
     "PadV2": (1, 2),
