@@ -24,6 +24,8 @@ OPTIONAL = {
     "ml_dtypes",
     "onnx",
     "sklearn",
+    "openvino",
+    "torch",
     "tensorflow_serving",
     "tf2onnx",
 }

@@ -83,6 +83,7 @@ ADDITIONS = {
     "interop.keras.save_model",
     "interop.keras.save_weights",
     "interop.stand_in_for_keras",
+    "interop.to_torch",
     "losses.LossFunctionWrapper",
     "models.Functional",
     "saving.LoadError",

@@ -1,4 +1,4 @@
-"""Exports to StableHLO, LiteRT, ONNX, PyTorch and OpenVINO. Each is one file, written completely or not at all."""
+"""Exports to StableHLO, LiteRT, ONNX, PyTorch and OpenVINO: files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def export_torch(
 def export_openvino(
     layer: Layer, filepath: Any, verbose: bool | None = None, input_signature: Any = None
 ) -> None:
-    """Writes the call of a layer as an OpenVINO model: an `.xml` file, and a `.bin` file of weights next to it.
+    """Writes the call of a layer as an OpenVINO model: an `.xml` file, and its weights in a `.bin` file.
 
     Args:
         layer: a layer or model.

@@ -44,8 +44,8 @@ class Program:
                 if node.op not in TABLE and node.op not in _SPECIAL and node.op not in sizes.TABLE:
                     raise ConversionError(
                         f"Operation '{node.name}' of '{owner}' is of type '{node.op}', which has no formula "
-                        "for PyTorch. Do this part of the work before or after the converted call, or compute "
-                        "it with other operations."
+                        "for PyTorch. Do this part of the work before or after the converted call, or "
+                        "compute it with other operations."
                     )
 
 

@@ -574,7 +574,8 @@ HOST: dict[str, tuple[int, ...]] = {
         + ("TopKV2", "RFFT", "IRFFT", "ResizeBilinear", "ResizeBicubic", "ResizeNearestNeighbor", "OneHot"),
         (1,),
     ),
-    **dict.fromkeys(("MatrixBandPart", "Slice", "SplitV", "Roll", "SpaceToBatchND", "BatchToSpaceND"), (1, 2)),
+    **dict.fromkeys(("Slice", "SplitV", "Roll", "SpaceToBatchND", "BatchToSpaceND"), (1, 2)),
+    "MatrixBandPart": (1, 2),
     **dict.fromkeys(("Fill", "Split", "Conv2DBackpropInput", "Conv3DBackpropInputV2"), (0,)),
     **dict.fromkeys(("GatherV2", "ScatterNd", "UnsortedSegmentSum", "ImageProjectiveTransformV3"), (2,)),
     **dict.fromkeys(
