@@ -20,6 +20,7 @@ OPTIONAL = {
     "PIL",
     "aiohttp",
     "google",
+    "jax",
     "grpc",
     "ml_dtypes",
     "onnx",
@@ -34,6 +35,7 @@ OPTIONAL = {
 NAMED_BY_STRINGS = {
     "tfkit.src.apps.cli.convert",
     "tfkit.src.apps.serving.packages",
+    "tfkit.src.convert.jax.functions",
     "tfkit.src.utils.visualization.galleries",
     "tfkit.src.wrappers.lazy",
 }

@@ -16,11 +16,12 @@ class Node:
     Args:
         name: its name in the graph, which begins with the names of the layers around it.
         type: type of operation, `"MatMul"`.
-        inputs: the number of a value for each input; a tuple of numbers for an input that is a list of tensors
-            (`values` of `ConcatV2`).
+        inputs: the number of a value for each input; a tuple of numbers for an input that is a list of
+            tensors (`values` of `ConcatV2`).
         outputs: numbers of the values that it computes.
-        attributes: by name: integers, floats, texts, dtypes by their names (`"float32"`), shapes as tuples with
-            `None` for unknown sizes (or `None`), NumPy arrays, functions by their names, and lists of these.
+        attributes: by name: integers, floats, texts, dtypes by their names (`"float32"`), shapes as tuples
+            with `None` for unknown sizes (or `None`), NumPy arrays, functions by their names, and lists of
+            these. `custom_gradient` is whether the user wrote the gradient (of an `IdentityN`).
     """
 
     name: str
@@ -40,7 +41,7 @@ class Parameter:
 
 @dataclasses.dataclass(frozen=True)
 class Function:
-    """Nodes in an order in which they can be computed, reads and writes of a variable in the order of the trace.
+    """Nodes in an order in which they can be computed; accesses of a variable in the order of the trace.
 
     Args:
         name: name of the function.
@@ -93,8 +94,16 @@ class Graph:
 
 @dataclasses.dataclass(frozen=True)
 class Variable:
-    """A variable of the graph, by its attribute path. As a value it stands for the variable, not its content."""
+    """A variable of the graph. As a value it stands for the variable, not for its content.
+
+    Args:
+        path: its attribute path.
+        dtype: name of its dtype.
+        shape: its shape.
+        trained: whether it is trained.
+    """
 
     path: str
     dtype: str
     shape: tuple[int, ...]
+    trained: bool = False

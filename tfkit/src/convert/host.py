@@ -74,7 +74,7 @@ def _fill(dims: np.ndarray, value: np.ndarray) -> Any:
 def _range(start: np.ndarray, limit: np.ndarray, delta: np.ndarray) -> Any:
     if object in (start.dtype, limit.dtype, delta.dtype) or (limit - start) // delta > _LARGEST:
         return NotImplemented
-    return np.arange(start, limit, delta, dtype=start.dtype)
+    return np.arange(start.item(), limit.item(), delta.item(), dtype=start.dtype)
 
 
 def _squeeze(x: np.ndarray, *, squeeze_dims: list[int]) -> np.ndarray:
@@ -138,10 +138,12 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Neg": lambda x: -x,
     "NotEqual": lambda x, y: np.asarray(x != y, bool),
     "Pack": lambda values, *, axis: np.stack(values, axis),
+    "Pad": lambda x, paddings: np.pad(x, paddings),
     "Prod": _reduce(np.prod),
     "Range": _range,
     "RealDiv": _divided,
     "Reshape": lambda x, shape: np.reshape(x, tuple(shape)),
+    "ReverseV2": lambda x, axis: np.flip(x, tuple(axis)),
     "SelectV2": lambda condition, x, y: np.where(condition, x, y),
     "Slice": _slice,
     "Squeeze": _squeeze,

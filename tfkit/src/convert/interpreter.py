@@ -80,6 +80,14 @@ class Framework(Protocol):
         """Returns the sizes of an array: integers or symbols."""
         ...
 
+    def assigned(self, old: Any, new: Any, trained: bool) -> Any:
+        """Returns what is read from a variable after an assignment.
+
+        In TensorFlow no gradient flows through an assignment, and the gradient of what is read belongs to the
+        variable.
+        """
+        ...
+
     def loop(self, test: Body, body: Body, values: Values, steps: int | None) -> Values:
         """Returns the values after a loop.
 
@@ -127,12 +135,15 @@ class Interpreter:
         return self._run(self._graph.main, [*inputs, *self._graph.captures], variables)
 
     def _check(self, node: Node) -> None:
-        if node.type not in self._framework.formulas and node.type not in _OWN:
-            raise ConversionError(
-                f"Operation '{node.name}' of '{self._owner}' is of type '{node.type}', which has no formula for "
-                f"{self._framework.name}. Do this part of the work before or after the converted call, or "
-                "compute it with other operations."
-            )
+        if not any(node.type in table for table in (self._framework.formulas, _OWN, host.FORMULAS)):
+            raise self._without_formula(node)
+
+    def _without_formula(self, node: Node) -> ConversionError:
+        return ConversionError(
+            f"Operation '{node.name}' of '{self._owner}' is of type '{node.type}', which has no formula for "
+            f"{self._framework.name}. Do this part of the work before or after the converted call, or "
+            "compute it with other operations."
+        )
 
     def _run(self, function: Function, arguments: Values, variables: dict[str, Any]) -> Values:
         values = [*arguments, *[None] * (function.num_values - len(arguments))]
@@ -155,7 +166,9 @@ class Interpreter:
 
     def _formula(self, node: Node, inputs: Values, type_: str | None = None) -> Values:
         """Returns the outputs of a node by the framework's formula."""
-        formula = self._framework.formulas[type_ or node.type]
+        formula = self._framework.formulas.get(type_ or node.type)
+        if formula is None:
+            raise self._without_formula(node)
         names, attributes = _signature(formula)
         given = [self._input(node, name, value) for name, value in zip(names, inputs, strict=True)]
         result = formula(*given, **{name: node.attributes.get(name) for name in attributes})
@@ -203,13 +216,18 @@ class Interpreter:
         return [variables[inputs[0].path]]
 
     def _assign(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
-        variables[inputs[0].path] = self._array(inputs[1])
+        self._set(inputs[0], self._array(inputs[1]), variables)
         return []
+
+    def _set(self, variable: Variable, new: Any, variables: dict[str, Any]) -> None:
+        old = variables[variable.path]
+        variables[variable.path] = self._framework.assigned(old, new, variable.trained)
 
     def _update(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
         variable, *others = inputs
         value = [variables[variable.path], *others]
-        (variables[variable.path],) = self._formula(node, value, _ON_VALUES[node.type])
+        (new,) = self._formula(node, value, _ON_VALUES[node.type])
+        self._set(variable, new, variables)
         return []
 
     def _gather(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:

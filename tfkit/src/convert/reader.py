@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import op_def_registry
+from tfkit.src.borrowed.private import gradient_registry, op_def_registry
 from tfkit.src.convert.graph import Function, Graph, Node, Parameter, Variable
 from tfkit.src.runtime.function_defs import functions_in
 
@@ -28,12 +28,17 @@ _DROPPED = frozenset({"NoOp", "Assert", "CheckNumericsV2", "PrintV2"})
 _SAME = frozenset({"Identity", "EnsureShape"})
 
 
-def read(function: Any, paths: Callable[[tf.Variable], str]) -> Graph:
+def read(
+    function: Any,
+    paths: Callable[[tf.Variable], str],
+    is_trained: Callable[[tf.Variable], bool] = lambda variable: False,
+) -> Graph:
     """Returns the description of a traced function.
 
     Args:
         function: a `ConcreteFunction` that nothing has called or differentiated yet: a gradient adds nodes.
         paths: returns the path of a variable.
+        is_trained: returns whether a variable is trained.
 
     Raises:
         ValueError: if the function captures something that is neither a variable nor a dense tensor.
@@ -47,7 +52,8 @@ def read(function: Any, paths: Callable[[tf.Variable], str]) -> Graph:
         variable = by_handle.get(id(outside))
         if variable is not None:
             form = tuple(variable.shape.as_list())
-            captures.append(Variable(paths(variable), variable.dtype.base_dtype.name, form))
+            dtype = variable.dtype.base_dtype.name
+            captures.append(Variable(paths(variable), dtype, form, is_trained(variable)))
         elif outside.dtype in (tf.resource, tf.variant):
             raise ValueError(
                 f"The traced call uses '{inside.name}', which is no variable (a lookup table, for example). "
@@ -89,6 +95,7 @@ class _Reader:
                     count += 1
             inputs = _grouped(op, node, numbers)
             attributes = {name: self._attribute(value) for name, value in node.attr.items()}
+            attributes["custom_gradient"] = _has_custom_gradient(attributes)
             nodes.append(Node(node.name, node.op, inputs, tuple(outputs), attributes))
         results = tuple(numbers[definition.ret[it.name]] for it in signature.output_arg)
         names = tuple(parameters)
@@ -135,6 +142,25 @@ class _Reader:
                 kept.append(node)
                 needed.update(flat_inputs(node))
         return kept[::-1]
+
+
+def _has_custom_gradient(attributes: Mapping[str, Any]) -> bool:
+    """Whether a user wrote the gradient of a node: those of TensorFlow and tfkit are true derivatives."""
+    name = attributes.get("_gradient_op_type") or ""
+    if not name.startswith("CustomGradient-"):
+        return False
+    pending = [gradient_registry.lookup(name)]
+    while pending:
+        function = pending.pop()
+        names = function.__code__.co_freevars
+        inside = dict(
+            zip(names, (it.cell_contents for it in function.__closure__ or ()), strict=True)
+        )
+        if "grad_fn" in inside:
+            module = getattr(inside["grad_fn"], "__module__", None) or ""
+            return module.partition(".")[0] not in ("tensorflow", "tfkit")
+        pending += [it for name, it in inside.items() if name == "tape_grad_fn"]
+    return True
 
 
 def flat_inputs(node: Node) -> list[int]:

@@ -6,7 +6,6 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-
 from tfkit.src.convert.tracing import trace
 from tfkit.src.convert.values import set_values
 from tfkit.src.core.layer import Layer

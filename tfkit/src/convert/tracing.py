@@ -116,8 +116,12 @@ def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) 
             paths[id(variable)], variables[name] = name, variable
         return paths[id(variable)]
 
+    trained = {id(it) for it in layer.trainable_variables}
+
     def calls_with(specs: Any) -> dict[bool, Call]:
-        return {training: _call(layer, specs, training, path_of) for training in (False, True)}
+        return {
+            training: _call(layer, specs, training, path_of, trained) for training in (False, True)
+        }
 
     try:
         inputs, calls = free, calls_with(free)
@@ -128,12 +132,11 @@ def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) 
             exact,
             calls_with(exact),
         )  # A layer that needs to know the size of the batch.
-    trained = {id(it) for it in layer.trainable_variables}
     names = [path for path, variable in variables.items() if id(variable) in trained]
     return Calls(layer, inputs, calls, variables, names)
 
 
-def _call(layer: Layer, specs: Any, training: bool, path_of: Any) -> Call:
+def _call(layer: Layer, specs: Any, training: bool, path_of: Any, trained: set[int]) -> Call:
     flat = tf.nest.flatten(specs)
     numbered: list[Any] = []
 
@@ -149,7 +152,7 @@ def _call(layer: Layer, specs: Any, training: bool, path_of: Any) -> Call:
         return [tf.convert_to_tensor(it) for it in tensors_out + list(layer.losses)]
 
     function = tf.function(program, autograph=False).get_concrete_function(*flat)
-    return Call(read(function, path_of), *numbered)
+    return Call(read(function, path_of, lambda it: id(it) in trained), *numbered)
 
 
 def _spec(example: Any, free: bool) -> tf.TensorSpec:

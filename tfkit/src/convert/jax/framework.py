@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
-
 from tfkit.src.convert.interpreter import Body, Values
 from tfkit.src.convert.jax.lists import TensorList
 from tfkit.src.convert.jax.table import FORMULAS, dtype_of
@@ -42,6 +42,11 @@ class Jax:
     def shape(self, value: Any) -> Sequence[Any]:
         """Returns the sizes of an array."""
         return jnp.shape(value)
+
+    def assigned(self, old: Any, new: Any, trained: bool) -> Any:
+        """Returns what is read after an assignment: `new`, with the gradient of `old` if it is trained."""
+        new = lax.stop_gradient(new)
+        return new + (old - lax.stop_gradient(old)) if trained else new
 
     def loop(self, test: Body, body: Body, values: Values, steps: int | None) -> Values:
         """Returns the values after a loop: a `scan`, which has a gradient, if its length is known."""

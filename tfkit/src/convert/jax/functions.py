@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from tfkit.src.convert.interpreter import Interpreter
+import jax
+import jax.numpy as jnp
+from tfkit.src.convert.interpreter import ConversionError, Interpreter
 from tfkit.src.convert.jax import philox
 from tfkit.src.convert.jax.framework import Jax
 from tfkit.src.convert.tracing import Calls
@@ -39,9 +39,16 @@ class JaxFunction:
         self._seeds = calls.seeds()
         self._state = [path for path in calls.variables if path not in set(calls.trained)]
         self._run = {
-            training: Interpreter(call.graph, framework, calls.layer.name)
-            for training, call in calls.by_training.items()
+            False: Interpreter(calls.by_training[False].graph, framework, calls.layer.name)
         }
+        try:
+            self._run[True] = Interpreter(
+                calls.by_training[True].graph, framework, calls.layer.name
+            )
+        except (
+            ConversionError
+        ) as error:  # Inference can be converted: the error comes with `training=True`.
+            self._refusal = error
 
     def __call__(
         self,
@@ -55,6 +62,8 @@ class JaxFunction:
     ) -> Any:
         """Returns the outputs and the state after the call."""
         call = self._calls.by_training[bool(training)]
+        if bool(training) not in self._run:
+            raise self._refusal
         arrays = self._arrays(inputs, keywords)
         variables = {**self._checked("params", params), **self._checked("state", state)}
         if seed is not None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 _FORMS = {4: ("NHWC", "HWIO", "NHWC"), 5: ("NDHWC", "DHWIO", "NDHWC")}
@@ -75,7 +76,7 @@ def depthwise_convolution(
     explicit_paddings: list[int] | None,
     data_format: str,
 ) -> Any:
-    """Returns a convolution of each channel by itself, with a kernel `(height, width, channels, multiplier)`."""
+    """Returns a convolution of each channel by itself, with a kernel `(..., channels, multiplier)`."""
     *sizes, channels, multiplier = kernel.shape
     return convolution(
         x,

@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
+
+import jax.numpy as jnp
 from jax import lax
 
-Array = jax.Array
+Array = Any
 
 # The number of low bits of an integer that form a float's fraction.
 _FRACTION_BITS = {"float16": 10, "bfloat16": 7, "float32": 23}

@@ -1,4 +1,4 @@
-"""Formulas in JAX for TensorFlow's operations: `FORMULAS`, by type. `convert/interpreter.py` says how to read them.
+"""Formulas in JAX for TensorFlow's operations, by type; `convert/interpreter.py` says how they are called.
 
 Where two branches meet (`Maximum` of equal numbers, `Relu6` at 6) the derivative is TensorFlow's.
 """
@@ -10,17 +10,18 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
-
 from tfkit.src.convert.host import strided_slice
+from tfkit.src.convert.interpreter import ConversionError
 from tfkit.src.convert.jax import images, lists, neighbours, philox
 
 
 def dtype_of(name: Any) -> np.dtype[Any]:
-    """Returns JAX's dtype for one of TensorFlow's: of 32 bits instead of 64, unless `jax_enable_x64` is set."""
+    """Returns JAX's dtype for one of TensorFlow's: without `jax_enable_x64` of 32 bits instead of 64."""
     return np.dtype(jax.dtypes.canonicalize_dtype(jnp.dtype(name)))
 
 
@@ -359,6 +360,44 @@ def _integers(
     return draw(shape, key, counter, low, high)
 
 
+# JAX's own draws are other numbers than TensorFlow's, of the same distribution.
+
+
+def _own_key(key: Any, counter: Any) -> Any:
+    return jax.random.wrap_key_data(key ^ counter, impl="threefry2x32")
+
+
+def _gamma(shape: list[Any], key: Any, counter: Any, alg: Any, alpha: Any) -> Any:
+    return jax.random.gamma(_own_key(key, counter), alpha, shape, alpha.dtype)
+
+
+def _truncated_normal(shape: list[Any], key: Any, counter: Any, alg: Any, *, dtype: str) -> Any:
+    return jax.random.truncated_normal(_own_key(key, counter), -2.0, 2.0, shape, dtype_of(dtype))
+
+
+def _categorical(logits: Any, size: Any, seed: Any, *, output_dtype: str) -> Any:
+    key = _own_key(*philox.key_and_counter(seed))
+    drawn = jax.random.categorical(key, logits[:, None, :], -1, (logits.shape[0], size))
+    return drawn.astype(dtype_of(output_dtype))
+
+
+@jax.custom_jvp
+def _without_gradient(values: list[Any]) -> list[Any]:
+    return values
+
+
+@_without_gradient.defjvp
+def _refused_gradient(primals: Any, tangents: Any) -> Any:
+    raise ConversionError(
+        "The call has a part with a gradient of its own (`custom_gradient`), which is a function of "
+        "TensorFlow and is not converted. Outputs can be computed in JAX, gradients cannot."
+    )
+
+
+def _identities(values: list[Any], *, custom_gradient: bool) -> list[Any]:
+    return _without_gradient(values) if custom_gradient else values
+
+
 FORMULAS: dict[str, Callable[..., Any]] = {
     # Numbers
     "Abs": jnp.abs,
@@ -479,7 +518,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "GatherNd": _gather_places,
     "GatherV2": _gather,
     "Identity": lambda x: x,
-    "IdentityN": lambda values: values,
+    "IdentityN": _identities,
     "InvertPermutation": lambda x: (
         jnp.zeros_like(x).at[x].set(jnp.arange(x.shape[0], dtype=x.dtype))
     ),
@@ -586,9 +625,12 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "ResizeBilinear": images.resized_bilinear,
     "ResizeNearestNeighbor": images.resized_nearest,
     # Random numbers
+    "StatelessMultinomial": _categorical,
+    "StatelessRandomGammaV3": _gamma,
     "StatelessRandomGetKeyCounter": lambda seed: list(philox.key_and_counter(seed)),
     "StatelessRandomNormalV2": _normal,
     "StatelessRandomUniformFullIntV2": _words,
     "StatelessRandomUniformIntV2": _integers,
     "StatelessRandomUniformV2": _uniform,
+    "StatelessTruncatedNormalV2": _truncated_normal,
 }
