@@ -40,7 +40,7 @@ def loss_of(sin, total, outputs, added):
 
 
 def gradients_of_tensorflow(layer, inputs, weights):
-    """Outputs of a call in training; gradients of a function of them, for weights and for inputs of floats."""
+    """Outputs of a call in training; gradients of a function of them, for weights and for floats given."""
     inputs = tf.nest.map_structure(tf.identity, inputs)
     floats = [it for it in tf.nest.flatten(inputs) if it.dtype.is_floating]
     with tf.GradientTape() as tape:
@@ -137,7 +137,9 @@ def test_activations_give_the_numbers_of_tensorflow(name):
     check_function(activation, test_activations.X)
 
 
-@pytest.mark.parametrize("case", LOSSES, ids=lambda case: "-".join([case[0], *map(str, case[2].values())]))
+@pytest.mark.parametrize(
+    "case", LOSSES, ids=lambda case: "-".join([case[0], *map(str, case[2].values())])
+)
 def test_losses_give_the_numbers_of_tensorflow(case):
     name, _, options, data = case
     if not all(isinstance(it, np.ndarray) for it in data):

@@ -1,4 +1,4 @@
-"""Arithmetic of sizes and positions, by NumPy: what is known before a program runs is computed while it is made.
+"""Arithmetic of sizes and positions, by NumPy: what is known while a program is made is computed then.
 
 A value is *known* if it is a NumPy array: constants, shapes, and what these formulas make of them. Sizes that
 are symbols of the framework (a batch of any size) are elements of arrays of objects.

@@ -1,16 +1,16 @@
-"""Computes a `Graph` with another framework: a loop over its nodes, and a table with a formula for each type.
+"""Computes a `Graph` with another framework: a loop over its nodes, and a table of formulas by type.
 
-A table entry is `type of operation: formula`. A formula is called with the inputs of the node by position, in the
-order of TensorFlow's definition of the operation; an input that is a list of tensors is a list. Of the attributes
-it gets those that it names as keyword-only parameters. It returns the output, or a list of all outputs:
+A table entry is `type of operation: formula`. A formula is called with the inputs of the node by position, in
+the order of TensorFlow's definition of the operation; an input that is a list of tensors is a list. Of the
+attributes it gets those that it names as keyword-only parameters. It returns the output, or a list of all:
 
-    "MatMul": lambda a, b, *, transpose_a, transpose_b: (a.T if transpose_a else a) @ (b.T if transpose_b else b)
+    "BiasAdd": lambda x, bias, *, data_format: x + bias if data_format == "NHWC" else ...
     "Reshape": lambda x, shape: jnp.reshape(x, shape)
     "ConcatV2": lambda values, axis: jnp.concatenate(values, axis)
 
-A positional parameter with a name in `KNOWN` (`shape`, `axis`, ...) must be known while the program is made, and
-is given as an integer or as (nested) lists of integers and symbols of sizes; one with a name in `KNOWN_OR_ARRAYS`
-is given so if it is known. All other inputs are arrays of the framework.
+A positional parameter with a name in `KNOWN` (`shape`, `axis`, ...) must be known while the program is made,
+and is given as an integer or as (nested) lists of integers and symbols of sizes; one with a name in
+`KNOWN_OR_ARRAYS` is given so if it is known. All other inputs are arrays of the framework.
 
 The interpreter itself does constants, shapes, what `host.py` can compute, variables, and calls of functions.
 Loops and branches are given to the framework as functions of lists of arrays.
@@ -41,7 +41,9 @@ KNOWN = frozenset(
         "k",
         "limit",
         "multiples",
+        "num_cols",
         "num_elements",
+        "num_rows",
         "num_segments",
         "output_size",
         "paddings",

@@ -82,7 +82,9 @@ class _Reader:
         count = len(parameters)
         nodes: list[Node] = []
         for node in _in_order(definition.node_def, set(numbers)):
-            op = op_def_registry.get(node.op)
+            # A function may be called by a node of its own name.
+            called = self._library.get(node.op)
+            op = op_def_registry.get(node.op) if called is None else called.signature
             if op is None:
                 raise ValueError(
                     f"Operation '{node.name}' is of a type that is not known: '{node.op}'"
@@ -96,7 +98,11 @@ class _Reader:
             inputs = _grouped(op, node, numbers)
             attributes = {name: self._attribute(value) for name, value in node.attr.items()}
             attributes["custom_gradient"] = _has_custom_gradient(attributes)
-            nodes.append(Node(node.name, node.op, inputs, tuple(outputs), attributes))
+            kind = node.op
+            if called is not None:
+                self._keep(node.op)
+                kind, inputs, attributes["f"] = "PartitionedCall", (_flattened(inputs),), node.op
+            nodes.append(Node(node.name, kind, inputs, tuple(outputs), attributes))
         results = tuple(numbers[definition.ret[it.name]] for it in signature.output_arg)
         names = tuple(parameters)
         writes = frozenset(self._writes(nodes, len(names)))
@@ -107,14 +113,17 @@ class _Reader:
     def _attribute(self, value: Any) -> Any:
         """Returns an attribute as an object of Python; a function is read, and known by its name."""
         for function in functions_in(value):
-            if function.name not in self.functions:
-                self.functions[function.name] = self.function(self._library[function.name])
+            self._keep(function.name)
         kind = value.WhichOneof("value")
         if kind == "list":
             for field, content in value.list.ListFields():
                 return [_plain(field.name, item) for item in content]
             return []
         return _plain(kind, getattr(value, kind)) if kind else None
+
+    def _keep(self, name: str) -> None:
+        if name not in self.functions:
+            self.functions[name] = self.function(self._library[name])
 
     def _writes(self, nodes: list[Node], num_parameters: int) -> Iterator[int]:
         for node in nodes:
@@ -165,7 +174,11 @@ def _has_custom_gradient(attributes: Mapping[str, Any]) -> bool:
 
 def flat_inputs(node: Node) -> list[int]:
     """Returns the numbers of all inputs in a row."""
-    return [n for item in node.inputs for n in (item if isinstance(item, tuple) else (item,))]
+    return list(_flattened(node.inputs))
+
+
+def _flattened(inputs: tuple[int | tuple[int, ...], ...]) -> tuple[int, ...]:
+    return tuple(n for item in inputs for n in (item if isinstance(item, tuple) else (item,)))
 
 
 def functions_of(node: Node, functions: Mapping[str, Function]) -> list[str]:

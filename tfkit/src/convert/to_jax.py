@@ -27,7 +27,7 @@ def to_jax(
 
     Returns:
         `(f, params, state)`, with `f(params, state, *inputs, training=False, seed=None, losses=False)`
-        returning `(outputs, state)`, or `(outputs, state, losses)` if losses are asked for. `params` holds the
+        returning `(outputs, state)`, or `(outputs, state, losses)` on request. `params` holds the
         trained variables and `state` all others, as dicts by attribute path. With a `seed` (an integer, an
         array of them or a key of `jax.random`) random numbers follow from it; otherwise from the generators
         in `state`: those that tfkit draws, bit for bit. Integers and floats of 64 bits become such of 32

@@ -34,8 +34,9 @@ class Jax:
             limits = np.iinfo(dtype)
             if value.max() > limits.max or value.min() < limits.min:
                 raise OverflowError(
-                    f"The call has a constant of {value.dtype} up to {value.max()}, and JAX computes in {dtype}. "
-                    "Let it use 64 bits before anything else: jax.config.update('jax_enable_x64', True)"
+                    f"The call has a constant of {value.dtype} up to {value.max()}, and JAX computes in "
+                    f"{dtype}. Let it use 64 bits before anything else: "
+                    "jax.config.update('jax_enable_x64', True)"
                 )
         return jnp.asarray(value, dtype)
 

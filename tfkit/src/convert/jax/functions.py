@@ -104,7 +104,7 @@ class JaxFunction:
         return {path: jnp.asarray(given[path]) for path in expected}
 
     def _seeded(self, variables: Mapping[str, Any], seed: Any) -> dict[str, Any]:
-        """Returns states of the generators that follow from a seed: each at the start of a stream of its own."""
+        """Returns states of the generators that follow from a seed, each at the start of a stream."""
         if jnp.issubdtype(jnp.asarray(seed).dtype, jax.dtypes.prng_key):
             seed = jax.random.key_data(seed)
         words = jnp.ravel(jnp.asarray(seed)).astype(jnp.uint32)

@@ -91,7 +91,7 @@ def projected(
     interpolation: str,
     fill_mode: str,
 ) -> Any:
-    """Returns images in which a point `(x, y)` has the colour of `((a x + b y + c) / k, (d x + e y + f) / k)`.
+    """Returns images whose point `(x, y)` has the colour of `((a x + b y + c) / k, (d x + e y + f) / k)`.
 
     The transforms are `(a, b, c, d, e, f, g, h)`, with `k = g x + h y + 1`.
     """

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax import lax
 from tfkit.src.convert.host import strided_slice
 from tfkit.src.convert.interpreter import ConversionError
-from tfkit.src.convert.jax import images, lists, neighbours, philox
+from tfkit.src.convert.jax import images, lists, matrices, neighbours, philox
 
 
 def dtype_of(name: Any) -> np.dtype[Any]:
@@ -312,7 +312,9 @@ def _bias_add(x: Any, bias: Any, *, data_format: str) -> Any:
 def _cross_entropy(logits: Any, labels: Any) -> list[Any]:
     logits, labels = jnp.broadcast_arrays(logits, labels)
     logs = jax.nn.log_softmax(logits)
-    loss = -jnp.sum(jnp.where(labels == 0, jnp.zeros_like(logs), labels * logs), -1)
+    # Nothing times minus infinity is nothing.
+    safe = jnp.where((labels == 0) & jnp.isinf(logs), jnp.zeros_like(logs), logs)
+    loss = -jnp.sum(labels * safe, -1)
     return [loss, lax.stop_gradient(jnp.exp(logs) - labels)]
 
 
@@ -581,7 +583,10 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "MatMul": _mat_mul,
     "MatrixBandPart": _band,
     "MatrixDeterminant": lambda x: jnp.linalg.det(x),
+    "MatrixDiagPartV3": matrices.diagonal_part,
+    "MatrixDiagV3": matrices.diagonal,
     "MatrixInverse": lambda x, *, adjoint: jnp.linalg.inv(_turned(x, False, adjoint)),
+    "MatrixSetDiagV3": matrices.with_diagonal,
     "MatrixSolve": _solve,
     "MatrixTriangularSolve": _triangular_solve,
     "Qr": lambda x, *, full_matrices: list(
