@@ -25,7 +25,6 @@ OPTIONAL = {
     "ml_dtypes",
     "onnx",
     "sklearn",
-    "openvino",
     "torch",
     "tensorflow_serving",
     "tf2onnx",
@@ -35,7 +34,8 @@ OPTIONAL = {
 NAMED_BY_STRINGS = {
     "tfkit.src.apps.cli.convert",
     "tfkit.src.apps.serving.packages",
-    "tfkit.src.convert.jax.functions",
+    "tfkit.src.convert.to_jax",
+    "tfkit.src.convert.to_torch",
     "tfkit.src.utils.visualization.galleries",
     "tfkit.src.wrappers.lazy",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from tfkit.src.core.layer import Layer
@@ -37,19 +38,14 @@ def to_torch(layer: Layer, *examples: Any, **keywords: Any) -> TorchModule:
         ValueError: without examples, and for a layer with a table of words.
 
     Example:
-        ```python
-        module = keras.interop.to_torch(model, x[:1])
-        optimizer = torch.optim.Adam(module.parameters())
-        loss = torch.nn.functional.mse_loss(module(torch.tensor(x)), torch.tensor(y))
-        loss.backward()
-        optimizer.step()
-        module.copy_back()
-        ```
+        >>> import importlib.util
+        >>> layer = tfkit.layers.Dense(2)
+        >>> if importlib.util.find_spec("torch"):
+        ...     module = to_torch(layer, np.ones((5, 3), "float32"))
+        ...     assert {name for name, _ in module.named_parameters()} == {"kernel", "bias"}
     """
-    _require()
-    from tfkit.src.convert.pytorch.module import convert
-
-    return convert(layer, examples, keywords)
+    module: TorchModule = _imported("module").convert(layer, examples, keywords)
+    return module
 
 
 def exported_program(layer: Layer, specs: list[Any]) -> bytes:
@@ -57,21 +53,20 @@ def exported_program(layer: Layer, specs: list[Any]) -> bytes:
 
     Args:
         layer: a layer or model.
-        specs: a nest of `tf.TensorSpec`s for each argument of the call; unknown sizes are free in the program.
+        specs: a nest of `tf.TensorSpec`s for each argument of the call; unknown sizes are free there.
 
     Raises:
         ImportError: without PyTorch.
         NotImplementedError: if there is no formula for an operation.
     """
-    _require()
-    from tfkit.src.convert.pytorch.exporting import exported
-
-    return exported(to_torch(layer, *specs).eval(), specs)
+    content: bytes = _imported("exporting").exported(to_torch(layer, *specs).eval(), specs)
+    return content
 
 
-def _require() -> None:
+def _imported(name: str) -> Any:
+    """Returns a module of the folder that imports PyTorch."""
     try:
-        import torch  # noqa: F401
+        return importlib.import_module(f"tfkit.src.convert.pytorch.{name}")
     except ImportError as error:
         raise ImportError(
             f"This needs PyTorch, which cannot be imported ({error}). Install it: "

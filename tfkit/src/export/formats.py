@@ -1,9 +1,8 @@
-"""Exports to StableHLO, LiteRT, ONNX, PyTorch and OpenVINO: files that are written completely or not at all."""
+"""Exports to StableHLO, LiteRT, ONNX and PyTorch. Each is one file, written completely or not at all."""
 
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,7 +42,7 @@ def export(
     Args:
         layer: a layer or model whose inputs are known: functional, called or fitted.
         filepath: folder of a SavedModel, or the file of another format.
-        format: `"tf_saved_model"`, `"stablehlo"`, `"litert"`, `"onnx"`, `"torch"` or `"openvino"`.
+        format: `"tf_saved_model"`, `"stablehlo"`, `"litert"`, `"onnx"` or `"torch"`.
         verbose: whether to print a summary of the export; `None` is True.
         input_signature: specs to use instead of those of earlier calls.
         **kwargs: options of the format.
@@ -258,48 +257,6 @@ def export_torch(
     _say(filepath, verbose)
 
 
-def export_openvino(
-    layer: Layer, filepath: Any, verbose: bool | None = None, input_signature: Any = None
-) -> None:
-    """Writes the call of a layer as an OpenVINO model: an `.xml` file, and its weights in a `.bin` file.
-
-    Args:
-        layer: a layer or model.
-        filepath: a name that ends in `.xml`.
-        verbose: whether to print where it was written.
-        input_signature: specs to use instead of those of earlier calls.
-
-    Raises:
-        ValueError: for another file name.
-        ImportError: without the package `openvino`.
-        RuntimeError: if OpenVINO has no counterpart of an operation.
-    """
-    path = Path(filepath)
-    if path.suffix != ".xml":
-        raise ValueError(f"Expected a file name that ends in '.xml'. Received: {filepath!r}")
-    try:
-        import openvino
-    except ImportError as error:
-        raise ImportError(
-            f"Cannot export '{layer.name}' to OpenVINO: {error}. Install it: pip install openvino"
-        ) from None
-    with tempfile.TemporaryDirectory() as folder:
-        with assume_onednn(False):
-            archive_of(layer, input_signature, freeze=True).write_into(Path(folder, "model"))
-        try:
-            model = openvino.convert_model(Path(folder, "model"))
-        except Exception as error:  # OpenVINO's errors have no class of their own.
-            raise RuntimeError(
-                f"Cannot export '{layer.name}' to OpenVINO: {str(error).strip()[:500]}"
-            ) from error
-        openvino.save_model(model, Path(folder, "model.xml"), compress_to_fp16=False)
-        # The weights first: an `.xml` file is never without its own.
-        for suffix in (".bin", ".xml"):
-            with atomic_write(path.with_suffix(suffix)) as temporary:
-                shutil.copyfile(Path(folder, "model").with_suffix(suffix), temporary)
-    _say(filepath, verbose)
-
-
 def _say(filepath: Any, verbose: bool | None) -> None:
     if verbose is not False:
         print(f"Saved artifact at '{filepath}'.")
@@ -310,6 +267,5 @@ _WRITERS = {
     "stablehlo": export_stablehlo,
     "litert": export_litert,
     "onnx": export_onnx,
-    "openvino": export_openvino,
     "torch": export_torch,
 }

@@ -390,7 +390,7 @@ class Model(Trainer):
 
         Args:
             filepath: folder of the SavedModel, or file of the other formats.
-            format: `"tf_saved_model"`, `"stablehlo"`, `"litert"`, `"onnx"`, `"torch"` or `"openvino"`.
+            format: `"tf_saved_model"`, `"stablehlo"`, `"litert"`, `"onnx"` or `"torch"`.
             verbose: whether to print a summary of the export; `None` is True.
             input_signature: specs to use instead of those of earlier calls.
             **kwargs: options of the format: `jit_compile` and `freeze` of a SavedModel, attributes of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 import torch
 
 # Unsigned integers of 32 and 64 bits are in wider or signed ones: PyTorch has few operations for them.
@@ -47,9 +48,7 @@ def array_of(tensor: torch.Tensor, dtype: str) -> np.ndarray:
     """Returns a tensor as an array of a dtype of TensorFlow's."""
     tensor = tensor.detach().cpu()
     if dtype == "bfloat16":
-        import ml_dtypes
-
-        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+        return tensor.view(torch.int16).numpy().view(tf.bfloat16.as_numpy_dtype)
     return tensor.numpy().astype(dtype, copy=False)
 
 

@@ -51,7 +51,6 @@ def _example(spec: tf.TensorSpec) -> torch.Tensor:
     return torch.zeros(sizes, dtype=dtype_of(spec.dtype.name))
 
 
-
 def _free(spec: tf.TensorSpec, batch: Any, free: Any) -> Any:
     return {
         axis: batch if axis == 0 else torch.export.Dim.DYNAMIC

@@ -64,14 +64,17 @@ class TorchModule(torch.nn.Module):
         self._nests = {
             mode: (call.outputs, call.num_outputs) for mode, call in calls.by_training.items()
         }
-        self._places: dict[str, tuple[dict[str, Any], str]] = {}
+        self._places: dict[str, tuple[torch.nn.Module, str]] = {}
         self._dtypes: dict[str, str] = {}
         self._constants: dict[Any, torch.Tensor] = {}
         self._programs: dict[Any, Callable[..., Any]] = {}
-        self._changed: dict[bool, list[str]] = {}
         self.losses: list[torch.Tensor] = []
         for path, variable in calls.variables.items():
             self._add(path, variable, path in calls.trained)
+        self._changed = {
+            mode: [path for path in self._places if path in call.graph.written()]
+            for mode, call in calls.by_training.items()
+        }
         # What `torch.compile` does not look into, since it is Python code that makes a graph.
         self._opaque = {mode: _opaque(self._closure(mode)) for mode in self._modes}
 
@@ -87,7 +90,7 @@ class TorchModule(torch.nn.Module):
         store: dict[str, Any] = owner._parameters if is_parameter else owner._buffers
         store[name] = torch.nn.Parameter(value) if is_parameter else value
         self._dtypes[path] = tf.as_dtype(variable.dtype).name
-        self._places[path] = store, name
+        self._places[path] = owner, name
 
     # --- Calls ----------------------------------------------------------------------------------------
 
@@ -95,7 +98,7 @@ class TorchModule(torch.nn.Module):
         """Returns the outputs, as a nest like that of the layer's outputs."""
         flat = self._flat((inputs, keywords))
         mode = self.training
-        state = [store[name] for store, name in self._places.values()]
+        state = [_value(*place) for place in self._places.values()]
         if torch.compiler.is_exporting():
             found = self._interpreted(mode, state, flat)
         elif torch.compiler.is_compiling():
@@ -106,10 +109,10 @@ class TorchModule(torch.nn.Module):
         if changed:
             with torch.no_grad():
                 for path, value in zip(self._changed[mode], changed, strict=True):
-                    store, name = self._places[path]
-                    store[name].copy_(value)
+                    _value(*self._places[path]).copy_(value)
         nest, count = self._nests[mode]
-        self.losses = outputs[count:]
+        if not torch.compiler.is_exporting():  # A program has no place for them.
+            self.losses = outputs[count:]
         return _nested(nest, outputs)
 
     def _closure(self, mode: bool) -> Callable[..., Any]:
@@ -123,7 +126,6 @@ class TorchModule(torch.nn.Module):
         device = next(iter([*state, *inputs]), torch.empty(0)).device
         run = interpreter.Interpreter(self._modes[mode], device, dict(before), self._constants)
         results = run.run(inputs)
-        self._changed[mode] = [path for path in before if run.state[path] is not before[path]]
         return results, [run.state[path] for path in self._changed[mode]]
 
     def _program(
@@ -177,7 +179,7 @@ class TorchModule(torch.nn.Module):
         """
         (layer,) = self._layer
         variables = tracking.named_state(layer)
-        values = {path: store[name] for path, (store, name) in self._places.items()}
+        values = {path: _value(*place) for path, place in self._places.items()}
         wrong = sorted(variables.keys() ^ values.keys())
         wrong += [
             path
@@ -192,6 +194,12 @@ class TorchModule(torch.nn.Module):
         arrays = {path: array_of(value, self._dtypes[path]) for path, value in values.items()}
         for path, array in arrays.items():
             variables[path].assign(array)
+
+
+def _value(owner: torch.nn.Module, name: str) -> torch.Tensor:
+    """Returns a parameter or buffer. `torch.export` replaces them, and the dicts that have them, for a time."""
+    parameters: dict[str, Any] = owner._parameters
+    return parameters[name] if name in parameters else owner._buffers[name]
 
 
 def _opaque(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -43,7 +43,7 @@ def _axes(value: Any, x: Tensor) -> list[int]:
 
 
 def _maximum(n: Node, x: Tensor, y: Tensor) -> Tensor:
-    """Of equal elements TensorFlow's gradient goes to the first, PyTorch's to both."""
+    """Returns the larger elements. The gradient of equal ones goes to the first, as in TensorFlow."""
     if not x.is_floating_point() or not torch.is_grad_enabled():
         return torch.maximum(x, y)
     return torch.where((x >= y) | x.isnan(), x, y)
@@ -116,7 +116,7 @@ def _slice(n: Node, x: Tensor, begin: Any, size: Any) -> Tensor:
 
 
 def _gather(n: Node, x: Tensor, indices: Tensor, axis: Any = 0) -> Tensor:
-    """Indices may come with the axes of the batch in front of them."""
+    """Returns the elements at indices; these may have the axes of a batch in front."""
     batch = n.attributes.get("batch_dims", 0)
     axis = (axis if type(axis) is int else integer(axis)) % x.ndim
     if batch == 0:
@@ -149,7 +149,7 @@ def _scattered(accumulate: bool) -> Callable[..., Tensor]:
 
 
 def _segment_sum(n: Node, x: Tensor, segments: Tensor, count: Any) -> Tensor:
-    """Rows of negative segments are left out."""
+    """Returns the sums of rows by segment, without those of negative segments."""
     flat = x.reshape(-1, *x.shape[segments.ndim :])
     places = segments.reshape(-1).to(torch.int64)
     kept = places >= 0
@@ -214,7 +214,7 @@ def _cross_entropy(n: Node, logits: Tensor, labels: Tensor) -> tuple[Tensor, Ten
 
 
 def _top_k(n: Node, x: Tensor, k: Any) -> tuple[Tensor, Tensor]:
-    """Of equal elements the first is taken, unlike by `torch.topk`."""
+    """Returns the largest elements and their places; of equal ones the first, unlike `torch.topk`."""
     values, indices = x.sort(dim=-1, descending=True, stable=True)
     count = integer(k)
     return values[..., :count], indices[..., :count].to(
@@ -259,7 +259,7 @@ def _right_shift(n: Node, x: Tensor, y: Tensor) -> Tensor:
 
 
 def _whole(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """An operation whose integers wrap around."""
+    """Returns the formula of an operation whose integers wrap around."""
     return lambda n, x, y: wrapped(operation(x, y), n.attributes.get("T", ""))
 
 
@@ -349,7 +349,7 @@ def _found(right: bool) -> Callable[..., Tensor]:
 
 
 def _selected(n: Node, where: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """The older form: a condition of rank 1 chooses rows."""
+    """Returns elements, or rows for a condition of rank 1, which the older form of the operation allows."""
     if where.ndim == 1 and x.ndim > 1:
         where = where.reshape(-1, *[1] * (x.ndim - 1))
     return torch.where(where, x, y)
