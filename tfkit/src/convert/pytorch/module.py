@@ -16,6 +16,7 @@ from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 
 _MOST_PROGRAMS = 32
+_MADE_AGAIN = ("_programs", "_constants", "_opaque", "losses")
 
 
 class Spec(NamedTuple):
@@ -91,6 +92,15 @@ class TorchModule(torch.nn.Module):
         store[name] = torch.nn.Parameter(value) if is_parameter else value
         self._dtypes[path] = tf.as_dtype(variable.dtype).name
         self._places[path] = owner, name
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what a copy has of this module: all but what it can make again."""
+        return {name: it for name, it in self.__dict__.items() if name not in _MADE_AGAIN}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._programs, self._constants, self.losses = {}, {}, []
+        self._opaque = {mode: _opaque(self._closure(mode)) for mode in self._modes}
 
     # --- Calls ----------------------------------------------------------------------------------------
 
@@ -197,7 +207,7 @@ class TorchModule(torch.nn.Module):
 
 
 def _value(owner: torch.nn.Module, name: str) -> torch.Tensor:
-    """Returns a parameter or buffer. `torch.export` replaces them, and the dicts that have them, for a time."""
+    """Returns a parameter or buffer; `torch.export` replaces the dicts that hold them for a time."""
     parameters: dict[str, Any] = owner._parameters
     return parameters[name] if name in parameters else owner._buffers[name]
 
