@@ -184,6 +184,29 @@ def op_def_registry():
 
 
 @contract
+def gradient_registry():
+    """The gradient that a user wrote is the variable `grad_fn` in a closure of a closure."""
+
+    @tf.custom_gradient
+    def doubled(x):
+        def gradient(dy):
+            return 3 * dy
+
+        return 2 * x, gradient
+
+    graph = tf.function(doubled).get_concrete_function(tf.TensorSpec([])).graph
+    (node,) = [it for it in graph.as_graph_def().node if it.op == "IdentityN"]
+    outer = private.gradient_registry.lookup(node.attr["_gradient_op_type"].s.decode())
+
+    def variables_of(function):
+        cells = [it.cell_contents for it in function.__closure__]
+        return dict(zip(function.__code__.co_freevars, cells, strict=True))
+
+    inner = variables_of(outer)["tape_grad_fn"]
+    assert variables_of(inner)["grad_fn"].__module__ == __name__
+
+
+@contract
 def get_read_only_resource_input_indices_graph():
     concrete = doubling()
     (only,) = private.get_read_only_resource_input_indices_graph(concrete.graph)

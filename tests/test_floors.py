@@ -20,10 +20,12 @@ OPTIONAL = {
     "PIL",
     "aiohttp",
     "google",
+    "jax",
     "grpc",
     "ml_dtypes",
     "onnx",
     "sklearn",
+    "torch",
     "tensorflow_serving",
     "tf2onnx",
 }
@@ -32,6 +34,8 @@ OPTIONAL = {
 NAMED_BY_STRINGS = {
     "tfkit.src.apps.cli.convert",
     "tfkit.src.apps.serving.packages",
+    "tfkit.src.convert.to_jax",
+    "tfkit.src.convert.to_torch",
     "tfkit.src.utils.visualization.galleries",
     "tfkit.src.wrappers.lazy",
 }

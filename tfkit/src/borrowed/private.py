@@ -49,6 +49,7 @@ from tensorflow.python.framework.convert_to_constants import (
     convert_variables_to_constants_v2 as convert_variables_to_constants_v2,
 )
 from tensorflow.python.framework.op_def_library import apply_op as apply_op
+from tensorflow.python.framework.ops import gradient_registry as gradient_registry
 from tensorflow.python.grappler import tf_optimizer as tf_optimizer
 
 # Variables.

@@ -1,4 +1,4 @@
-"""Exports to StableHLO, LiteRT and ONNX. Each is one file, written completely or not at all."""
+"""Exports to StableHLO, LiteRT, ONNX and PyTorch. Each is one file, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import ConverterError
+from tfkit.src.convert.to_torch import exported_program
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.export.archive import DEFAULT
 from tfkit.src.export.endpoints import layer_endpoint
 from tfkit.src.export.saved_model import ENDPOINT, archive_of, export_saved_model
+from tfkit.src.export.signatures import layer_specs
 from tfkit.src.layers.recurrent.rnn import RNN
 from tfkit.src.runtime import litert
 from tfkit.src.runtime.function_defs import make_known
@@ -40,7 +42,7 @@ def export(
     Args:
         layer: a layer or model whose inputs are known: functional, called or fitted.
         filepath: folder of a SavedModel, or the file of another format.
-        format: `"tf_saved_model"`, `"stablehlo"`, `"litert"` or `"onnx"`.
+        format: `"tf_saved_model"`, `"stablehlo"`, `"litert"`, `"onnx"` or `"torch"`.
         verbose: whether to print a summary of the export; `None` is True.
         input_signature: specs to use instead of those of earlier calls.
         **kwargs: options of the format.
@@ -228,6 +230,33 @@ def export_onnx(
     _say(filepath, verbose)
 
 
+def export_torch(
+    layer: Layer, filepath: Any, verbose: bool | None = None, input_signature: Any = None
+) -> None:
+    """Writes the call of a layer as a program of `torch.export`, which PyTorch alone runs.
+
+    Sizes that are free in the layer's inputs are free in the program, unless an operation needs them.
+
+    Args:
+        layer: a layer or model.
+        filepath: a name that ends in `.pt2`.
+        verbose: whether to print where it was written.
+        input_signature: specs to use instead of those of earlier calls.
+
+    Raises:
+        ValueError: for another file name.
+        ImportError: without PyTorch.
+        NotImplementedError: if there is no formula for an operation.
+    """
+    if not str(filepath).endswith(".pt2"):
+        raise ValueError(f"Expected a file name that ends in '.pt2'. Received: {filepath!r}")
+    with assume_onednn(False):
+        content = exported_program(layer, list(layer_specs(layer, input_signature).values()))
+    with atomic_write(filepath) as temporary:
+        temporary.write_bytes(content)
+    _say(filepath, verbose)
+
+
 def _say(filepath: Any, verbose: bool | None) -> None:
     if verbose is not False:
         print(f"Saved artifact at '{filepath}'.")
@@ -238,4 +267,5 @@ _WRITERS = {
     "stablehlo": export_stablehlo,
     "litert": export_litert,
     "onnx": export_onnx,
+    "torch": export_torch,
 }

@@ -144,7 +144,8 @@ def load_weights(
     Args:
         model: a model; of one that is not built, the configuration and the arguments of `compile`
             are kept.
-        filepath: a file of `save_weights` or `save`, of tfkit or of Keras.
+        filepath: a file of `save_weights` or `save`, of tfkit or of Keras; or a `.safetensors` file of any
+            library, in which dots between the steps of a name count as slashes.
         skip_mismatch: whether weights that do not fit are not changed. Default: `False`.
         by_name: whether weights are found by the names that users have given to layers, instead of by path:
             a weight goes to the same place below the layer of the same name. Layers of other names are left

@@ -334,7 +334,8 @@ class Model(Trainer):
         """Writes the weights to a file, whole or not at all.
 
         Args:
-            filepath: path that ends in `.weights.h5`; with `max_shard_size`, in `.weights.json`.
+            filepath: path that ends in `.weights.h5`; with `max_shard_size`, in `.weights.json`; or
+                in `.safetensors`, for other libraries.
             overwrite: whether an existing file is replaced. Default: `True`.
             max_shard_size: greatest size of a file in GB (2^30 bytes); the weights go into as many
                 files as are needed. `None` for one file.
@@ -357,7 +358,8 @@ class Model(Trainer):
         """Reads weights by attribute path: all of them, or an error that lists the mismatches.
 
         Args:
-            filepath: path of a file of `save_weights` or `save`, of tfkit or of Keras.
+            filepath: path of a file of `save_weights` or `save`, of tfkit or of Keras; or of a
+                `.safetensors` file of any library, where dots in names count as slashes.
             skip_mismatch: whether weights that do not fit are not changed. Default: `False`.
             by_name: whether weights are found by the names that were given to layers, and not by
                 path. Default: `False`.
@@ -389,7 +391,7 @@ class Model(Trainer):
 
         Args:
             filepath: folder of the SavedModel, or file of the other formats.
-            format: `"tf_saved_model"`, `"stablehlo"`, `"litert"` or `"onnx"`.
+            format: `"tf_saved_model"`, `"stablehlo"`, `"litert"`, `"onnx"` or `"torch"`.
             verbose: whether to print a summary of the export; `None` is True.
             input_signature: specs to use instead of those of earlier calls.
             **kwargs: options of the format: `jit_compile` and `freeze` of a SavedModel, attributes of

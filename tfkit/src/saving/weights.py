@@ -18,13 +18,13 @@ from tfkit.src.base.quoting import quoted
 from tfkit.src.core.layer import Layer
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.runtime.arrays import tensor_in
-from tfkit.src.saving import contents, float_widths, hdf5, matching, shards
+from tfkit.src.saving import contents, float_widths, hdf5, matching, safetensors, shards
 from tfkit.src.saving.atomic import atomic_write
 from tfkit.src.saving.errors import LoadError
 from tfkit.src.saving.matching import LoadReport, Match, Rename
 from tfkit.src.saving.own_loading import OwnLoading
 
-Reader = hdf5.Reader | shards.ShardReader
+Reader = hdf5.Reader | shards.ShardReader | safetensors.Reader
 _SUFFIX = ".weights.h5"
 _THREADS = 4
 
@@ -44,7 +44,8 @@ def save_weights(
 
     Args:
         model: a built model.
-        filepath: a name that ends in `.weights.h5`; with `max_shard_size`, in `.weights.json`.
+        filepath: a name that ends in `.weights.h5`; with `max_shard_size`, in `.weights.json`; or in
+            `.safetensors`, for PyTorch, JAX and others, where the steps of a path are separated by dots.
         overwrite: whether existing files are replaced. Default: `True`.
         max_shard_size: GB (2**30 bytes) that a file may have; the weights then go into as many as are
             needed, and `filepath` is their index.
@@ -65,12 +66,15 @@ def save_weights(
         ['model.weights.h5']
     """
     path = Path(filepath)
-    suffix = _SUFFIX if max_shard_size is None else shards.SUFFIX
-    if not path.name.endswith(suffix):
+    if max_shard_size is not None and not path.name.endswith(shards.SUFFIX):
         raise ValueError(
-            f"The filename must end in `{suffix}`"
-            + (" when `max_shard_size` is specified" if max_shard_size is not None else "")
-            + f". Received: filepath={filepath}"
+            f"The filename must end in `{shards.SUFFIX}` when `max_shard_size` is specified. "
+            f"Received: filepath={filepath}"
+        )
+    if max_shard_size is None and not path.name.endswith((_SUFFIX, safetensors.SUFFIX)):
+        raise ValueError(
+            f"The filename must end in `{_SUFFIX}`, or in `{safetensors.SUFFIX}` for other libraries. "
+            f"Received: filepath={filepath}"
         )
     check_writable(path, overwrite)
     check_built(model, "saving")
@@ -80,7 +84,10 @@ def save_weights(
         shards.write(path, names, weights, max_shard_size)
         return
     with atomic_write(path) as temporary:
-        hdf5.write(temporary, {contents.NAMES: names}, {contents.WEIGHTS: weights})
+        if path.name.endswith(safetensors.SUFFIX):
+            safetensors.write(temporary, names, weights)
+        else:
+            hdf5.write(temporary, {contents.NAMES: names}, {contents.WEIGHTS: weights})
 
 
 def check_replaceable(path: Path, overwrite: bool) -> None:
@@ -130,7 +137,8 @@ def load_weights(
 
     Args:
         model: a built model.
-        filepath: a file of `save_weights` or `save`.
+        filepath: a file of `save_weights` or `save`; or a `.safetensors` file of any library, in which dots
+            between the steps of a name count as slashes.
         skip_mismatch: whether weights that do not fit are not changed.
         by_name: whether weights are found by the names that users have given to layers, instead of by path:
             a weight goes to the same place below the layer of the same name. Layers of other names are left
@@ -165,6 +173,8 @@ def load_weights(
 
 def open_file(path: Path) -> Reader:
     """Returns an open file of weights: a single file, or an index of several."""
+    if path.name.endswith(safetensors.SUFFIX):
+        return safetensors.Reader(path)
     return shards.ShardReader(path) if path.name.endswith(shards.SUFFIX) else hdf5.Reader(path)
 
 

@@ -1,0 +1,109 @@
+"""The description of a traced graph that no framework is needed for: nodes in order, with numbered values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+    """One operation.
+
+    Args:
+        name: its name in the graph, which begins with the names of the layers around it.
+        type: type of operation, `"MatMul"`.
+        inputs: the number of a value for each input; a tuple of numbers for an input that is a list of
+            tensors (`values` of `ConcatV2`).
+        outputs: numbers of the values that it computes.
+        attributes: by name: integers, floats, texts, dtypes by their names (`"float32"`), shapes as tuples
+            with `None` for unknown sizes (or `None`), NumPy arrays, functions by their names, and lists of
+            these. `custom_gradient` is whether the user wrote the gradient (of an `IdentityN`).
+    """
+
+    name: str
+    type: str
+    inputs: tuple[int | tuple[int, ...], ...]
+    outputs: tuple[int, ...]
+    attributes: Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """One parameter of a function: dtype `"resource"` for a variable."""
+
+    name: str
+    dtype: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Function:
+    """Nodes in an order in which they can be computed; accesses of a variable in the order of the trace.
+
+    Args:
+        name: name of the function.
+        parameters: they have the values 0, 1, ...
+        nodes: without those that nothing needs.
+        results: numbers of the values that are returned.
+        num_values: how many values there are.
+        writes: positions of the parameters that are variables and are assigned to, here or in functions that
+            are called.
+        unchanged: positions at which the function returns its own parameter (of the body of a loop: what does
+            not vary).
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    nodes: tuple[Node, ...]
+    results: tuple[int, ...]
+    num_values: int
+    writes: frozenset[int]
+    unchanged: frozenset[int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Graph:
+    """A traced call.
+
+    Args:
+        main: the call itself. Its parameters are the inputs, followed by the captures.
+        functions: all functions that are called inside, by name.
+        captures: for each parameter behind the inputs a `Variable` or a constant.
+        num_inputs: the number of inputs.
+    """
+
+    main: Function
+    functions: Mapping[str, Function]
+    captures: tuple[Variable | np.ndarray, ...]
+    num_inputs: int
+
+    def variables(self) -> list[Variable]:
+        """Returns the variables that the graph reads or writes, each once."""
+        return list(dict.fromkeys(it for it in self.captures if isinstance(it, Variable)))
+
+    def written(self) -> set[str]:
+        """Returns the paths of the variables that the graph writes."""
+        captured = {self.num_inputs + place: it for place, it in enumerate(self.captures)}
+        return {
+            it.path for it in (captured[n] for n in self.main.writes) if isinstance(it, Variable)
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class Variable:
+    """A variable of the graph. As a value it stands for the variable, not for its content.
+
+    Args:
+        path: its attribute path.
+        dtype: name of its dtype.
+        shape: its shape.
+        trained: whether it is trained.
+    """
+
+    path: str
+    dtype: str
+    shape: tuple[int, ...]
+    trained: bool = False

@@ -1,0 +1,154 @@
+"""Arithmetic of sizes and positions, by NumPy: what is known while a program is made is computed then.
+
+A value is *known* if it is a NumPy array: constants, shapes, and what these formulas make of them. Sizes that
+are symbols of the framework (a batch of any size) are elements of arrays of objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_LARGEST = 4096  # Elements. What is larger is data, which the framework computes.
+
+
+def as_known(sizes: Any, dtype: str) -> np.ndarray:
+    """Returns a shape as an array: of integers, or of objects if a size is a symbol."""
+    exact = all(isinstance(size, (int, np.integer)) for size in sizes)
+    return np.array(list(sizes), dtype if exact else object)
+
+
+def is_known(value: Any) -> bool:
+    """Whether a value is known while the program is made."""
+    return isinstance(value, (np.ndarray, np.generic))
+
+
+def is_small(value: Any) -> bool:
+    """Whether a known value may be a size or a position, not data."""
+    return bool(np.size(value) <= _LARGEST)
+
+
+def strided_slice(
+    x: Any,
+    begin: list[int],
+    end: list[int],
+    strides: list[int],
+    *,
+    begin_mask: int,
+    end_mask: int,
+    ellipsis_mask: int,
+    new_axis_mask: int,
+    shrink_axis_mask: int,
+) -> Any:
+    """Returns `x[...]` of a `StridedSlice`, for arrays of any framework that index as NumPy does."""
+    key: list[Any] = []
+    for place in range(len(begin)):
+        bit = 1 << place
+        if ellipsis_mask & bit:
+            key.append(Ellipsis)
+        elif new_axis_mask & bit:
+            key.append(None)
+        elif shrink_axis_mask & bit:
+            key.append(begin[place])
+        else:
+            first = None if begin_mask & bit else begin[place]
+            last = None if end_mask & bit else end[place]
+            key.append(slice(first, last, strides[place]))
+    return x[tuple(key)]
+
+
+def _cast(x: np.ndarray, *, DstT: str) -> Any:
+    if x.dtype == object:
+        return x if DstT in ("int32", "int64") else NotImplemented
+    return x.astype(DstT) if DstT != "bfloat16" else NotImplemented
+
+
+def _fill(dims: np.ndarray, value: np.ndarray) -> Any:
+    if dims.dtype == object or np.prod(dims) > _LARGEST:
+        return NotImplemented
+    return np.full(tuple(dims), value)
+
+
+def _range(start: np.ndarray, limit: np.ndarray, delta: np.ndarray) -> Any:
+    if object in (start.dtype, limit.dtype, delta.dtype) or (limit - start) // delta > _LARGEST:
+        return NotImplemented
+    return np.arange(start.item(), limit.item(), delta.item(), dtype=start.dtype)
+
+
+def _squeeze(x: np.ndarray, *, squeeze_dims: list[int]) -> np.ndarray:
+    return np.squeeze(x, tuple(squeeze_dims) or None)
+
+
+def _gather(x: np.ndarray, indices: np.ndarray, axis: np.ndarray, *, batch_dims: int) -> Any:
+    return NotImplemented if batch_dims else np.take(x, indices, int(axis))
+
+
+def _reduce(function: Callable[..., Any]) -> Callable[..., Any]:
+    def reduced(x: np.ndarray, axis: np.ndarray, *, keep_dims: bool) -> Any:
+        axes = tuple(np.atleast_1d(axis).astype(int).tolist())
+        return np.asarray(function(x, axis=axes, keepdims=keep_dims), x.dtype)
+
+    return reduced
+
+
+def _slice(x: np.ndarray, begin: np.ndarray, size: np.ndarray) -> np.ndarray:
+    ends = [None if n == -1 else b + n for b, n in zip(begin, size, strict=True)]
+    return x[tuple(slice(b, e) for b, e in zip(begin, ends, strict=True))]
+
+
+def _unpack(x: np.ndarray, *, num: int, axis: int) -> list[Any]:
+    return [np.take(x, place, axis) for place in range(num)]
+
+
+def _divided(x: np.ndarray, y: np.ndarray) -> Any:
+    return NotImplemented if object in (x.dtype, y.dtype) else x / y
+
+
+# Inputs are NumPy arrays, keyword arguments are attributes of the node. `NotImplemented` leaves a case to the
+# framework. A condition on a symbol that may be true or false raises an error, which does the same.
+FORMULAS: dict[str, Callable[..., Any]] = {
+    "AddV2": lambda x, y: x + y,
+    "All": _reduce(np.all),
+    "BroadcastArgs": lambda a, b: np.array(np.broadcast_shapes(tuple(a), tuple(b)), a.dtype),
+    "Cast": _cast,
+    "ConcatV2": lambda values, axis: np.concatenate(values, int(axis)),
+    "Const": lambda *, value: value,
+    "EnsureShape": lambda x: x,
+    "Equal": lambda x, y: np.asarray(x == y, bool),
+    "ExpandDims": lambda x, axis: np.expand_dims(x, int(axis)),
+    "Fill": _fill,
+    "FloorDiv": lambda x, y: x // y,
+    "FloorMod": lambda x, y: x % y,
+    "GatherV2": _gather,
+    "Greater": lambda x, y: np.asarray(x > y, bool),
+    "GreaterEqual": lambda x, y: np.asarray(x >= y, bool),
+    "Identity": lambda x: x,
+    "Less": lambda x, y: np.asarray(x < y, bool),
+    "LessEqual": lambda x, y: np.asarray(x <= y, bool),
+    "LogicalAnd": lambda x, y: np.logical_and(x, y),
+    "LogicalNot": lambda x: np.logical_not(x),
+    "LogicalOr": lambda x, y: np.logical_or(x, y),
+    "Max": _reduce(np.max),
+    "Maximum": lambda x, y: np.maximum(x, y),
+    "Min": _reduce(np.min),
+    "Minimum": lambda x, y: np.minimum(x, y),
+    "Mul": lambda x, y: x * y,
+    "Neg": lambda x: -x,
+    "NotEqual": lambda x, y: np.asarray(x != y, bool),
+    "Pack": lambda values, *, axis: np.stack(values, axis),
+    "Pad": lambda x, paddings: np.pad(x, paddings),
+    "Prod": _reduce(np.prod),
+    "Range": _range,
+    "RealDiv": _divided,
+    "Reshape": lambda x, shape: np.reshape(x, tuple(shape)),
+    "ReverseV2": lambda x, axis: np.flip(x, tuple(axis)),
+    "SelectV2": lambda condition, x, y: np.where(condition, x, y),
+    "Slice": _slice,
+    "Squeeze": _squeeze,
+    "StridedSlice": strided_slice,
+    "Sub": lambda x, y: x - y,
+    "Sum": _reduce(np.sum),
+    "Unpack": _unpack,
+}

@@ -1,0 +1,443 @@
+"""Computes a `Graph` with another framework: a loop over its nodes, and a table of formulas by type.
+
+A table entry is `type of operation: formula`. A formula is called with the inputs of the node by position, in
+the order of TensorFlow's definition of the operation; an input that is a list of tensors is a list. Of the
+attributes it gets those that it names as keyword-only parameters. It returns the output, or a list of all:
+
+    "BiasAdd": lambda x, bias, *, data_format: x + bias if data_format == "NHWC" else ...
+    "Reshape": lambda x, shape: jnp.reshape(x, shape)
+    "ConcatV2": lambda values, axis: jnp.concatenate(values, axis)
+
+A positional parameter with a name in `KNOWN` (`shape`, `axis`, ...) must be known while the program is made,
+and is given as an integer or as (nested) lists of integers and symbols of sizes; one with a name in
+`KNOWN_OR_ARRAYS` is given so if it is known. All other inputs are arrays of the framework.
+
+The interpreter itself does constants, shapes, what `host.py` can compute, variables, and calls of functions.
+Loops and branches are given to the framework as functions of lists of arrays.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from tfkit.src.convert import host
+from tfkit.src.convert.graph import Function, Graph, Node, Variable
+
+# Names of parameters of formulas whose values must be known while the program is made.
+KNOWN = frozenset(
+    {
+        "axis",
+        "block_shape",
+        "crops",
+        "delta",
+        "depth",
+        "dims",
+        "input_sizes",
+        "k",
+        "limit",
+        "multiples",
+        "num_cols",
+        "num_elements",
+        "num_rows",
+        "num_segments",
+        "output_size",
+        "paddings",
+        "perm",
+        "shape",
+        "size",
+        "start",
+        "strides",
+    }
+)
+# Names of those that are given likewise if they are known, and as arrays otherwise.
+KNOWN_OR_ARRAYS = frozenset({"begin", "end"})
+_MOST_STEPS = 1_000_000  # Of a loop whose steps are counted before it runs.
+_UNKNOWN = object()
+
+Values = list[Any]
+Body = Callable[[Values], Values]
+
+
+class Framework(Protocol):
+    """What the interpreter needs to know of a framework.
+
+    Attributes:
+        name: its name, for errors.
+        formulas: the table.
+    """
+
+    name: str
+    formulas: Mapping[str, Callable[..., Any]]
+
+    def array(self, value: np.ndarray) -> Any:
+        """Returns a known value as an array of the framework; an array of objects has symbols of sizes."""
+        ...
+
+    def shape(self, value: Any) -> Sequence[Any]:
+        """Returns the sizes of an array: integers or symbols."""
+        ...
+
+    def assigned(self, old: Any, new: Any, trained: bool) -> Any:
+        """Returns what is read from a variable after an assignment.
+
+        In TensorFlow no gradient flows through an assignment, and the gradient of what is read belongs to the
+        variable.
+        """
+        ...
+
+    def loop(self, test: Body, body: Body, values: Values, steps: int | None) -> Values:
+        """Returns the values after a loop.
+
+        Args:
+            test: returns a list with one boolean.
+            body: returns the next values; what varies may be of the framework or known.
+            values: the first ones.
+            steps: how often the body runs; `None` if that depends on data.
+        """
+        ...
+
+    def branch(self, index: Any, branches: list[Body], values: Values) -> Values:
+        """Returns the results of one of several functions; an index that is too large chooses the last."""
+        ...
+
+
+class ConversionError(NotImplementedError):
+    """An operation that cannot be converted."""
+
+
+class Interpreter:
+    """A graph that can be computed with a framework.
+
+    Args:
+        graph: the graph.
+        framework: the framework.
+        owner: name of the layer, for errors.
+    """
+
+    def __init__(self, graph: Graph, framework: Framework, owner: str) -> None:
+        self._graph = graph
+        self._framework = framework
+        self._owner = owner
+        for function in (graph.main, *graph.functions.values()):
+            for node in function.nodes:
+                self._check(node)
+
+    def __call__(self, inputs: Values, variables: dict[str, Any]) -> Values:
+        """Returns the results.
+
+        Args:
+            inputs: one array for each input of the graph.
+            variables: values by path. Those that the graph assigns to are replaced in this dict.
+        """
+        return self._run(self._graph.main, [*inputs, *self._graph.captures], variables)
+
+    def _check(self, node: Node) -> None:
+        if not any(node.type in table for table in (self._framework.formulas, _OWN, host.FORMULAS)):
+            raise self._without_formula(node)
+
+    def _without_formula(self, node: Node) -> ConversionError:
+        return ConversionError(
+            f"Operation '{node.name}' of '{self._owner}' is of type '{node.type}', which has no formula for "
+            f"{self._framework.name}. Do this part of the work before or after the converted call, or "
+            "compute it with other operations."
+        )
+
+    def _run(self, function: Function, arguments: Values, variables: dict[str, Any]) -> Values:
+        values = [*arguments, *[None] * (function.num_values - len(arguments))]
+        for node in function.nodes:
+            inputs = [
+                [values[n] for n in item] if isinstance(item, tuple) else values[item]
+                for item in node.inputs
+            ]
+            results = self._compute(node, inputs, variables)
+            for number, result in zip(node.outputs, results, strict=True):
+                values[number] = result
+        return [values[number] for number in function.results]
+
+    def _compute(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
+        own = _OWN.get(node.type)
+        if own is not None:
+            return own(self, node, inputs, variables)
+        results = known_results(node, inputs)
+        return self._formula(node, inputs) if results is _UNKNOWN else results
+
+    def _formula(self, node: Node, inputs: Values, type_: str | None = None) -> Values:
+        """Returns the outputs of a node by the framework's formula."""
+        formula = self._framework.formulas.get(type_ or node.type)
+        if formula is None:
+            raise self._without_formula(node)
+        names, attributes = _signature(formula)
+        given = [self._input(node, name, value) for name, value in zip(names, inputs, strict=True)]
+        result = formula(*given, **{name: node.attributes.get(name) for name in attributes})
+        return list(result) if isinstance(result, (list, tuple)) else [result]
+
+    def _input(self, node: Node, name: str, value: Any) -> Any:
+        if name in KNOWN or (name in KNOWN_OR_ARRAYS and host.is_known(value)):
+            return self._known(node, name, value)
+        return self._array(value)
+
+    def _array(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._array(item) for item in value]
+        return self._framework.array(np.asarray(value)) if host.is_known(value) else value
+
+    def _known(self, node: Node, name: str, value: Any) -> Any:
+        if not host.is_known(value):
+            raise ConversionError(
+                f"Operation '{node.name}' of '{self._owner}' (type '{node.type}') needs `{name}` before the "
+                f"program runs, and here it depends on data. {self._framework.name} has no arrays whose form "
+                "depends on their values."
+            )
+        return np.asarray(value).tolist()
+
+    # --- What is the same for all frameworks ----------------------------------------------------------
+
+    def _shape(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
+        dtype = node.attributes.get("out_type") or "int32"
+        flat = inputs[0] if isinstance(inputs[0], list) else [inputs[0]]
+        return [host.as_known(self._sizes(value), dtype) for value in flat]
+
+    def _size(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
+        count = functools.reduce(lambda a, b: a * b, self._sizes(inputs[0]), 1)
+        return [host.as_known([count], node.attributes.get("out_type") or "int32").reshape(())]
+
+    def _rank(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
+        return [np.array(len(self._sizes(inputs[0])), "int32")]
+
+    def _sizes(self, value: Any) -> Sequence[Any]:
+        if host.is_known(value) or isinstance(value, Variable):
+            return value.shape
+        return self._framework.shape(value)
+
+    def _read(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
+        return [variables[inputs[0].path]]
+
+    def _assign(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
+        self._set(inputs[0], self._array(inputs[1]), variables)
+        return []
+
+    def _set(self, variable: Variable, new: Any, variables: dict[str, Any]) -> None:
+        old = variables[variable.path]
+        variables[variable.path] = self._framework.assigned(old, new, variable.trained)
+
+    def _update(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
+        variable, *others = inputs
+        value = [variables[variable.path], *others]
+        (new,) = self._formula(node, value, _ON_VALUES[node.type])
+        self._set(variable, new, variables)
+        return []
+
+    def _gather(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
+        batch_dims = node.attributes.get("batch_dims") or 0
+        return self._formula(
+            node, [variables[inputs[0].path], inputs[1], np.array(batch_dims)], "GatherV2"
+        )
+
+    def _call(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
+        function = self._graph.functions[node.attributes["f"]]
+        return self._run(function, inputs[0], variables)
+
+    def _if(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
+        names = [node.attributes["else_branch"], node.attributes["then_branch"]]
+        predicate, arguments = inputs
+        index = predicate.astype("int32") if host.is_known(predicate) else predicate
+        return self._branch(names, index, arguments, variables)
+
+    def _case(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
+        return self._branch(node.attributes["branches"], inputs[0], inputs[1], variables)
+
+    def _branch(
+        self, names: list[str], index: Any, arguments: Values, variables: dict[str, Any]
+    ) -> Values:
+        functions = [self._graph.functions[name] for name in names]
+        if host.is_known(index):
+            place = int(index) if 0 <= int(index) < len(functions) else -1
+            return self._run(functions[place], arguments, variables)
+        written = _written(functions, arguments)
+
+        def called(function: Function) -> Body:
+            def run(carried: Values) -> Values:
+                inner = {**variables, **dict(zip(written, carried, strict=True))}
+                results = self._run(function, arguments, inner)
+                return [self._array(it) for it in results] + [inner[path] for path in written]
+
+            return run
+
+        first = [variables[path] for path in written]
+        results = self._framework.branch(index, [called(it) for it in functions], first)
+        variables.update(zip(written, results[len(results) - len(written) :], strict=True))
+        return results[: len(results) - len(written)]
+
+    def _while(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
+        (arguments,) = inputs
+        test, body = (self._graph.functions[node.attributes[it]] for it in ("cond", "body"))
+        # What does not vary stays outside, so that sizes among it are known inside.
+        carried = [place for place in range(len(arguments)) if place not in body.unchanged]
+        written = _written([test, body], arguments)
+
+        def all_values(values: Values) -> tuple[Values, dict[str, Any]]:
+            whole = list(arguments)
+            for place, value in zip(carried, values, strict=False):
+                whole[place] = value
+            return whole, {**variables, **dict(zip(written, values[len(carried) :], strict=True))}
+
+        def tested(values: Values) -> Values:
+            return self._run(test, *all_values(values))
+
+        def stepped(values: Values) -> Values:
+            whole, inner = all_values(values)
+            results = self._run(body, whole, inner)
+            return [results[place] for place in carried] + [inner[path] for path in written]
+
+        first = [arguments[place] for place in carried] + [variables[path] for path in written]
+        steps = self._steps(test, body, arguments)
+        last = self._framework.loop(tested, stepped, first, steps)
+        whole, inner = all_values(last)
+        variables.update(inner)
+        return whole
+
+    def _steps(self, test: Function, body: Function, arguments: Values) -> int | None:
+        """Returns how often a loop runs, if that does not depend on data: by counting with what is known."""
+        values = [
+            it if host.is_known(it) or isinstance(it, Variable) else _UNKNOWN for it in arguments
+        ]
+        test_nodes, body_nodes = _counted(test, test.results), None
+        for step in range(_MOST_STEPS):
+            (goes_on,) = self._partly(test, test_nodes, values)
+            if goes_on is _UNKNOWN:
+                return None
+            if not goes_on:
+                return step
+            if body_nodes is None:
+                body_nodes = _counted(body, _results_that_matter(test, test_nodes, body))
+            values = [
+                old if place in body.unchanged else new
+                for place, (old, new) in enumerate(
+                    zip(values, self._partly(body, body_nodes, values), strict=True)
+                )
+            ]
+        return None
+
+    def _partly(self, function: Function, nodes: Sequence[Node], arguments: Values) -> Values:
+        """Returns the results that are known, and a mark for others."""
+        values = [*arguments, *[_UNKNOWN] * (function.num_values - len(arguments))]
+        for node in nodes:
+            inputs = [
+                [values[n] for n in item] if isinstance(item, tuple) else values[item]
+                for item in node.inputs
+            ]
+            results = known_results(node, inputs)
+            if results is not _UNKNOWN:
+                for number, result in zip(node.outputs, results, strict=True):
+                    values[number] = result
+        return [values[number] for number in function.results]
+
+
+def known_results(node: Node, inputs: Values) -> Any:
+    """Returns the outputs of a node whose inputs are small and known, by NumPy; a mark for other nodes."""
+    formula = host.FORMULAS.get(node.type)
+    flat = [it for item in inputs for it in (item if isinstance(item, list) else [item])]
+    if formula is None or not all(host.is_known(it) for it in flat):
+        return _UNKNOWN
+    if not all(host.is_small(it) for it in flat):
+        return _UNKNOWN
+    names, attributes = _signature(formula)
+    given = [
+        np.asarray(value).tolist() if name in _SLICES else value
+        for name, value in zip(names, inputs, strict=True)
+    ]
+    try:
+        with np.errstate(all="ignore"):
+            result = formula(*given, **{name: node.attributes.get(name) for name in attributes})
+    except (
+        Exception
+    ):  # A condition on a symbol, for example: the framework says what is wrong, if anything.
+        return _UNKNOWN
+    if result is NotImplemented:
+        return _UNKNOWN
+    results = result if isinstance(result, list) else [result]
+    return [it if host.is_known(it) else np.array(it, object) for it in results]
+
+
+_SLICES = frozenset({"begin", "end", "strides"})
+
+
+def _counted(function: Function, results: Sequence[int]) -> list[Node]:
+    """Returns the nodes that some results depend on."""
+    needed = set(results)
+    kept = []
+    for node in reversed(function.nodes):
+        if not needed.isdisjoint(node.outputs):
+            kept.append(node)
+            needed.update(_flat(node))
+    return kept[::-1]
+
+
+def _results_that_matter(test: Function, test_nodes: list[Node], body: Function) -> list[int]:
+    """Returns the results of a loop's body that its condition depends on, step by step."""
+    places = {n for node in test_nodes for n in _flat(node)} | set(test.results)
+    places = {n for n in places if n < len(test.parameters)}
+    while True:
+        needed = [body.results[place] for place in sorted(places)]
+        used = {n for node in _counted(body, needed) for n in _flat(node)} | set(needed)
+        larger = places | {n for n in used if n < len(body.parameters)}
+        if larger == places:
+            return needed
+        places = larger
+
+
+def _flat(node: Node) -> list[int]:
+    return [n for item in node.inputs for n in (item if isinstance(item, tuple) else (item,))]
+
+
+def _written(functions: list[Function], arguments: Values) -> list[str]:
+    """Returns the paths of the variables that functions write."""
+    places = sorted({place for function in functions for place in function.writes})
+    return list(dict.fromkeys(arguments[place].path for place in places))
+
+
+@functools.cache
+def _signature(formula: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the names of positional parameters without defaults, and of keyword-only ones."""
+    positional, keywords = [], []
+    for parameter in inspect.signature(formula).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            keywords.append(parameter.name)
+        elif parameter.default is parameter.empty:
+            positional.append(parameter.name)
+    return tuple(positional), tuple(keywords)
+
+
+# Assignments as operations on values.
+_ON_VALUES = {
+    "AssignAddVariableOp": "AddV2",
+    "AssignSubVariableOp": "Sub",
+    "ResourceScatterAdd": "TensorScatterAdd",
+    "ResourceScatterSub": "TensorScatterSub",
+    "ResourceScatterUpdate": "TensorScatterUpdate",
+}
+_OWN: dict[str, Callable[[Interpreter, Node, Values, dict[str, Any]], Values]] = {
+    "AssignVariableOp": Interpreter._assign,
+    "Case": Interpreter._case,
+    "Const": lambda interpreter, node, inputs, variables: [node.attributes["value"]],
+    "If": Interpreter._if,
+    "PartitionedCall": Interpreter._call,
+    "Rank": Interpreter._rank,
+    "ReadVariableOp": Interpreter._read,
+    "ResourceGather": Interpreter._gather,
+    "Shape": Interpreter._shape,
+    "ShapeN": Interpreter._shape,
+    "Size": Interpreter._size,
+    "StatefulPartitionedCall": Interpreter._call,
+    "StatelessCase": Interpreter._case,
+    "StatelessIf": Interpreter._if,
+    "StatelessWhile": Interpreter._while,
+    "VariableShape": Interpreter._shape,
+    "While": Interpreter._while,
+    **dict.fromkeys(_ON_VALUES, Interpreter._update),
+}

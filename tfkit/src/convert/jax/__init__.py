@@ -1,0 +1,1 @@
+"""Converted calls in JAX."""

@@ -1,0 +1,93 @@
+"""What the interpreter needs of JAX: arrays, shapes, loops and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from tfkit.src.convert.interpreter import Body, Values
+from tfkit.src.convert.jax.lists import TensorList
+from tfkit.src.convert.jax.table import FORMULAS, dtype_of
+
+
+class Jax:
+    """JAX, for the interpreter."""
+
+    name = "JAX"
+    formulas: Mapping[str, Callable[..., Any]] = FORMULAS
+
+    def array(self, value: np.ndarray) -> Any:
+        """Returns a known value as an array of JAX.
+
+        Raises:
+            OverflowError: if it does not fit in the 32 bits that JAX has unless `jax_enable_x64` is set.
+        """
+        if value.dtype == object:  # Sizes that are symbols.
+            return jnp.stack([jnp.asarray(it) for it in value.ravel()]).reshape(value.shape)
+        dtype = dtype_of(value.dtype)
+        if value.dtype.kind in "iu" and dtype.itemsize < value.dtype.itemsize and value.size:
+            limits = np.iinfo(dtype)
+            if value.max() > limits.max or value.min() < limits.min:
+                raise OverflowError(
+                    f"The call has a constant of {value.dtype} up to {value.max()}, and JAX computes in "
+                    f"{dtype}. Let it use 64 bits before anything else: "
+                    "jax.config.update('jax_enable_x64', True)"
+                )
+        return jnp.asarray(value, dtype)
+
+    def shape(self, value: Any) -> Sequence[Any]:
+        """Returns the sizes of an array."""
+        return jnp.shape(value)
+
+    def assigned(self, old: Any, new: Any, trained: bool) -> Any:
+        """Returns what is read after an assignment: `new`, with the gradient of `old` if it is trained."""
+        new = lax.stop_gradient(new)
+        return new + (old - lax.stop_gradient(old)) if trained else new
+
+    def loop(self, test: Body, body: Body, values: Values, steps: int | None) -> Values:
+        """Returns the values after a loop: a `scan`, which has a gradient, if its length is known."""
+        first = [self._carried(it) for it in values]
+        if any(isinstance(it, TensorList) and it.buffer is None for it in first):
+            # The form of the elements is that of the first one that is set.
+            forms = jax.eval_shape(lambda: [self._carried(it) for it in body(first)])
+            first = [_like(form, it) for form, it in zip(forms, first, strict=True)]
+
+        def step(carried: Values) -> Values:
+            results = [self._carried(it) for it in body(carried)]
+            return [_as(old, new) for old, new in zip(carried, results, strict=True)]
+
+        if steps is None:
+            return lax.while_loop(
+                lambda it: jnp.reshape(self._carried(test(it)[0]), ()), step, first
+            )
+        last, _ = lax.scan(lambda carried, _: (step(carried), None), first, None, length=steps)
+        return last
+
+    def branch(self, index: Any, branches: list[Body], values: Values) -> Values:
+        """Returns the results of one of several functions."""
+        index = jnp.reshape(index, ()).astype(jnp.int32)
+        last = len(branches) - 1
+        index = jnp.where((index < 0) | (index > last), last, index)
+        return lax.switch(index, branches, values)
+
+    def _carried(self, value: Any) -> Any:
+        return (
+            self.array(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value
+        )
+
+
+def _like(form: Any, value: Any) -> Any:
+    if isinstance(value, TensorList) and value.buffer is None and form.buffer is not None:
+        return TensorList(
+            jnp.zeros(form.buffer.shape, form.buffer.dtype), value.length, value.dtype
+        )
+    return value
+
+
+def _as(old: Any, new: Any) -> Any:
+    return new if isinstance(new, TensorList) else jnp.asarray(new, old.dtype)

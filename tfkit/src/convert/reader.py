@@ -1,0 +1,253 @@
+"""Reads a traced function (a `ConcreteFunction`) as a `Graph`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.borrowed.private import gradient_registry, op_def_registry
+from tfkit.src.convert.graph import Function, Graph, Node, Parameter, Variable
+from tfkit.src.runtime.function_defs import functions_in
+
+# Operations that assign to the variable that is their first input.
+ASSIGNMENTS = frozenset(
+    {
+        "AssignVariableOp",
+        "AssignAddVariableOp",
+        "AssignSubVariableOp",
+        "ResourceScatterAdd",
+        "ResourceScatterSub",
+        "ResourceScatterUpdate",
+    }
+)
+# Checks that raise an error and compute nothing: a converted function does not make them.
+_DROPPED = frozenset({"NoOp", "Assert", "CheckNumericsV2", "PrintV2"})
+_SAME = frozenset({"Identity", "EnsureShape"})
+
+
+def read(
+    function: Any,
+    paths: Callable[[tf.Variable], str],
+    is_trained: Callable[[tf.Variable], bool] = lambda variable: False,
+) -> Graph:
+    """Returns the description of a traced function.
+
+    Args:
+        function: a `ConcreteFunction` that nothing has called or differentiated yet: a gradient adds nodes.
+        paths: returns the path of a variable.
+        is_trained: returns whether a variable is trained.
+
+    Raises:
+        ValueError: if the function captures something that is neither a variable nor a dense tensor.
+    """
+    library = {it.signature.name: it for it in function.graph.as_graph_def().library.function}
+    reader = _Reader(library)
+    main = reader.function(function.function_def)
+    by_handle = {id(it.handle): it for it in function.graph.variables}
+    captures: list[Variable | np.ndarray] = []
+    for outside, inside in function.graph.captures:
+        variable = by_handle.get(id(outside))
+        if variable is not None:
+            form = tuple(variable.shape.as_list())
+            dtype = variable.dtype.base_dtype.name
+            captures.append(Variable(paths(variable), dtype, form, is_trained(variable)))
+        elif outside.dtype in (tf.resource, tf.variant):
+            raise ValueError(
+                f"The traced call uses '{inside.name}', which is no variable (a lookup table, for example). "
+                "Only variables and dense tensors can be converted: do this part of the work before the call."
+            )
+        else:
+            captures.append(outside.numpy())
+    num_inputs = len(main.parameters) - len(captures)
+    return Graph(main, reader.functions, tuple(captures), num_inputs)
+
+
+class _Reader:
+    """Functions as they are found, those inside first."""
+
+    def __init__(self, library: Mapping[str, Any]) -> None:
+        self._library = library
+        self.functions: dict[str, Function] = {}
+
+    def function(self, definition: Any) -> Function:
+        """Returns the description of a `FunctionDef`; those of the functions inside it are kept."""
+        signature = definition.signature
+        parameters = [
+            Parameter(it.name, tf.dtypes.as_dtype(it.type).name) for it in signature.input_arg
+        ]
+        numbers = {it.name: number for number, it in enumerate(parameters)}
+        count = len(parameters)
+        nodes: list[Node] = []
+        for node in _in_order(definition.node_def, set(numbers)):
+            # A function may be called by a node of its own name.
+            called = self._library.get(node.op)
+            op = op_def_registry.get(node.op) if called is None else called.signature
+            if op is None:
+                raise ValueError(
+                    f"Operation '{node.name}' is of a type that is not known: '{node.op}'"
+                )
+            outputs = []
+            for argument in op.output_arg:
+                for place in range(_length(argument, node)):
+                    numbers[f"{node.name}:{argument.name}:{place}"] = count
+                    outputs.append(count)
+                    count += 1
+            inputs = _grouped(op, node, numbers)
+            attributes = {name: self._attribute(value) for name, value in node.attr.items()}
+            attributes["custom_gradient"] = _has_custom_gradient(attributes)
+            kind = node.op
+            if called is not None:
+                self._keep(node.op)
+                kind, inputs, attributes["f"] = "PartitionedCall", (_flattened(inputs),), node.op
+            nodes.append(Node(node.name, kind, inputs, tuple(outputs), attributes))
+        results = tuple(numbers[definition.ret[it.name]] for it in signature.output_arg)
+        names = tuple(parameters)
+        writes = frozenset(self._writes(nodes, len(names)))
+        same = _unchanged(nodes, results, len(names))
+        kept = tuple(self._needed(nodes, results))
+        return Function(signature.name, names, kept, results, count, writes, same)
+
+    def _attribute(self, value: Any) -> Any:
+        """Returns an attribute as an object of Python; a function is read, and known by its name."""
+        for function in functions_in(value):
+            self._keep(function.name)
+        kind = value.WhichOneof("value")
+        if kind == "list":
+            for field, content in value.list.ListFields():
+                return [_plain(field.name, item) for item in content]
+            return []
+        return _plain(kind, getattr(value, kind)) if kind else None
+
+    def _keep(self, name: str) -> None:
+        if name not in self.functions:
+            self.functions[name] = self.function(self._library[name])
+
+    def _writes(self, nodes: list[Node], num_parameters: int) -> Iterator[int]:
+        for node in nodes:
+            flat = flat_inputs(node)
+            if node.type in ASSIGNMENTS and flat[0] < num_parameters:
+                yield flat[0]
+            for written in self.writes_of(node):
+                if flat[written] < num_parameters:
+                    yield flat[written]
+
+    def writes_of(self, node: Node) -> set[int]:
+        """Returns the positions of the inputs that a call of functions writes to."""
+        # `If` and `Case` have the predicate in front.
+        shift = 1 if node.type in ("If", "StatelessIf", "Case", "StatelessCase") else 0
+        named = (self.functions[name].writes for name in functions_of(node, self.functions))
+        return {place + shift for places in named for place in places}
+
+    def _needed(self, nodes: list[Node], results: tuple[int, ...]) -> list[Node]:
+        """Returns the nodes that the results or a variable depend on."""
+        needed = set(results)
+        kept = []
+        for node in reversed(nodes):
+            acts = node.type in ASSIGNMENTS or bool(self.writes_of(node))
+            if node.type not in _DROPPED and (acts or not needed.isdisjoint(node.outputs)):
+                kept.append(node)
+                needed.update(flat_inputs(node))
+        return kept[::-1]
+
+
+def _has_custom_gradient(attributes: Mapping[str, Any]) -> bool:
+    """Whether a user wrote the gradient of a node: those of TensorFlow and tfkit are true derivatives."""
+    name = attributes.get("_gradient_op_type") or ""
+    if not name.startswith("CustomGradient-"):
+        return False
+    pending = [gradient_registry.lookup(name)]
+    while pending:
+        function = pending.pop()
+        names = function.__code__.co_freevars
+        inside = dict(
+            zip(names, (it.cell_contents for it in function.__closure__ or ()), strict=True)
+        )
+        if "grad_fn" in inside:
+            module = getattr(inside["grad_fn"], "__module__", None) or ""
+            return module.partition(".")[0] not in ("tensorflow", "tfkit")
+        pending += [it for name, it in inside.items() if name == "tape_grad_fn"]
+    return True
+
+
+def flat_inputs(node: Node) -> list[int]:
+    """Returns the numbers of all inputs in a row."""
+    return list(_flattened(node.inputs))
+
+
+def _flattened(inputs: tuple[int | tuple[int, ...], ...]) -> tuple[int, ...]:
+    return tuple(n for item in inputs for n in (item if isinstance(item, tuple) else (item,)))
+
+
+def functions_of(node: Node, functions: Mapping[str, Function]) -> list[str]:
+    """Returns the names of the functions that a node calls."""
+    values = [
+        node.attributes.get(name) for name in ("f", "cond", "body", "then_branch", "else_branch")
+    ]
+    values += node.attributes.get("branches") or []
+    return [it for it in values if isinstance(it, str) and it in functions]
+
+
+def _in_order(nodes: Any, parameters: set[str]) -> list[Any]:
+    """Returns nodes behind all those that they wait for, otherwise in the order in which they stand."""
+    by_name = {node.name: node for node in nodes}
+    done: set[str] = set(parameters)
+    order = []
+    for first in nodes:
+        pending = [first]
+        while pending:
+            node = pending[-1]
+            before = [text.lstrip("^").partition(":")[0] for text in node.input]
+            missing = [by_name[name] for name in before if name not in done]
+            if missing:
+                pending += missing
+            else:
+                pending.pop()
+                if node.name not in done:
+                    done.add(node.name)
+                    order.append(node)
+    return order
+
+
+def _length(argument: Any, node: Any) -> int:
+    """Returns the number of tensors of one argument of an operation."""
+    if argument.number_attr:
+        return int(node.attr[argument.number_attr].i)
+    if argument.type_list_attr:
+        return len(node.attr[argument.type_list_attr].list.type)
+    return 1
+
+
+def _grouped(op: Any, node: Any, numbers: Mapping[str, int]) -> tuple[int | tuple[int, ...], ...]:
+    """Returns the inputs by the arguments of the operation, without control inputs."""
+    flat = iter([numbers[text] for text in node.input if not text.startswith("^")])
+    groups: list[int | tuple[int, ...]] = []
+    for argument in op.input_arg:
+        several = argument.number_attr or argument.type_list_attr
+        group = tuple(next(flat) for _ in range(_length(argument, node)))
+        groups.append(group if several else group[0])
+    return tuple(groups)
+
+
+def _unchanged(nodes: list[Node], results: tuple[int, ...], num_parameters: int) -> frozenset[int]:
+    origin = {number: number for number in range(num_parameters)}
+    for node in nodes:
+        if node.type in _SAME and flat_inputs(node)[0] in origin:
+            origin[node.outputs[0]] = origin[flat_inputs(node)[0]]
+    return frozenset(place for place, number in enumerate(results) if origin.get(number) == place)
+
+
+def _plain(kind: str, value: Any) -> Any:
+    if kind == "type":
+        return tf.dtypes.as_dtype(value).name
+    if kind == "shape":
+        if value.unknown_rank:
+            return None
+        return tuple(None if dim.size < 0 else dim.size for dim in value.dim)
+    if kind == "tensor":
+        return tf.make_ndarray(value)
+    if kind == "func":
+        return value.name
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

@@ -1,0 +1,86 @@
+"""`to_jax` and `from_jax`: layers as functions of JAX, and their values back."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from tfkit.src.convert.tracing import trace
+from tfkit.src.convert.values import set_values
+from tfkit.src.core.layer import Layer
+
+
+def to_jax(
+    layer: Layer, *examples: Any, **keywords: Any
+) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+    """Returns a layer's call as a pure function of JAX, and the values of its variables.
+
+    The call is traced, with and without training, and computed by JAX's own operations: `jax.jit`, `grad`,
+    `vmap`, `scan` and `jax.export` apply, and TensorFlow takes no part.
+
+    Args:
+        layer: a layer or a model. It is built if necessary, and otherwise remains as it is.
+        *examples: arguments of its call, for their shapes and dtypes: arrays or tensors, whose first axis may
+            have any size later, or `tf.TensorSpec`s with None for each size that varies; or nests of them.
+        **keywords: keyword arguments of its call, likewise.
+
+    Returns:
+        `(f, params, state)`, with `f(params, state, *inputs, training=False, seed=None, losses=False)`
+        returning `(outputs, state)`, or `(outputs, state, losses)` on request. `params` holds the
+        trained variables and `state` all others, as dicts by attribute path. With a `seed` (an integer, an
+        array of them or a key of `jax.random`) random numbers follow from it; otherwise from the generators
+        in `state`: those that tfkit draws, bit for bit. Integers and floats of 64 bits become such of 32
+        unless `jax_enable_x64` is set.
+
+    Raises:
+        ImportError: without JAX.
+        NotImplementedError: for an operation that has no formula for JAX.
+        TypeError: if `layer` is no layer.
+        ValueError: without examples; for a layer that uses other resources than variables.
+
+    Example:
+        >>> layer = tfkit.layers.Dense(2)
+        >>> try:
+        ...     f, params, state = to_jax(layer, np.ones((1, 3), "float32"))
+        ...     outputs, state = f(params, state, np.ones((5, 3), "float32"))
+        ...     assert outputs.shape == (5, 2)
+        ... except ImportError:
+        ...     print("pip install 'tfkit-dl[jax]'")
+    """
+    try:
+        functions = importlib.import_module("tfkit.src.convert.jax.functions")
+    except ImportError as error:
+        raise ImportError(
+            f"`to_jax` needs JAX, which is not installed: pip install 'tfkit-dl[jax]' ({error})"
+        ) from None
+    function = functions.JaxFunction(trace(layer, examples, keywords))
+    return (function, *function.values())
+
+
+def from_jax(
+    layer: Layer, params: Mapping[str, Any], state: Mapping[str, Any] | None = None
+) -> None:
+    """Sets the variables of a layer to values of JAX's, by attribute path: all of them, or none.
+
+    Args:
+        layer: the layer or model that was converted.
+        params: values of its trained variables by path: the `params` of `to_jax`, after a training there.
+        state: values of the others; they remain as they are if not given. Variables that do not belong to
+            the layer (`"other/..."`) are left out.
+
+    Raises:
+        TypeError: if `layer` is no layer, or `params` no dict.
+        ValueError: if a path is missing or not known, or a shape or a kind of dtype differs. Nothing is set.
+
+    Example:
+        >>> layer = tfkit.layers.Dense(1, use_bias=False)
+        >>> layer.build((None, 2))
+        >>> from_jax(layer, {"kernel": np.array([[1.0], [2.0]])})
+        >>> layer.kernel.numpy().ravel().tolist()
+        [1.0, 2.0]
+    """
+    values = dict(params.items()) if isinstance(params, Mapping) else params
+    if state is not None:
+        values |= {path: it for path, it in state.items() if not path.startswith("other/")}
+    set_values(layer, values, with_state=state is not None, source="from_jax")
