@@ -84,7 +84,7 @@ def test_layers_give_the_numbers_of_tensorflow(case):
     arrays = tf.nest.map_structure(lambda it: it.numpy(), inputs)
     f, params, state = tfkit.interop.to_jax(layer, *inputs)
     outputs, after = jax.jit(f)(params, state, *arrays)
-    assert_close(jax.tree.leaves(outputs), tf.nest.flatten(layer(*inputs)))
+    assert_close(jax.tree.leaves(outputs), tf.nest.flatten(layer(*inputs, training=False)))
 
     rewound(layer)
     if case.layer in NOT_IN_TRAINING:

@@ -82,6 +82,10 @@ class Framework(Protocol):
         """Returns the sizes of an array: integers or symbols."""
         ...
 
+    def extreme(self, kind: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Returns the `"Maximum"` or `"Minimum"` of sizes, of which some are symbols."""
+        ...
+
     def assigned(self, old: Any, new: Any, trained: bool) -> Any:
         """Returns what is read from a variable after an assignment.
 
@@ -164,7 +168,12 @@ class Interpreter:
         if own is not None:
             return own(self, node, inputs, variables)
         results = known_results(node, inputs)
-        return self._formula(node, inputs) if results is _UNKNOWN else results
+        if results is not _UNKNOWN:
+            return results
+        if node.type in ("Maximum", "Minimum") and all(host.is_known(it) for it in inputs):
+            if object in (inputs[0].dtype, inputs[1].dtype):
+                return [self._framework.extreme(node.type, *inputs)]
+        return self._formula(node, inputs)
 
     def _formula(self, node: Node, inputs: Values, type_: str | None = None) -> Values:
         """Returns the outputs of a node by the framework's formula."""

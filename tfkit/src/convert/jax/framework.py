@@ -44,6 +44,11 @@ class Jax:
         """Returns the sizes of an array."""
         return jnp.shape(value)
 
+    def extreme(self, kind: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Returns the larger or the smaller of sizes, of which some are symbols."""
+        choose = jax.core.max_dim if kind == "Maximum" else jax.core.min_dim
+        return np.asarray(np.frompyfunc(choose, 2, 1)(x, y), object)
+
     def assigned(self, old: Any, new: Any, trained: bool) -> Any:
         """Returns what is read after an assignment: `new`, with the gradient of `old` if it is trained."""
         new = lax.stop_gradient(new)
