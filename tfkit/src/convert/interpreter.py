@@ -170,9 +170,9 @@ class Interpreter:
         results = known_results(node, inputs)
         if results is not _UNKNOWN:
             return results
-        if node.type in ("Maximum", "Minimum") and all(host.is_known(it) for it in inputs):
-            if object in (inputs[0].dtype, inputs[1].dtype):
-                return [self._framework.extreme(node.type, *inputs)]
+        sizes = node.type in ("Maximum", "Minimum") and all(host.is_known(it) for it in inputs)
+        if sizes and object in (inputs[0].dtype, inputs[1].dtype):
+            return [self._framework.extreme(node.type, *inputs)]
         return self._formula(node, inputs)
 
     def _formula(self, node: Node, inputs: Values, type_: str | None = None) -> Values:

@@ -1,7 +1,7 @@
 """Diagonals of matrices in JAX, one or a band of them.
 
-Of a band, each row of the array of diagonals holds one, the highest first; shorter ones stand at the side that
-`align` names, first for those above the main diagonal and then for those below it.
+Of a band, each row of the array of diagonals holds one, the highest first. Shorter ones stand at the side
+that `align` names, first for those above the main diagonal and then for those below it.
 """
 
 from __future__ import annotations
