@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+# Types of nodes that call the function in their attribute `f`.
+CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+
 
 @dataclasses.dataclass(frozen=True)
 class Node:

@@ -26,7 +26,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tfkit.src.convert import host
-from tfkit.src.convert.graph import Function, Graph, Node, Variable
+from tfkit.src.convert.graph import CALLS, Function, Graph, Node, Variable
 
 # Names of parameters of formulas whose values must be known while the program is made.
 KNOWN = frozenset(
@@ -340,7 +340,11 @@ class Interpreter:
                 [values[n] for n in item] if isinstance(item, tuple) else values[item]
                 for item in node.inputs
             ]
-            results = known_results(node, inputs)
+            if node.type in CALLS:
+                called = self._graph.functions[node.attributes["f"]]
+                results = self._partly(called, called.nodes, inputs[0])
+            else:
+                results = known_results(node, inputs)
             if results is not _UNKNOWN:
                 for number, result in zip(node.outputs, results, strict=True):
                     values[number] = result
