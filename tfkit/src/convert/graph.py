@@ -97,7 +97,7 @@ class Graph:
 
 @dataclasses.dataclass(frozen=True)
 class Variable:
-    """A variable of the graph. As a value it stands for the variable, not for its content.
+    """A variable of the graph; as a value, the variable and not its content.
 
     Args:
         path: its attribute path.

@@ -64,7 +64,7 @@ Body = Callable[[Values], Values]
 
 
 class Framework(Protocol):
-    """What the interpreter needs to know of a framework.
+    """The properties of a framework that the interpreter needs.
 
     Attributes:
         name: its name, for errors.

@@ -1,4 +1,4 @@
-"""What the interpreter needs of JAX: arrays, shapes, loops and branches."""
+"""Arrays, shapes, loops and branches of JAX, for the interpreter."""
 
 from __future__ import annotations
 
