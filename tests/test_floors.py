@@ -33,7 +33,7 @@ OPTIONAL = {
 NAMED_BY_STRINGS = {
     "tfkit.src.apps.cli.convert",
     "tfkit.src.apps.serving.packages",
-    "tfkit.src.convert.jax.functions",
+    "tfkit.src.convert.to_jax",
     "tfkit.src.utils.visualization.galleries",
     "tfkit.src.wrappers.lazy",
 }
