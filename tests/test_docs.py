@@ -43,16 +43,17 @@ def name_of(page):
     return page.relative_to(ROOT).as_posix()
 
 
-# Pages whose examples need a package that not everybody has.
-NEEDS = {"docs/torch.md": "torch"}
+# Pages about optional packages.
+NEEDED = {"docs/jax.md": "jax", "docs/torch.md": "torch"}
 WITH_EXAMPLES = [page for page in PAGES if "```python\n" in page.read_text()]
 
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=name_of)
 def test_examples_run(page, tmp_path, monkeypatch):
     """A file and no string is run, since AutoGraph reads the source of what it converts."""
-    if name_of(page) in NEEDS:
-        pytest.importorskip(NEEDS[name_of(page)], reason="an optional package")
+    if name_of(page) in NEEDED:
+        package = NEEDED[name_of(page)]
+        pytest.importorskip(package, reason=f"{package} is not installed: pip install {package}")
     program = tmp_path / f"{page.stem.replace('-', '_')}.py"
     program.write_text(python_of(page.read_text()))
     monkeypatch.chdir(tmp_path)

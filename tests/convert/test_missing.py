@@ -14,7 +14,10 @@ except ImportError as error:
 else:
     raise AssertionError("no error")
 """
-UNASKED = "import sys, tfkit; assert 'jax' not in sys.modules"
+UNASKED = (
+    # TensorFlow itself imports JAX where it is installed.
+    "import sys, tfkit; assert not [it for it in sys.modules if it.startswith('tfkit.src.convert.jax')]"
+)
 
 
 def test_jax_is_imported_when_it_is_asked_for():

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+# Types of nodes that call the function in their attribute `f`.
+CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+
 
 @dataclasses.dataclass(frozen=True)
 class Node:
@@ -94,7 +97,7 @@ class Graph:
 
 @dataclasses.dataclass(frozen=True)
 class Variable:
-    """A variable of the graph. As a value it stands for the variable, not for its content.
+    """A variable of the graph; as a value, the variable and not its content.
 
     Args:
         path: its attribute path.

@@ -98,6 +98,12 @@ def _slice(x: np.ndarray, begin: np.ndarray, size: np.ndarray) -> np.ndarray:
     return x[tuple(slice(b, e) for b, e in zip(begin, ends, strict=True))]
 
 
+def _split_at(x: np.ndarray, sizes: np.ndarray, axis: np.ndarray) -> Any:
+    if sizes.dtype == object or -1 in sizes:
+        return NotImplemented
+    return np.split(x, np.cumsum(sizes)[:-1], int(axis))
+
+
 def _unpack(x: np.ndarray, *, num: int, axis: int) -> list[Any]:
     return [np.take(x, place, axis) for place in range(num)]
 
@@ -146,6 +152,8 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "ReverseV2": lambda x, axis: np.flip(x, tuple(axis)),
     "SelectV2": lambda condition, x, y: np.where(condition, x, y),
     "Slice": _slice,
+    "Split": lambda axis, x, *, num_split: np.split(x, num_split, int(axis)),
+    "SplitV": _split_at,
     "Squeeze": _squeeze,
     "StridedSlice": strided_slice,
     "Sub": lambda x, y: x - y,

@@ -26,7 +26,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tfkit.src.convert import host
-from tfkit.src.convert.graph import Function, Graph, Node, Variable
+from tfkit.src.convert.graph import CALLS, Function, Graph, Node, Variable
 
 # Names of parameters of formulas whose values must be known while the program is made.
 KNOWN = frozenset(
@@ -64,7 +64,7 @@ Body = Callable[[Values], Values]
 
 
 class Framework(Protocol):
-    """What the interpreter needs to know of a framework.
+    """The properties of a framework that the interpreter needs.
 
     Attributes:
         name: its name, for errors.
@@ -80,6 +80,10 @@ class Framework(Protocol):
 
     def shape(self, value: Any) -> Sequence[Any]:
         """Returns the sizes of an array: integers or symbols."""
+        ...
+
+    def extreme(self, kind: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Returns the `"Maximum"` or `"Minimum"` of sizes, of which some are symbols."""
         ...
 
     def assigned(self, old: Any, new: Any, trained: bool) -> Any:
@@ -164,7 +168,12 @@ class Interpreter:
         if own is not None:
             return own(self, node, inputs, variables)
         results = known_results(node, inputs)
-        return self._formula(node, inputs) if results is _UNKNOWN else results
+        if results is not _UNKNOWN:
+            return results
+        sizes = node.type in ("Maximum", "Minimum") and all(host.is_known(it) for it in inputs)
+        if sizes and object in (inputs[0].dtype, inputs[1].dtype):
+            return [self._framework.extreme(node.type, *inputs)]
+        return self._formula(node, inputs)
 
     def _formula(self, node: Node, inputs: Values, type_: str | None = None) -> Values:
         """Returns the outputs of a node by the framework's formula."""
@@ -331,7 +340,11 @@ class Interpreter:
                 [values[n] for n in item] if isinstance(item, tuple) else values[item]
                 for item in node.inputs
             ]
-            results = known_results(node, inputs)
+            if node.type in CALLS:
+                called = self._graph.functions[node.attributes["f"]]
+                results = self._partly(called, called.nodes, inputs[0])
+            else:
+                results = known_results(node, inputs)
             if results is not _UNKNOWN:
                 for number, result in zip(node.outputs, results, strict=True):
                     values[number] = result

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import gradient_registry, op_def_registry
-from tfkit.src.convert.graph import Function, Graph, Node, Parameter, Variable
+from tfkit.src.convert.graph import CALLS, Function, Graph, Node, Parameter, Variable
 from tfkit.src.runtime.function_defs import functions_in
 
 # Operations that assign to the variable that is their first input.
@@ -71,6 +71,8 @@ class _Reader:
     def __init__(self, library: Mapping[str, Any]) -> None:
         self._library = library
         self.functions: dict[str, Function] = {}
+        # For the results that a function does not change: the parameters that they are.
+        self._passed: dict[str, dict[int, int]] = {}
 
     def function(self, definition: Any) -> Function:
         """Returns the description of a `FunctionDef`; those of the functions inside it are kept."""
@@ -106,7 +108,11 @@ class _Reader:
         results = tuple(numbers[definition.ret[it.name]] for it in signature.output_arg)
         names = tuple(parameters)
         writes = frozenset(self._writes(nodes, len(names)))
-        same = _unchanged(nodes, results, len(names))
+        origins = self._origins(nodes, len(names))
+        self._passed[signature.name] = {
+            place: origins[number] for place, number in enumerate(results) if number in origins
+        }
+        same = frozenset(a for a, b in self._passed[signature.name].items() if a == b)
         kept = tuple(self._needed(nodes, results))
         return Function(signature.name, names, kept, results, count, writes, same)
 
@@ -124,6 +130,22 @@ class _Reader:
     def _keep(self, name: str) -> None:
         if name not in self.functions:
             self.functions[name] = self.function(self._library[name])
+
+    def _origins(self, nodes: list[Node], num_parameters: int) -> dict[int, int]:
+        """Returns the parameters that values are, for those that are one."""
+        origins = {number: number for number in range(num_parameters)}
+        for node in nodes:
+            flat = flat_inputs(node)
+            if node.type in _SAME:
+                pairs = {0: 0}
+            elif node.type in CALLS:
+                pairs = self._passed[node.attributes["f"]]
+            else:
+                continue
+            for place, source in pairs.items():
+                if flat[source] in origins:
+                    origins[node.outputs[place]] = origins[flat[source]]
+        return origins
 
     def _writes(self, nodes: list[Node], num_parameters: int) -> Iterator[int]:
         for node in nodes:
@@ -229,14 +251,6 @@ def _grouped(op: Any, node: Any, numbers: Mapping[str, int]) -> tuple[int | tupl
         group = tuple(next(flat) for _ in range(_length(argument, node)))
         groups.append(group if several else group[0])
     return tuple(groups)
-
-
-def _unchanged(nodes: list[Node], results: tuple[int, ...], num_parameters: int) -> frozenset[int]:
-    origin = {number: number for number in range(num_parameters)}
-    for node in nodes:
-        if node.type in _SAME and flat_inputs(node)[0] in origin:
-            origin[node.outputs[0]] = origin[flat_inputs(node)[0]]
-    return frozenset(place for place, number in enumerate(results) if origin.get(number) == place)
 
 
 def _plain(kind: str, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Traces the calls of a layer that are to be converted, and describes their inputs and results."""
+"""Traces the calls of a layer for conversion, and describes their inputs and results."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Calls:
 
 
 def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) -> Calls:
-    """Returns the calls of a layer, traced anew.
+    """Returns the calls of a layer, from new traces.
 
     Args:
         layer: a layer or a model. It is built by a call if necessary.

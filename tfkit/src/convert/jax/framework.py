@@ -1,4 +1,4 @@
-"""What the interpreter needs of JAX: arrays, shapes, loops and branches."""
+"""Arrays, shapes, loops and branches of JAX, for the interpreter."""
 
 from __future__ import annotations
 
@@ -43,6 +43,11 @@ class Jax:
     def shape(self, value: Any) -> Sequence[Any]:
         """Returns the sizes of an array."""
         return jnp.shape(value)
+
+    def extreme(self, kind: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Returns the larger or the smaller of sizes, of which some are symbols."""
+        choose = jax.core.max_dim if kind == "Maximum" else jax.core.min_dim
+        return np.asarray(np.frompyfunc(choose, 2, 1)(x, y), object)
 
     def assigned(self, old: Any, new: Any, trained: bool) -> Any:
         """Returns what is read after an assignment: `new`, with the gradient of `old` if it is trained."""

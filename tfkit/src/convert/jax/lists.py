@@ -25,7 +25,7 @@ class TensorList:
         self.dtype = dtype
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
-        """Returns the arrays inside and the rest, as JAX asks for."""
+        """Returns the arrays inside and the rest, in the form of JAX."""
         return (self.buffer,), (self.length, self.dtype)
 
     @classmethod

@@ -1,7 +1,7 @@
 """Diagonals of matrices in JAX, one or a band of them.
 
-Of a band, each row of the array of diagonals holds one, the highest first; shorter ones stand at the side that
-`align` names, first for those above the main diagonal and then for those below it.
+Of a band, each row of the array of diagonals holds one, the highest first. Shorter ones are at the side
+that `align` names, first for those above the main diagonal and then for those below it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def with_diagonal(matrix: Any, values: Any, k: Diagonals, *, align: str) -> Any:
 
 
 def diagonal_part(matrix: Any, k: Diagonals, padding: Any, *, align: str) -> Any:
-    """Returns diagonals of the matrices, with `padding` beside the shorter ones."""
+    """Returns diagonals of the matrices, with `padding` next to the shorter ones."""
     low, high = _range(k)
     found = list(_places(matrix, low, high, align))
     size = max(len(rows) for *_, rows, _ in found)

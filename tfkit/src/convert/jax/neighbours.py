@@ -76,7 +76,7 @@ def depthwise_convolution(
     explicit_paddings: list[int] | None,
     data_format: str,
 ) -> Any:
-    """Returns a convolution of each channel by itself, with a kernel `(..., channels, multiplier)`."""
+    """Returns a convolution of each channel separately, with a kernel `(..., channels, multiplier)`."""
     *sizes, channels, multiplier = kernel.shape
     return convolution(
         x,

@@ -514,12 +514,14 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "BroadcastTo": lambda x, shape: jnp.broadcast_to(x, shape),
     "ConcatV2": lambda values, axis: jnp.concatenate(values, axis),
     "DenseBincount": _bin_count,
+    "Empty": lambda shape, *, dtype: jnp.zeros(shape, dtype_of(dtype)),
     "EnsureShape": lambda x: x,
     "ExpandDims": lambda x, axis: jnp.expand_dims(x, int(np.ravel(axis)[0])),
     "Fill": lambda shape, value: jnp.full(shape, value),
     "GatherNd": _gather_places,
     "GatherV2": _gather,
     "Identity": lambda x: x,
+    "InplaceUpdate": lambda x, rows, values: x.at[rows].set(values),
     "IdentityN": _identities,
     "InvertPermutation": lambda x: (
         jnp.zeros_like(x).at[x].set(jnp.arange(x.shape[0], dtype=x.dtype))
