@@ -7,9 +7,16 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.optimizers.gradients import map_values
+from tfkit.src.runtime import replicas
+
 
 def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
-    """Returns the sum of each gradient over the replicas; each replica gets all the sums."""
+    """Returns the sum of each gradient over the replicas; each replica gets all the sums.
+
+    In the steps of a model, gradients are those of a mean over the replica's rows: its share of the batch
+    weighs them.
+    """
     if not tf.distribute.has_strategy():
         return list(gradients)
     if tf.distribute.in_cross_replica_context():
@@ -18,7 +25,10 @@ def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
             "function that `strategy.run()` runs."
         )
     context = tf.distribute.get_replica_context()
-    return list(context.all_reduce(tf.distribute.ReduceOp.SUM, list(gradients)))
+    if context.num_replicas_in_sync == 1:
+        return list(gradients)
+    gradients = [map_values(replicas.weighted, gradient) for gradient in gradients]
+    return list(context.all_reduce(tf.distribute.ReduceOp.SUM, gradients))
 
 
 def merge(function: Callable[..., None], *args: Any) -> None:

@@ -29,6 +29,7 @@ from tfkit.src.training.data import (
     pack_x_y_sample_weight,
     split_validation,
 )
+from tfkit.src.training.devices import Devices, devices_for, strategy_of
 from tfkit.src.training.fit import Fit
 from tfkit.src.training.older_names import OlderNames
 from tfkit.src.training.prediction import to_numpy
@@ -36,7 +37,6 @@ from tfkit.src.training.progress import print_message
 from tfkit.src.training.running_steps import step_for
 from tfkit.src.training.sources import make_data
 from tfkit.src.training.step import Step
-from tfkit.src.training.strategies import strategy_of
 from tfkit.src.training.validation import Validation, make_validation_data
 
 
@@ -381,7 +381,18 @@ class Trainer(OlderNames):
 
     def _step_for(self, mode: str) -> Step:
         """Returns the step of a mode, as programs run it."""
-        return step_for(self, mode)
+        step = step_for(self, mode)
+        devices = None if mode == "predict" else self._devices
+        return step if devices is None else devices.step(self, step)
+
+    @property
+    def _devices(self) -> Devices | None:
+        """The devices of the strategy that the model is trained with; `None` without one."""
+        programs = self._programs
+        if programs.devices is None:
+            programs.devices = (devices_for(self),)
+        found: Devices | None = programs.devices[0]
+        return found
 
     @shortened
     def predict_on_batch(self, x: Any) -> np.ndarray:

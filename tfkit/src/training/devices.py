@@ -1,0 +1,201 @@
+"""The steps of a model under a strategy of `tf.distribute`: all replicas together make one step of one batch.
+
+A step takes the whole batch, on each process. Each replica computes on its rows of it, so that a step of a
+strategy has the form of any other step, and programs run it in their loops. Without a strategy nothing of this
+is on the path: `devices_for` returns `None`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import tensorflow as tf
+
+from tfkit.src.base import watching
+from tfkit.src.metrics.base import Metric
+from tfkit.src.runtime import replicas
+from tfkit.src.training.data import batch_size_of
+from tfkit.src.training.step import Step
+
+if TYPE_CHECKING:
+    from tfkit.src.training.model_steps import ModelSteps
+
+
+class Devices:
+    """The devices of a strategy, as the loop of a training uses them.
+
+    Args:
+        strategy: the strategy.
+
+    Attributes:
+        is_chief: whether this process writes files.
+        num_processes: number of processes that take part.
+    """
+
+    def __init__(self, strategy: tf.distribute.Strategy) -> None:
+        self.strategy = strategy
+        self.is_chief, self.num_processes = _place(strategy)
+
+    @property
+    def description(self) -> str:
+        """The strategy and its number of replicas, for messages."""
+        return f"{type(self.strategy).__name__} with {self.strategy.num_replicas_in_sync} replicas"
+
+    def step(self, model: ModelSteps, step: Step) -> Step:
+        """Returns a step of one device as one of all replicas, which takes the whole batch.
+
+        Args:
+            model: the model.
+            step: the step of one device.
+        """
+
+        def run(batch: Any) -> Any:
+            return self._run(model, step, batch)
+
+        def finish() -> dict[str, Any]:
+            with self.strategy.scope():
+                return step.finish()
+
+        return Step(run, finish, self.strategy.scope)
+
+    def _run(self, model: ModelSteps, step: Step, batch: Any) -> Any:
+        """Returns the results of one step of all replicas."""
+        total = tf.cast(batch_size_of(batch), "int32")
+        num_replicas = self.strategy.num_replicas_in_sync
+        watches, recorded = watching.thread.watches, _Recorded()
+        # The threads of replicas have none of the settings of this one.
+        contexts = [
+            contextvars.copy_context() for _ in range(len(self.strategy.extended.worker_devices))
+        ]
+
+        def on_replica() -> Any:
+            index = tf.distribute.get_replica_context().replica_id_in_sync_group
+            first = total * index // num_replicas
+            rows = replicas.Rows(first, total * (index + 1) // num_replicas - first, total, self.strategy)
+            part = tf.nest.map_structure(lambda value: _taken(value, rows), batch)
+
+            def computed() -> Any:
+                with replicas.having(rows):
+                    logs = step.run(part)
+                    return recorded.without_results(logs)
+
+            before, watching.thread.watches = watching.thread.watches, watches
+            try:
+                return contexts.pop().run(computed)
+            finally:
+                watching.thread.watches = before
+
+        with self.strategy.scope(), recorded.metrics(model):
+            logs = self.strategy.run(tf.autograph.experimental.do_not_convert(on_replica))
+            logs = {name: self._local(value) for name, value in logs.items()}
+            return {**logs, **recorded.results()}
+
+    def _local(self, value: Any) -> tf.Tensor:
+        """Returns a value that all replicas have, as that of one device."""
+        return tf.identity(self.strategy.experimental_local_results(value)[0])
+
+
+class _Recorded:
+    """The logs of a user's step that are results of metrics: these are computed for all replicas together."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Any, Metric, str | None]] = {}
+        self._logged: dict[str, tuple[Metric, str | None]] = {}
+
+    @contextlib.contextmanager
+    def metrics(self, model: ModelSteps) -> Iterator[None]:
+        """Context manager in which the results of a model's metrics are recorded."""
+        metrics = model.metrics
+        for metric in metrics:
+            vars(metric)["result"] = self._recording(metric, metric.result)
+        try:
+            yield
+        finally:
+            for metric in metrics:
+                vars(metric).pop("result", None)
+
+    def _recording(self, metric: Metric, result: Callable[[], Any]) -> Callable[[], Any]:
+        def recording() -> Any:
+            value = result()
+            parts = value.items() if isinstance(value, dict) else [(None, value)]
+            for key, part in parts:
+                self._made[id(part)] = (part, metric, key)
+            return value
+
+        return recording
+
+    def without_results(self, logs: Any) -> dict[str, Any]:
+        """Returns the logs of one replica without the results of metrics: means over the batch."""
+        others = {}
+        for name, value in logs.items():
+            known = self._made.get(id(value))
+            if known is not None:
+                self._logged[name] = known[1:]
+            else:
+                others[name] = _mean_log(tf.convert_to_tensor(value))
+        return others
+
+    def results(self) -> dict[str, Any]:
+        """Returns the logs that are results of metrics."""
+        found: dict[str, Any] = {}
+        for name, (metric, key) in self._logged.items():
+            value = metric.result()
+            found[name] = tf.identity(value if key is None else value[key])
+        return found
+
+
+def devices_for(model: ModelSteps) -> Devices | None:
+    """Returns the devices of the strategy that a model is trained with, `None` without one.
+
+    Raises:
+        ValueError: for a strategy that cannot train, and for a model that was not made under it.
+    """
+    strategy = strategy_of(model)
+    if strategy is None and tf.distribute.has_strategy():
+        strategy = tf.distribute.get_strategy()
+    if strategy is None:
+        return None
+    return Devices(strategy)
+
+
+def strategy_of(model: Any) -> tf.distribute.Strategy | None:
+    """Returns the strategy that has placed the model's variables, unless that is on one device."""
+    for variable in model.variables:
+        strategy = getattr(variable, "_distribute_strategy", None)
+        if strategy is not None and not isinstance(strategy, tf.distribute.OneDeviceStrategy):
+            return strategy
+    return None
+
+
+def _place(strategy: Any) -> tuple[bool, int]:
+    """Returns whether this process is the chief, and the number of processes."""
+    resolver = getattr(strategy, "cluster_resolver", None)
+    if resolver is None or not resolver.cluster_spec():
+        return True, 1
+    cluster = resolver.cluster_spec().as_dict()
+    workers = len(cluster.get("worker", ())) + len(cluster.get("chief", ()))
+    is_chief = resolver.task_type == "chief" or (
+        "chief" not in cluster and resolver.task_type == "worker" and resolver.task_id == 0
+    )
+    return is_chief or not resolver.task_type, max(workers, 1)
+
+
+def _taken(value: Any, rows: replicas.Rows) -> Any:
+    """Returns the rows of a replica of a tensor of the batch."""
+    if isinstance(value, tf.SparseTensor):
+        start = tf.concat([[rows.first], tf.zeros_like(value.dense_shape[1:], "int32")], 0)
+        size = tf.concat([[rows.count], tf.cast(value.dense_shape[1:], "int32")], 0)
+        return tf.sparse.slice(value, tf.cast(start, "int64"), tf.cast(size, "int64"))
+    if not isinstance(value, (tf.Tensor, tf.RaggedTensor)) or value.shape.rank == 0:
+        return value
+    return value[rows.first : rows.first + rows.count]
+
+
+def _mean_log(value: tf.Tensor) -> tf.Tensor:
+    """Returns the mean over all replicas of a log; of integers, that of one replica."""
+    if not value.dtype.is_floating:
+        return value
+    return replicas.total(replicas.weighted(value))
