@@ -81,11 +81,24 @@ def unweighted(value: tf.Tensor) -> tf.Tensor:
 
 
 def total(value: tf.Tensor) -> tf.Tensor:
-    """Returns the sum over the replicas of a step, on each of them."""
-    if rows() is None:
+    """Returns the sum over the replicas of a step, on each of them.
+
+    What a replica differentiates is a mean over its rows, and its share weighs the gradient in the end. Here,
+    where gradients of all replicas meet, theirs are weighed beforehand.
+    """
+    own = rows()
+    if own is None:
         return value
-    context = tf.distribute.get_replica_context()
-    return context.all_reduce(tf.distribute.ReduceOp.SUM, value)
+    reduce = tf.distribute.get_replica_context().all_reduce
+    mode = tf.distribute.ReduceOp.SUM
+    if not value.dtype.is_floating:
+        return reduce(mode, value)
+
+    @tf.custom_gradient
+    def summed(value: tf.Tensor) -> Any:
+        return reduce(mode, value), lambda upstream: unweighted(reduce(mode, weighted(upstream)))
+
+    return summed(value)
 
 
 def drawn(draw: Callable[[Any], tf.Tensor], shape: Any) -> tf.Tensor:

@@ -163,7 +163,12 @@ def devices_for(model: ModelSteps) -> Devices | None:
 
 def strategy_of(model: Any) -> tf.distribute.Strategy | None:
     """Returns the strategy that has placed the model's variables, unless that is on one device."""
-    for variable in model.variables:
+    variables = list(model.variables)
+    if model.compiled:
+        # A model that is not built yet has these already.
+        variables += model._tfkit_loss_tracker.variables
+        variables += getattr(model.optimizer, "variables", ())
+    for variable in variables:
         strategy = getattr(variable, "_distribute_strategy", None)
         if strategy is not None and not isinstance(strategy, tf.distribute.OneDeviceStrategy):
             return strategy
