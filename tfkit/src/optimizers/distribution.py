@@ -61,7 +61,9 @@ def whole_variable(variable: Any) -> Any:
     """Returns the variable of which `variable` is one replica's copy; otherwise `variable` itself."""
     if isinstance(variable, tf.distribute.DistributedValues) or not tf.distribute.has_strategy():
         return variable
+    # TensorFlow notes it in one place or the other, by the class of the variable.
     container = getattr(variable.handle, "_distributed_container", None)
+    container = container or getattr(variable, "_distributed_container", None)
     return variable if container is None else container()
 
 
