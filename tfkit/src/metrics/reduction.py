@@ -127,7 +127,11 @@ class Mean(Metric):
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
         """Adds `values`, each with its weight."""
         own = replicas.rows()
-        if own is not None and sample_weight is None and tf.convert_to_tensor(values).shape.rank == 0:
+        if (
+            own is not None
+            and sample_weight is None
+            and tf.convert_to_tensor(values).shape.rank == 0
+        ):
             sample_weight = own.share(self.dtype)  # A mean over the replica's rows.
         values, weights = reduce_to_samples(values, sample_weight, tf.reduce_mean, self.dtype)
         self.total.assign_add(tf.reduce_sum(values))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import functools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,9 @@ import tensorflow as tf
 from tfkit.src.base import watching
 from tfkit.src.metrics.base import Metric
 from tfkit.src.runtime import replicas
-from tfkit.src.training.data import batch_size_of
+from tfkit.src.saving.atomic import discarded
+from tfkit.src.training.data import DatasetData, batch_size_of
+from tfkit.src.training.running_steps import runs_eagerly
 from tfkit.src.training.step import Step
 
 if TYPE_CHECKING:
@@ -61,6 +64,43 @@ class Devices:
 
         return Step(run, finish, self.strategy.scope)
 
+    def agreed(self, values: Any) -> Any:
+        """Returns the chief's values of an int64 tensor; each process calls it at the same point."""
+        if self.num_processes == 1:
+            return values
+        mine = tf.convert_to_tensor(values, "int64")
+        return self._sum(mine if self.is_chief else tf.zeros_like(mine))
+
+    @functools.cached_property
+    def _sum(self) -> Any:
+        """The sum of a tensor of each process."""
+
+        def summed(value: tf.Tensor) -> tf.Tensor:
+            def on_replica() -> tf.Tensor:
+                context = tf.distribute.get_replica_context()
+                local = self.strategy.num_replicas_in_sync // self.num_processes
+                is_first = context.replica_id_in_sync_group % local == 0
+                mine = tf.where(is_first, value, tf.zeros_like(value))
+                return context.all_reduce(tf.distribute.ReduceOp.SUM, mine)
+
+            with self.strategy.scope():
+                return self._local(self.strategy.run(on_replica))
+
+        return tf.function(summed, autograph=False, reduce_retracing=True)
+
+    def check_data(self, data: Any) -> None:
+        """Refuses a dataset whose order would be another one in each process."""
+        if self.num_processes > 1 and isinstance(data, DatasetData) and _is_unseeded(data.dataset):
+            raise ValueError(
+                "A dataset that is shuffled without a seed has another order in each process, and rows would be "
+                "seen twice or never. Pass a `seed` to `shuffle()`, or call "
+                "`tfkit.utils.set_random_seed(...)` before, the same in all processes."
+            )
+
+    def files(self) -> contextlib.AbstractContextManager[None]:
+        """Returns a context in which only the chief's files are written."""
+        return contextlib.nullcontext() if self.is_chief else discarded()
+
     def _run(self, model: ModelSteps, step: Step, batch: Any) -> Any:
         """Returns the results of one step of all replicas."""
         total = tf.cast(batch_size_of(batch), "int32")
@@ -74,7 +114,9 @@ class Devices:
         def on_replica() -> Any:
             index = tf.distribute.get_replica_context().replica_id_in_sync_group
             first = total * index // num_replicas
-            rows = replicas.Rows(first, total * (index + 1) // num_replicas - first, total, self.strategy)
+            rows = replicas.Rows(
+                first, total * (index + 1) // num_replicas - first, total, self.strategy
+            )
             part = tf.nest.map_structure(lambda value: _taken(value, rows), batch)
 
             def computed() -> Any:
@@ -154,11 +196,40 @@ def devices_for(model: ModelSteps) -> Devices | None:
         ValueError: for a strategy that cannot train, and for a model that was not made under it.
     """
     strategy = strategy_of(model)
+    is_of_model = strategy is not None
     if strategy is None and tf.distribute.has_strategy():
         strategy = tf.distribute.get_strategy()
     if strategy is None:
         return None
+    _check(model, strategy, is_of_model)
     return Devices(strategy)
+
+
+def _check(model: ModelSteps, strategy: tf.distribute.Strategy, is_of_model: bool) -> None:
+    """Refuses what a strategy cannot run, before anything has changed."""
+    name = type(strategy).__name__
+    if not strategy.extended._in_multi_worker_mode() and "Central" in name:
+        raise ValueError(
+            f"A model is not trained under {name}, which keeps one copy of the variables for all devices. Use "
+            "`tf.distribute.MirroredStrategy`."
+        )
+    if "ParameterServer" in name:
+        raise ValueError(
+            f"A model is not trained under {name}. Use `tf.distribute.MultiWorkerMirroredStrategy` for several "
+            "machines, or `tf.distribute.MirroredStrategy` for the devices of one."
+        )
+    if not is_of_model and strategy.num_replicas_in_sync > 1 and model.variables:
+        raise ValueError(
+            f"Model '{model.name}' was not made under the {name} in whose scope it is trained. Make "
+            "and compile it inside of `strategy.scope()`, or train it outside."
+        )
+    settings = (("run_eagerly", runs_eagerly(model)), ("jit_compile", model.jit_compile is True))
+    for option, is_set in settings:
+        if is_set:
+            raise ValueError(
+                f"`{option}=True` does not go with {name}: the replicas exchange values in programs of "
+                f"TensorFlow's kernels. Call `compile()` without `{option}`, or train without the strategy."
+            )
 
 
 def strategy_of(model: Any) -> tf.distribute.Strategy | None:
@@ -186,6 +257,14 @@ def _place(strategy: Any) -> tuple[bool, int]:
         "chief" not in cluster and resolver.task_type == "worker" and resolver.task_id == 0
     )
     return is_chief or not resolver.task_type, max(workers, 1)
+
+
+def _is_unseeded(dataset: Any) -> bool:
+    """Whether a dataset has a shuffle that draws its own seed."""
+    seeds = getattr(dataset, "_seed", None), getattr(dataset, "_seed2", None)
+    if "Shuffle" in type(dataset).__name__ and None not in seeds and not any(map(int, seeds)):
+        return True
+    return any(map(_is_unseeded, dataset._inputs()))
 
 
 def _taken(value: Any, rows: replicas.Rows) -> Any:

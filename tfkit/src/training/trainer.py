@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -144,7 +145,7 @@ class Trainer(OlderNames):
         check_positive(steps_per_epoch=steps_per_epoch, validation_steps=validation_steps)
         verbose = _verbosity(verbose)
         epochs = limited_epochs(epochs)
-        with self._in_turn:
+        with self._in_turn, self._files():
             if validation_split and validation_data is None:
                 (x, y, sample_weight), validation_data = split_validation(
                     (x, y, sample_weight), validation_split
@@ -384,6 +385,10 @@ class Trainer(OlderNames):
         step = step_for(self, mode)
         devices = None if mode == "predict" else self._devices
         return step if devices is None else devices.step(self, step)
+
+    def _files(self) -> contextlib.AbstractContextManager[None]:
+        """Returns a context for callbacks, in which one process of several writes files."""
+        return contextlib.nullcontext() if self._devices is None else self._devices.files()
 
     @property
     def _devices(self) -> Devices | None:
