@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.gradients import map_values
+from tfkit.src.optimizers.gradients import dense, map_values
 from tfkit.src.runtime import replicas
 
 
@@ -28,7 +28,31 @@ def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
     if context.num_replicas_in_sync == 1:
         return list(gradients)
     gradients = [map_values(replicas.weighted, gradient) for gradient in gradients]
+    if replicas.rows() is not None:
+        gradients = [_together(gradient) for gradient in gradients]
+        sums = [g for g in gradients if not isinstance(g, tf.IndexedSlices)]
+        reduced = iter(context.all_reduce(tf.distribute.ReduceOp.SUM, sums) if sums else ())
+        return [g if isinstance(g, tf.IndexedSlices) else next(reduced) for g in gradients]
     return list(context.all_reduce(tf.distribute.ReduceOp.SUM, gradients))
+
+
+def _together(gradient: Any) -> Any:
+    """Returns the rows of a table that all replicas have looked up, in the order of one device.
+
+    TensorFlow's collective operations refuse a batch with another number of rows than the first one's. Several
+    processes, which have nothing else, add up whole tables: optimizers that square single rows differ there.
+    """
+    if not isinstance(gradient, tf.IndexedSlices):
+        return gradient
+    strategy = tf.distribute.get_strategy()
+    if strategy.extended._in_multi_worker_mode():
+        return dense(gradient)
+
+    def joined(strategy: Any, *parts: Any) -> list[tf.Tensor]:
+        return [tf.concat(strategy.experimental_local_results(part), 0) for part in parts]
+
+    values, indices = replicas.merged(joined, gradient.values, gradient.indices)
+    return tf.IndexedSlices(values, indices, gradient.dense_shape)
 
 
 def merge(function: Callable[..., None], *args: Any) -> None:
