@@ -1,7 +1,7 @@
 """Trainings to compare: `python -m tests.distribution.cases KIND FILE` runs them, on devices of the kind.
 
-`KIND` is `one`, `mirrored2`, `mirrored4` or `workers`, a process that finds its place in `TF_CONFIG`. The file
-gets the history, the evaluation, the predictions and the weights of each training.
+`KIND` is `one`, `mirrored2`, `mirrored4` or `workers`, a process that finds its place in `TF_CONFIG`.
+The file gets the history, the evaluation, the predictions and the weights of each training.
 """
 
 import sys

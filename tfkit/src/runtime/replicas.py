@@ -1,7 +1,7 @@
-"""The replica in progress of a step that a strategy of `tf.distribute` runs: the rows that it has of the batch.
+"""The replica in progress of a step under a strategy of `tf.distribute`: its rows of the batch.
 
 Each replica computes means over its own rows. A mean over the batch is the sum of the replicas' means, each
-times its share of the rows. Draws for the rows of a batch are drawn for the whole batch, and each replica takes
+times its share of the rows. Draws for the rows of a batch are drawn for the whole batch. Each replica takes
 those of its rows, so that the numbers are those of one device.
 """
 
@@ -58,7 +58,7 @@ def having(own: Rows) -> Iterator[None]:
 
 
 def scope() -> contextlib.AbstractContextManager[Any]:
-    """Returns the context in which a replica makes variables, outside of its trace: of them all have copies."""
+    """Returns the context in which a replica makes variables, of which all replicas get copies."""
     own = _rows.get()
     if own is None or tf.distribute.has_strategy():
         return contextlib.nullcontext()
@@ -104,8 +104,8 @@ def total(value: tf.Tensor) -> tf.Tensor:
 def drawn(draw: Callable[[Any], tf.Tensor], shape: Any) -> tf.Tensor:
     """Returns `draw(shape)`; under a strategy, the replica's rows of the draw for the whole batch.
 
-    A shape belongs to the rows of the batch if its first size is known only when the program runs. It may be a
-    multiple of the number of rows.
+    A shape belongs to the rows of the batch if its first size is known only when the program runs. It may be
+    a multiple of the number of rows.
     """
     own = rows()
     if own is None:

@@ -1,8 +1,8 @@
 """The steps of a model under a strategy of `tf.distribute`: all replicas together make one step of one batch.
 
 A step takes the whole batch, on each process. Each replica computes on its rows of it, so that a step of a
-strategy has the form of any other step, and programs run it in their loops. Without a strategy nothing of this
-is on the path: `devices_for` returns `None`.
+strategy has the form of any other step, and programs run it in their loops. Without a strategy nothing of
+this is on the path: `devices_for` returns `None`.
 """
 
 from __future__ import annotations
@@ -210,13 +210,13 @@ def _check(model: ModelSteps, strategy: tf.distribute.Strategy, is_of_model: boo
     name = type(strategy).__name__
     if not strategy.extended._in_multi_worker_mode() and "Central" in name:
         raise ValueError(
-            f"A model is not trained under {name}, which keeps one copy of the variables for all devices. Use "
+            f"A model is not trained under {name}, which keeps one copy of the variables. Use "
             "`tf.distribute.MirroredStrategy`."
         )
     if "ParameterServer" in name:
         raise ValueError(
-            f"A model is not trained under {name}. Use `tf.distribute.MultiWorkerMirroredStrategy` for several "
-            "machines, or `tf.distribute.MirroredStrategy` for the devices of one."
+            f"A model is not trained under {name}. Use `tf.distribute.MultiWorkerMirroredStrategy` for "
+            "several machines, or `tf.distribute.MirroredStrategy` for the devices of one."
         )
     if not is_of_model and strategy.num_replicas_in_sync > 1 and model.variables:
         raise ValueError(
