@@ -173,7 +173,7 @@ def run(case, strategy):
         *data, batch_size=batch_size, epochs=3, verbose=0, validation_data=validation, **options
     ).history
     results = model.evaluate(*data, batch_size=batch_size, verbose=0, return_dict=True)
-    inputs = as_dataset().map(lambda x, y: x) if case == "dataset" else data[0]
+    inputs = X if case == "dataset" else data[0]
     found = [*history.values(), *results.values(), model.predict(inputs, verbose=0)]
     found += model.get_weights()
     return {f"{case}/{index:03}": value for index, value in enumerate(found)}

@@ -40,7 +40,8 @@ def _together(gradient: Any) -> Any:
     """Returns the rows of a table that all replicas have looked up, in the order of one device.
 
     TensorFlow's collective operations refuse a batch with another number of rows than the first one's.
-    Several processes, which have nothing else, add up whole tables: optimizers that square single rows differ there.
+    Several processes, which have nothing else, add up whole tables: optimizers that square single rows
+    differ there.
     """
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient

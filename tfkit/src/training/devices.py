@@ -90,11 +90,20 @@ class Devices:
 
     def check_data(self, data: Any) -> None:
         """Refuses a dataset whose order would be another one in each process."""
-        if self.num_processes > 1 and isinstance(data, DatasetData) and _is_unseeded(data.dataset):
+        if self.num_processes == 1 or not isinstance(data, DatasetData):
+            return
+        seeds = _seeds(data.dataset)
+        differs = any(not any(pair) for pair in seeds)
+        if seeds and not differs:
+            mine = tf.constant(seeds, "int64")
+            is_other = tf.reduce_any(self.agreed(mine) != mine)
+            # All processes learn it, so that none waits for the others.
+            differs = bool(self._sum(tf.cast(is_other, "int64")))
+        if differs:
             raise ValueError(
-                "A dataset that is shuffled without a seed has another order in each process, and rows would be "
-                "seen twice or never. Pass a `seed` to `shuffle()`, or call "
-                "`tfkit.utils.set_random_seed(...)` before, the same in all processes."
+                "This dataset is shuffled in another order in each process: rows are seen twice or never. "
+                "Call `tfkit.utils.set_random_seed(...)` with the same number in all of them, before the "
+                "dataset is made, and pass a `seed` to `shuffle()`."
             )
 
     def files(self) -> contextlib.AbstractContextManager[None]:
@@ -152,12 +161,13 @@ class _Recorded:
         """Context manager in which the results of a model's metrics are recorded."""
         metrics = model.metrics
         for metric in metrics:
-            vars(metric)["result"] = self._recording(metric, metric.result)
+            # Not through `__setattr__`, which would make traces stale.
+            metric.__dict__["result"] = self._recording(metric, metric.result)
         try:
             yield
         finally:
             for metric in metrics:
-                vars(metric).pop("result", None)
+                metric.__dict__.pop("result", None)
 
     def _recording(self, metric: Metric, result: Callable[[], Any]) -> Callable[[], Any]:
         def recording() -> Any:
@@ -259,12 +269,13 @@ def _place(strategy: Any) -> tuple[bool, int]:
     return is_chief or not resolver.task_type, max(workers, 1)
 
 
-def _is_unseeded(dataset: Any) -> bool:
-    """Whether a dataset has a shuffle that draws its own seed."""
+def _seeds(dataset: Any) -> list[tuple[int, int]]:
+    """Returns the pair of seeds of each shuffle of a dataset, zeros for one that draws its own."""
+    found = [pair for each in dataset._inputs() for pair in _seeds(each)]
     seeds = getattr(dataset, "_seed", None), getattr(dataset, "_seed2", None)
-    if "Shuffle" in type(dataset).__name__ and None not in seeds and not any(map(int, seeds)):
-        return True
-    return any(map(_is_unseeded, dataset._inputs()))
+    if "Shuffle" in type(dataset).__name__ and seeds[0] is not None and seeds[1] is not None:
+        found.append((int(seeds[0]), int(seeds[1])))
+    return found
 
 
 def _taken(value: Any, rows: replicas.Rows) -> Any:

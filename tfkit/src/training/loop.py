@@ -98,8 +98,8 @@ class Steps:
         wanted = self._pace.steps(None if self.num_steps is None else self.num_steps - first, limit)
         if self.devices is not None and self.devices.num_processes > 1:
             # Each process measures other times, and all have to run the same programs.
-            stops = bool(getattr(self.model, self._stopped_by))
-            wanted, stops = map(int, self.devices.agreed([wanted, stops]))
+            stops = int(getattr(self.model, self._stopped_by))
+            wanted, stops = (int(value) for value in self.devices.agreed([wanted, stops]))
             if stops:
                 setattr(self.model, self._stopped_by, True)
                 return False

@@ -24,11 +24,11 @@ class _ReadInCallsDtype(Variable):
         """The dtype of the call in progress."""
         frame = current_frame()
         dtype = None if frame is None else frame.autocast_dtype
-        return self.dtype if dtype is None else tf.as_dtype(dtype)
+        return self.dtype if dtype is None else tf.as_dtype(dtype)  # type: ignore[attr-defined]
 
     def read_value(self) -> tf.Tensor:
         """Returns the value, in the dtype of the call in progress."""
-        return _autocast(super().read_value())
+        return _autocast(super().read_value())  # type: ignore[misc]
 
     def sparse_read(self, indices: Any, name: str | None = None) -> tf.Tensor:
         """Returns the rows at `indices`, in the dtype of the call in progress."""
@@ -37,7 +37,7 @@ class _ReadInCallsDtype(Variable):
     def _dense_var_to_tensor(
         self, dtype: Any = None, name: str | None = None, as_ref: bool = False
     ) -> tf.Tensor:
-        value = _autocast(super()._dense_var_to_tensor(name=name, as_ref=as_ref))
+        value = _autocast(super()._dense_var_to_tensor(name=name, as_ref=as_ref))  # type: ignore[misc]
         if dtype is not None and not tf.as_dtype(dtype).is_compatible_with(value.dtype):
             return NotImplemented
         return value
@@ -103,7 +103,7 @@ def has_copies() -> bool:
 
 def read_in_calls_dtype(variable: Any) -> None:
     """Gives a variable of which a strategy has made several copies the reads of `AutocastVariable`."""
-    variable.__class__ = _class_over(type(variable))
+    variable.__class__ = _class_over(type(variable))  # type: ignore[arg-type]
 
 
 @functools.cache
