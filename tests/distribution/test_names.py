@@ -158,6 +158,10 @@ dense = keras.layers.Dense(2)
 dense.build((None, 3))
 strategy = keras.distribution.distribution().strategy
 copies = len(strategy.experimental_local_results(dense.kernel))
+model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+model.compile("sgd", "mse")
+model.fit(tf.ones([9, 3]), tf.ones([9, 2]), verbose=0)
+assert "MirroredStrategy" in str(model.distribute_strategy)
 print(json.dumps([keras.distribution.list_devices(), strategy.num_replicas_in_sync, copies]))
 """
 

@@ -18,7 +18,7 @@ from tfkit.src.base.generators import generators_in_force, set_generators
 from tfkit.src.base.names import auto_name
 from tfkit.src.base.per_thread import is_main
 from tfkit.src.registry.dtypes import is_float, is_int, standardize_dtype
-from tfkit.src.runtime import dataset_functions, philox
+from tfkit.src.runtime import dataset_functions, philox, replicas
 from tfkit.src.runtime.variable_values import not_constant
 from tfkit.src.symbolic.tensors import symbolic_op
 from tfkit.src.variables import copying
@@ -79,6 +79,9 @@ class SeedGenerator(tf.Module):
         if one_copy and dataset_functions.is_traced():
             # A parallel map calls it for several elements at once, which shall not get the same seed.
             return dataset_functions.read_then_change(self.state, _next_one if ordered else _leap)
+        return replicas.once(lambda: self._advanced(ordered))
+
+    def _advanced(self, ordered: bool) -> tf.Tensor:
         current = tf.identity(self.state)
         if ordered:
             self.state.assign_add([0, 1])
@@ -323,8 +326,12 @@ def truncated_normal(
         >>> bool(tf.reduce_all(tf.abs(draws) <= 6.0))
         True
     """
-    return tf.random.stateless_truncated_normal(
-        shape, _draw_int32_seed(seed), mean, stddev, standardize_dtype(dtype), alg="philox"
+    int32_seed, dtype = _draw_int32_seed(seed), standardize_dtype(dtype)
+    return replicas.drawn(
+        lambda shape: tf.random.stateless_truncated_normal(
+            shape, int32_seed, mean, stddev, dtype, alg="philox"
+        ),
+        shape,
     )
 
 

@@ -13,7 +13,7 @@ from tfkit.src.errors import forks
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.registry import tables as registry
 from tfkit.src.registry.dtypes import is_float, standardize_dtype
-from tfkit.src.variables.autocast import AutocastVariable
+from tfkit.src.variables.autocast import AutocastVariable, has_copies, read_in_calls_dtype
 from tfkit.src.variables.variables import make_variable
 
 if TYPE_CHECKING:
@@ -66,10 +66,12 @@ def add(
         dtype,
         name,
         counted_as="stored" if stored else None,
-        variable_class=AutocastVariable if mixed else tf.Variable,
+        variable_class=AutocastVariable if mixed and not has_copies() else tf.Variable,
         may_be_deferred=stored and _is_ours(layer, initializer),
         **options,
     )
+    if mixed and has_copies():
+        read_in_calls_dtype(weight)
     weight.regularizer, weight.overwrite_with_gradient = regularizer, overwrite_with_gradient
     weight.label, weight.made = name, tracking.tick()
     weight.path = f"{path}/{name}"

@@ -24,14 +24,15 @@ class DataParallel:
     Args:
         device_mesh: the devices, in a mesh with one axis.
         devices: the names of the devices, where there is no mesh. Default: `list_devices()`.
-        auto_shard_dataset: whether `fit` divides a dataset among processes; if not, each process
-            passes its own share of the batches.
+        auto_shard_dataset: must be `True` with several processes: each reads all of a dataset, and takes
+            its rows of every batch.
 
     Attributes:
         strategy: the strategy of `tf.distribute`.
 
     Raises:
-        ValueError: if `device_mesh` is no `DeviceMesh` or has more than one axis, or if both are given.
+        ValueError: if `device_mesh` is no `DeviceMesh` or has more than one axis, if both are given, or if
+            a dataset is not to be divided among processes.
     """
 
     def __init__(
@@ -60,6 +61,11 @@ class DataParallel:
         self._device_mesh = device_mesh
         self._auto_shard_dataset = auto_shard_dataset
         self.strategy = strategy_of_processes() or _strategy_of(device_mesh.devices.tolist())
+        if self.num_processes > 1 and not auto_shard_dataset:
+            raise ValueError(
+                "`auto_shard_dataset` must be True: each process reads all of a dataset, and takes its rows "
+                "of every batch. Pass the same dataset in all processes. Received: auto_shard_dataset=False"
+            )
 
     @property
     def device_mesh(self) -> DeviceMesh:

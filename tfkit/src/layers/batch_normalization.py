@@ -13,6 +13,7 @@ from tfkit.src.core.typing import LayerOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.checks import as_floats, check, check_axes, is_integer
 from tfkit.src.layers.renormalization import checked_clipping, corrections
+from tfkit.src.runtime import replicas
 from tfkit.src.symbolic.input_spec import InputSpec
 
 
@@ -258,6 +259,8 @@ class BatchNormalization(Layer):
         """Returns the sum over replicas."""
         if not self._replicas():
             return value
+        if replicas.rows() is not None:
+            return replicas.total(value)
         return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, value)
 
 

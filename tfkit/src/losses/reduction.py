@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.losses.tensors import as_tensor, squeeze_or_expand_to_same_rank
+from tfkit.src.runtime import replicas
 
 _REDUCTIONS = ("sum_over_batch_size", "mean", "sum", "mean_with_sample_weight", "none", None)
 _MEANS = ("sum_over_batch_size", "mean")
@@ -53,7 +54,8 @@ def reduce_weighted_values(
         if reduction in _MEANS:
             # The mean divides by the number of all values; scaled like this, it is that of the unmasked ones.
             total = tf.cast(tf.size(included), values.dtype)
-            included *= tf.math.divide_no_nan(total, tf.reduce_sum(included))
+            num_included = replicas.weighted(replicas.total(tf.reduce_sum(included)))
+            included *= tf.math.divide_no_nan(total, num_included)
         weights = included if weights is None else _times(included, weights)
     if weights is not None:
         values = _times(values, weights)
@@ -89,21 +91,28 @@ def _reduce(values: tf.Tensor, weights: tf.Tensor | None, reduction: str | None)
         return values
     total = tf.reduce_sum(values)
     if reduction == "sum":
-        return total
+        return replicas.unweighted(total)
     if reduction in _MEANS or weights is None:
         count = tf.cast(tf.size(values), total.dtype)
     else:
-        count = tf.reduce_sum(weights)
+        count = replicas.weighted(replicas.total(tf.reduce_sum(weights)))
     return scale_loss_for_distribution(tf.math.divide_no_nan(total, count))
 
 
 def scale_loss_for_distribution(value: tf.Tensor) -> tf.Tensor:
-    """Returns a replica's mean as its share of the global mean: gradients of replicas are summed."""
+    """Returns a replica's mean as its share of the global mean: gradients of replicas are summed.
+
+    In the steps of a model the mean itself: there, an optimizer weighs gradients by the replica's rows.
+    """
+    if replicas.rows() is not None:
+        return value
     num_replicas = tf.distribute.get_strategy().num_replicas_in_sync
     return value if num_replicas == 1 else value / tf.cast(num_replicas, value.dtype)
 
 
 def unscale_loss_for_distribution(value: tf.Tensor) -> tf.Tensor:
     """Returns a replica's mean from its share of the global mean."""
+    if replicas.rows() is not None:
+        return value
     num_replicas = tf.distribute.get_strategy().num_replicas_in_sync
     return value if num_replicas == 1 else value * tf.cast(num_replicas, value.dtype)

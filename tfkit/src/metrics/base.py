@@ -144,7 +144,8 @@ class Metric(watching.Watched, tf.Module):
     def reset_state(self) -> None:
         """Sets all state variables to zero."""
         for variable in self.variables:
-            variable.assign(tf.zeros_like(variable))
+            # Without a read, for which all processes of a strategy would have to add up their values.
+            variable.assign(tf.zeros(variable.shape, variable.dtype))
 
     @shortened
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -12,6 +12,7 @@ from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.src.metrics.base import Metric
 from tfkit.src.registry import serialization
 from tfkit.src.registry.tables import kind_of
+from tfkit.src.runtime import replicas
 from tfkit.src.symbolic import masking
 
 
@@ -54,7 +55,9 @@ def reduce_to_samples(
         if values.shape.rank > weight_rank:
             values = reduce(values, axis=list(range(weight_rank, values.shape.rank)))
         sample_weight = tf.broadcast_to(sample_weight, tf.shape(values))
-        values = values * sample_weight
+        # A replica of a strategy may have no rows, and a mean over them that is NaN.
+        times = tf.multiply if replicas.rows() is None else tf.math.multiply_no_nan
+        values = times(values, sample_weight)
         if weight_rank > 1:
             sample_weight = reduce(sample_weight, axis=list(range(1, weight_rank)))
     if values.shape.rank > 1:
@@ -123,6 +126,13 @@ class Mean(Metric):
 
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
         """Adds `values`, each with its weight."""
+        own = replicas.rows()
+        if (
+            own is not None
+            and sample_weight is None
+            and tf.convert_to_tensor(values).shape.rank == 0
+        ):
+            sample_weight = own.share(self.dtype)  # A mean over the replica's rows.
         values, weights = reduce_to_samples(values, sample_weight, tf.reduce_mean, self.dtype)
         self.total.assign_add(tf.reduce_sum(values))
         count = tf.size(values) if weights is None else tf.reduce_sum(weights)

@@ -7,9 +7,16 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.optimizers.gradients import dense, map_values
+from tfkit.src.runtime import replicas
+
 
 def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
-    """Returns the sum of each gradient over the replicas; each replica gets all the sums."""
+    """Returns the sum of each gradient over the replicas; each replica gets all the sums.
+
+    In the steps of a model, gradients are those of a mean over the replica's rows: its share of the batch
+    weighs them.
+    """
     if not tf.distribute.has_strategy():
         return list(gradients)
     if tf.distribute.in_cross_replica_context():
@@ -18,7 +25,35 @@ def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
             "function that `strategy.run()` runs."
         )
     context = tf.distribute.get_replica_context()
-    return list(context.all_reduce(tf.distribute.ReduceOp.SUM, list(gradients)))
+    if context.num_replicas_in_sync == 1:
+        return list(gradients)
+    gradients = [map_values(replicas.weighted, gradient) for gradient in gradients]
+    if replicas.rows() is not None:
+        gradients = [_together(gradient) for gradient in gradients]
+        sums = [g for g in gradients if not isinstance(g, tf.IndexedSlices)]
+        reduced = iter(context.all_reduce(tf.distribute.ReduceOp.SUM, sums) if sums else ())
+        return [g if isinstance(g, tf.IndexedSlices) else next(reduced) for g in gradients]
+    return list(context.all_reduce(tf.distribute.ReduceOp.SUM, gradients))
+
+
+def _together(gradient: Any) -> Any:
+    """Returns the rows of a table that all replicas have looked up, in the order of one device.
+
+    TensorFlow's collective operations refuse a batch with another number of rows than the first one's.
+    Several processes, which have nothing else, add up whole tables: optimizers that square single rows
+    differ there.
+    """
+    if not isinstance(gradient, tf.IndexedSlices):
+        return gradient
+    strategy = tf.distribute.get_strategy()
+    if strategy.extended._in_multi_worker_mode():
+        return dense(gradient)
+
+    def joined(strategy: Any, *parts: Any) -> list[tf.Tensor]:
+        return [tf.concat(strategy.experimental_local_results(part), 0) for part in parts]
+
+    values, indices = replicas.merged(joined, gradient.values, gradient.indices)
+    return tf.IndexedSlices(values, indices, gradient.dense_shape)
 
 
 def merge(function: Callable[..., None], *args: Any) -> None:
@@ -51,7 +86,9 @@ def whole_variable(variable: Any) -> Any:
     """Returns the variable of which `variable` is one replica's copy; otherwise `variable` itself."""
     if isinstance(variable, tf.distribute.DistributedValues) or not tf.distribute.has_strategy():
         return variable
+    # TensorFlow notes it in one place or the other, by the class of the variable.
     container = getattr(variable.handle, "_distributed_container", None)
+    container = container or getattr(variable, "_distributed_container", None)
     return variable if container is None else container()
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.runtime import replicas
 from tfkit.src.runtime.shared_programs import differing_in_xla
 
 _PHILOX = 1  # The number that TensorFlow's kernels know the algorithm by.
@@ -51,6 +52,10 @@ def _bits_function() -> Any:
 
 def uniform(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     """Returns floats in `[0, 1)`."""
+    return replicas.drawn(lambda shape: _uniform(shape, seed, dtype), shape)
+
+
+def _uniform(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     if tf.executing_eagerly():
         return tf.random.stateless_uniform(shape, seed, dtype=dtype, alg="philox")
     return tf.reshape(_unit(_size(shape), seed, dtype), shape)
@@ -58,6 +63,10 @@ def uniform(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
 
 def normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     """Returns floats with mean 0 and deviation 1."""
+    return replicas.drawn(lambda shape: _normal(shape, seed, dtype), shape)
+
+
+def _normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     if tf.executing_eagerly():
         return tf.random.stateless_normal(shape, seed, dtype=dtype, alg="philox")
     drawn_dtype = "float64" if dtype == "float64" else "float32"
@@ -71,6 +80,10 @@ def normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
 
 def integers(shape: Any, seed: tf.Tensor, minval: Any, maxval: Any, dtype: str) -> tf.Tensor:
     """Integers in `[minval, maxval)`, of 32 or 64 bits."""
+    return replicas.drawn(lambda shape: _integers(shape, seed, minval, maxval, dtype), shape)
+
+
+def _integers(shape: Any, seed: tf.Tensor, minval: Any, maxval: Any, dtype: str) -> tf.Tensor:
     key, counter = _kernel_key_and_counter(seed)
     return tf.raw_ops.StatelessRandomUniformIntV2(
         shape=tf.convert_to_tensor(shape, "int32"),
@@ -92,6 +105,10 @@ def _kernel_key_and_counter(seed: tf.Tensor) -> Any:
 
 def at_least(threshold: float, shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     """Returns `uniform(shape, seed, dtype) >= threshold`, without computing the floats."""
+    return replicas.drawn(lambda shape: _at_least(threshold, shape, seed, dtype), shape)
+
+
+def _at_least(threshold: float, shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     count = _size(shape)
     if dtype == "float64":
         return tf.reshape(_unit(count, seed, dtype), shape) >= threshold

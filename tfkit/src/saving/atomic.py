@@ -11,13 +11,34 @@ import os
 import secrets
 import shutil
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 
 _PREFIX, _SUFFIX = ".tfkit.", ".tmp"
 # renameat2(2): paths relative to the working directory; the two names are exchanged in one step.
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
+
+
+# Whether what this process would write is not kept: another process of the same training writes it.
+_discarding: ContextVar[bool] = ContextVar("whether files are discarded", default=False)
+
+
+def is_discarding() -> bool:
+    """Whether files are not kept."""
+    return _discarding.get()
+
+
+@contextlib.contextmanager
+def discarded() -> Iterator[None]:
+    """Context manager in which `atomic_write` and `atomic_folder` keep nothing of what is written."""
+    token = _discarding.set(True)
+    try:
+        yield
+    finally:
+        _discarding.reset(token)
 
 
 @contextlib.contextmanager
@@ -32,6 +53,10 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         FileExistsError: if `path` is a folder, a pipe, a device or the like.
     """
     target = Path(os.path.realpath(path))
+    if is_discarding():
+        with tempfile.TemporaryDirectory() as folder:
+            yield Path(folder) / target.name
+        return
     mode = _mode(target, stat.S_ISREG, "file")
     # During writing, users who could not read the old file must not read the new one.
     with _temporary(target.parent, 0o666 if mode is None else 0o600) as (temporary, handle):
@@ -50,6 +75,10 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     As `atomic_write`. Linux replaces the old folder in one step; on other systems there is none for a moment.
     """
     target = Path(os.path.realpath(path))
+    if is_discarding():
+        with tempfile.TemporaryDirectory() as folder:
+            yield Path(folder)
+        return
     mode = _mode(target, stat.S_ISDIR, "folder")
     with temporary_folder(target.parent) as temporary:
         yield temporary
@@ -63,6 +92,8 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def keep_as(path: Path, other: Path) -> None:
     """Makes `other` a link to or copy of `path`; there is always a complete file at both names."""
+    if is_discarding():
+        return
     link = other.with_name(f".{other.name}.link")
     with alone(other):
         link.unlink(missing_ok=True)

@@ -47,6 +47,9 @@ class Programs:
         self._traces: dict[Any, StepTrace] = {}
         self._latest: dict[str, Program] = {}
         self.steps_run: Counter[str] = Counter()
+        self.devices: tuple[Any] | None = (
+            None  # Those of a strategy, or `None`, once that is known.
+        )
         self._lock = Lock()  # Threads that need the same program do not make it twice.
 
     def find(

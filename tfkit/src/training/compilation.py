@@ -18,7 +18,6 @@ from tfkit.src.training.compile_settings import CompileSettings
 from tfkit.src.training.compiled_loss import CompiledLoss
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.planner import Plans
-from tfkit.src.training.strategies import check_strategy
 
 # What stands for an optimizer: itself, a name, a configuration.
 OptimizerLike = Optimizer | str | dict[str, Any] | None
@@ -139,7 +138,6 @@ class Compiled(Layer):
                 f"You must call `compile()` before calling `{method}()`, to say with which optimizer "
                 f"and loss: `model.compile(optimizer='adam', loss='mse')`. Model: '{self.name}'"
             )
-        check_strategy(self, method)
 
     # --- Single settings ----------------------------------------------------------------------------
 

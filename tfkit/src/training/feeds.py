@@ -35,6 +35,7 @@ class ArrayFeed:
     def __init__(self, data: ArrayData, goes_on: bool = False) -> None:
         self.data = data
         self.goes_on = goes_on
+        self.agreed: Callable[[Any], Any] | None = None  # For an order that processes share.
         self._program: Any = None
         self._rows = Pass(data)
         self._drawn_from: Any = None
@@ -59,7 +60,10 @@ class ArrayFeed:
 
     def _draw(self) -> None:
         self._drawn_from = random_states.get() if self.data.shuffle else None
-        self._rows = Pass(self.data, self.data.order())
+        order = self.data.order()
+        if order is not None and self.agreed is not None:
+            order = self.agreed(order)
+        self._rows = Pass(self.data, order)
         self._batches = None
 
     def run(

@@ -13,7 +13,7 @@ from tfkit.src.errors import kernel_errors
 from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list
 from tfkit.src.training.counts import limited_steps
 from tfkit.src.training.data import ArrayData, DatasetData
-from tfkit.src.training.feeds import make_feed
+from tfkit.src.training.feeds import ArrayFeed, make_feed
 from tfkit.src.training.horizon import Horizon
 from tfkit.src.training.pace import Pace
 
@@ -52,6 +52,11 @@ class Steps:
         self.done = 0
         self.logs: Logs = {}
         self.horizon = Horizon(model._programs.steps_run[mode])
+        self.devices = model._devices
+        if self.devices is not None:
+            self.devices.check_data(data)
+            if isinstance(self.feed, ArrayFeed):
+                self.feed.agreed = self.devices.agreed
         self._out_of = 0
         self._size = model.steps_per_execution or 1
         self._pace = Pace(model.steps_per_execution)
@@ -65,7 +70,11 @@ class Steps:
         training = self.mode == "train"
         dense = callbacks.needs_train_batches if training else callbacks.needs_test_batches
         while (self.num_steps is None or self.done < self.num_steps) and self.feed.left != 0:
-            if not self._run_program(callbacks, dense) or getattr(self.model, self._stopped_by):
+            if not self._run_program(callbacks, dense):
+                break
+            # Several processes stop together, before their next program.
+            alone = self.devices is None or self.devices.num_processes == 1
+            if alone and getattr(self.model, self._stopped_by):
                 break
         self.logs = to_floats(self.logs)
         self.feed.end()
@@ -87,6 +96,13 @@ class Steps:
             most = self.horizon.limit()
             limit = most if limit is None else min(limit, most)
         wanted = self._pace.steps(None if self.num_steps is None else self.num_steps - first, limit)
+        if self.devices is not None and self.devices.num_processes > 1:
+            # Each process measures other times, and all have to run the same programs.
+            stops = int(getattr(self.model, self._stopped_by))
+            wanted, stops = (int(value) for value in self.devices.agreed([wanted, stops]))
+            if stops:
+                setattr(self.model, self._stopped_by, True)
+                return False
         if dense:
             getattr(callbacks, f"on_{self.mode}_batch_begin")(first)
         started = time.perf_counter()

@@ -81,6 +81,8 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
 
 
 def _choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
+    if trace.is_distributed:
+        return Plan(GRAPH_LOOP, "XLA does not compile what replicas exchange")
     if jit_compile is False:
         return Plan(GRAPH_LOOP, "`jit_compile=False`")
     operations = trace.operations

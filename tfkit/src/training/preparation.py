@@ -188,7 +188,7 @@ def without_strings(trace: StepTrace, strict: bool) -> StepTrace:
         trace: the step.
         strict: whether XLA has to compile it.
     """
-    cut = Cut.of(trace)
+    cut = None if trace.is_distributed else Cut.of(trace)
     if cut is None:
         return trace
     preparation = Preparation(cut)

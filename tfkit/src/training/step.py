@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable
@@ -23,10 +24,12 @@ class Step:
     Args:
         run: function of a batch that returns a nest of tensors.
         finish: function that returns further logs after the last step. Default: there are none.
+        scope: returns a context in which the step is traced. Default: none.
     """
 
     run: Callable[[Any], Any]
     finish: Callable[[], dict[str, Any]] = dict
+    scope: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
 
 
 class StepTrace:
@@ -47,6 +50,7 @@ class StepTrace:
         watch: the layers that took part.
         version: the version of the settings that the trace has read, for `Programs`.
         programs: the programs that run the trace, by their class.
+        is_distributed: whether the replicas of a strategy run the step together.
     """
 
     def __init__(self, step: Step, structure: Any, known_size: int | None = None) -> None:
@@ -66,12 +70,14 @@ class StepTrace:
                 results = step.run(tf.nest.pack_sequence_as(batch, tensors))
             return tf.nest.map_structure(_as_tensor, results)
 
-        self._begin(flat_step)
+        self._begin(flat_step, step.scope)
         self.graph = self.function.graph
 
-    def _begin(self, flat_step: Callable[..., Any]) -> None:
+    def _begin(self, flat_step: Callable[..., Any], scope: Any = contextlib.nullcontext) -> None:
         self._flat_step = flat_step
-        self.function = trace_once(flat_step, self.specs)
+        with scope():
+            self.function = trace_once(flat_step, self.specs)
+        self.is_distributed = scope is not contextlib.nullcontext
         outputs = self.function.structured_outputs
         self.outputs = tf.nest.map_structure(tf.type_spec_from_value, outputs)
         self._compiled = tf.function(self._run_in_xla, autograph=False, jit_compile=True)

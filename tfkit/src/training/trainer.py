@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -29,6 +30,7 @@ from tfkit.src.training.data import (
     pack_x_y_sample_weight,
     split_validation,
 )
+from tfkit.src.training.devices import Devices, devices_for, strategy_of
 from tfkit.src.training.fit import Fit
 from tfkit.src.training.older_names import OlderNames
 from tfkit.src.training.prediction import to_numpy
@@ -36,7 +38,6 @@ from tfkit.src.training.progress import print_message
 from tfkit.src.training.running_steps import step_for
 from tfkit.src.training.sources import make_data
 from tfkit.src.training.step import Step
-from tfkit.src.training.strategies import strategy_of
 from tfkit.src.training.validation import Validation, make_validation_data
 
 
@@ -144,7 +145,7 @@ class Trainer(OlderNames):
         check_positive(steps_per_epoch=steps_per_epoch, validation_steps=validation_steps)
         verbose = _verbosity(verbose)
         epochs = limited_epochs(epochs)
-        with self._in_turn:
+        with self._in_turn, self._files():
             if validation_split and validation_data is None:
                 (x, y, sample_weight), validation_data = split_validation(
                     (x, y, sample_weight), validation_split
@@ -381,7 +382,22 @@ class Trainer(OlderNames):
 
     def _step_for(self, mode: str) -> Step:
         """Returns the step of a mode, as programs run it."""
-        return step_for(self, mode)
+        step = step_for(self, mode)
+        devices = None if mode == "predict" else self._devices
+        return step if devices is None else devices.step(self, step)
+
+    def _files(self) -> contextlib.AbstractContextManager[None]:
+        """Returns a context for callbacks, in which one process of several writes files."""
+        return contextlib.nullcontext() if self._devices is None else self._devices.files()
+
+    @property
+    def _devices(self) -> Devices | None:
+        """The devices of the strategy that the model is trained with; `None` without one."""
+        programs = self._programs
+        if programs.devices is None:
+            programs.devices = (devices_for(self),)
+        found: Devices | None = programs.devices[0]
+        return found
 
     @shortened
     def predict_on_batch(self, x: Any) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,38 @@ from tfkit.src.borrowed.private import BaseResourceVariable
 from tfkit.src.variables.variables import WRITING_METHODS, Variable
 
 
-class AutocastVariable(Variable, BaseResourceVariable):
+class _ReadInCallsDtype(Variable):
+    """The reads of a variable that, inside a layer's call, has the layer's compute dtype."""
+
+    def _read(self) -> tf.Tensor:
+        """Returns the value, in the dtype of the call in progress."""
+        return _autocast(super()._read())
+
+    @property
+    def read_dtype(self) -> tf.DType:
+        """The dtype of the call in progress."""
+        frame = current_frame()
+        dtype = None if frame is None else frame.autocast_dtype
+        return self.dtype if dtype is None else tf.as_dtype(dtype)  # type: ignore[attr-defined]
+
+    def read_value(self) -> tf.Tensor:
+        """Returns the value, in the dtype of the call in progress."""
+        return _autocast(super().read_value())  # type: ignore[misc]
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> tf.Tensor:
+        """Returns the rows at `indices`, in the dtype of the call in progress."""
+        return _autocast(super().sparse_read(indices, name=name))
+
+    def _dense_var_to_tensor(
+        self, dtype: Any = None, name: str | None = None, as_ref: bool = False
+    ) -> tf.Tensor:
+        value = _autocast(super()._dense_var_to_tensor(name=name, as_ref=as_ref))  # type: ignore[misc]
+        if dtype is not None and not tf.as_dtype(dtype).is_compatible_with(value.dtype):
+            return NotImplemented
+        return value
+
+
+class AutocastVariable(_ReadInCallsDtype, BaseResourceVariable):
     """A variable that, inside a layer's call, is read in the layer's compute dtype.
 
     The conversion to a tensor is different: `tf.matmul(x, self.w)`, `x * self.w` and
@@ -64,10 +96,6 @@ class AutocastVariable(Variable, BaseResourceVariable):
         """The variable that holds the value, which is always read in its own dtype."""
         return self._owner
 
-    def _read(self) -> tf.Tensor:
-        """Returns the value, in the dtype of the call in progress."""
-        return _autocast(super()._read())
-
     @property
     def dtype(self) -> tf.DType:
         """The dtype of the call in progress, in which it is read; else that in which it is stored."""
@@ -76,21 +104,23 @@ class AutocastVariable(Variable, BaseResourceVariable):
             return self._owner.dtype
         return tf.as_dtype(frame.autocast_dtype)
 
-    def read_value(self) -> tf.Tensor:
-        """Returns the value, in the dtype of the call in progress."""
-        return _autocast(super().read_value())
 
-    def sparse_read(self, indices: Any, name: str | None = None) -> tf.Tensor:
-        """Returns the rows at `indices`, in the dtype of the call in progress."""
-        return _autocast(super().sparse_read(indices, name=name))
+def has_copies() -> bool:
+    """Whether the strategy in scope makes a copy of each variable for each of its devices."""
+    if not tf.distribute.has_strategy():
+        return False
+    return not isinstance(tf.distribute.get_strategy(), tf.distribute.OneDeviceStrategy)
 
-    def _dense_var_to_tensor(
-        self, dtype: Any = None, name: str | None = None, as_ref: bool = False
-    ) -> tf.Tensor:
-        value = _autocast(super()._dense_var_to_tensor(name=name, as_ref=as_ref))
-        if dtype is not None and not tf.as_dtype(dtype).is_compatible_with(value.dtype):
-            return NotImplemented
-        return value
+
+def read_in_calls_dtype(variable: Any) -> None:
+    """Gives a variable of which a strategy has made several copies the reads of `AutocastVariable`."""
+    variable.__class__ = _class_over(type(variable))  # type: ignore[arg-type]
+
+
+@functools.cache
+def _class_over(base: type) -> type:
+    own = {"__init__": lambda self, *args, **kwargs: None, "__module__": Variable.__module__}
+    return type(base)("Variable", (_ReadInCallsDtype, base), own)
 
 
 class _Writes(threading.local):

@@ -20,6 +20,7 @@ from tfkit.src.base.names import auto_name, operation_name
 from tfkit.src.borrowed.private import tape, write_object_proto_for_resource_variable
 from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.registry.serialization import resolve
+from tfkit.src.runtime import replicas
 from tfkit.src.variables.name_scope import current_path
 from tfkit.src.variables.operators import Operators, Value
 
@@ -209,19 +210,44 @@ class Variable(Operators):
         """
         value = _assignable(self, value)
         stateless.about_to_change(self)
+        if replicas.rows() is not None:
+            return self._assign_together("assign", value)
         return super().assign(value, *args, **kwargs)  # type: ignore[misc]
 
     def assign_add(self, delta: Any, *args: Any, **kwargs: Any) -> Any:
         """Adds a value that is cast to the dtype, and broadcast to the shape, of the variable."""
         delta = _assignable(self, delta, broadcast=True)
         stateless.about_to_change(self)
+        if replicas.rows() is not None:
+            return self._assign_together("assign_add", delta)
         return super().assign_add(delta, *args, **kwargs)  # type: ignore[misc]
 
     def assign_sub(self, delta: Any, *args: Any, **kwargs: Any) -> Any:
         """Subtracts a value that is cast to the dtype, and broadcast to the shape, of the variable."""
         delta = _assignable(self, delta, broadcast=True)
         stateless.about_to_change(self)
+        if replicas.rows() is not None:
+            return self._assign_together("assign_sub", delta)
         return super().assign_sub(delta, *args, **kwargs)  # type: ignore[misc]
+
+    def _assign_together(self, method: str, value: tf.Tensor) -> Any:
+        """Assigns in a step of a strategy: once, the mean over the replicas, weighed by their rows.
+
+        A metric's variable, which is added up when it is read, has a value on each replica.
+        """
+        is_sum = getattr(self, "synchronization", None) == tf.VariableSynchronization.ON_READ
+        if is_sum and hasattr(self, "_values"):
+            return getattr(super(), method)(value)
+        if self.dtype.is_floating:  # type: ignore[attr-defined]
+            value = replicas.total(replicas.weighted(value))
+
+        def assign(strategy: Any, value: Any) -> None:
+            strategy.extended.update(
+                self, lambda copy, value: getattr(copy, method)(value), args=(value,), group=False
+            )
+
+        replicas.merged(assign, value)
+        return self
 
     def _write_object_proto(self, proto: Any, options: Any) -> None:
         # TensorFlow's own rejects a name that does not end in ":0" (seen in 2.21).
@@ -365,7 +391,7 @@ def make_variable(
     shape = _checked_shape(shape, what)
     if counted_as is not None:
         budget.spend(shape, dtype, what[:1].upper() + what[1:], counted_as)
-    with tf.init_scope():
+    with tf.init_scope(), replicas.scope():
         deferred = budget.deferred_weights() if may_be_deferred else None
         is_drawn = callable(value) and not tf.is_tensor(value)
         draw = functools.partial(value, shape, dtype=dtype) if is_drawn else None

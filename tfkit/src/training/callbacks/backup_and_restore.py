@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from tfkit.src.errors.frames import warn
-from tfkit.src.saving.atomic import keep_as
+from tfkit.src.saving.atomic import is_discarding, keep_as
 from tfkit.src.saving.errors import LoadError
 from tfkit.src.training import checkpoint
 from tfkit.src.training.callbacks.callback import Logs
@@ -166,7 +166,7 @@ class BackupAndRestore(SparseCallback):
 
     def on_train_end(self, logs: Logs | None = None) -> None:
         """Removes the saved state, if requested, and its folder, unless it contains other files."""
-        if self.delete_checkpoint:
+        if self.delete_checkpoint and not is_discarding():
             for path in (self._path, self._previous):
                 path.unlink(missing_ok=True)
             folder = self._path.parent

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tfkit.src.saving.atomic import is_discarding
 from tfkit.src.training.callbacks.callback import Callback, Logs
 
 
@@ -43,6 +44,8 @@ class CSVLogger(Callback):
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Opens the file. Old contents that are not kept remain until the first line is written."""
         self.keys = None
+        if is_discarding():
+            self.filename = os.devnull
         with open(self.filename, "a") as file:
             self._kept = file.tell() if self.append else 0
 
@@ -52,7 +55,8 @@ class CSVLogger(Callback):
             raise RuntimeError("CSVLogger needs `on_train_begin` before `on_epoch_end`.")
         logs = logs or {}
         with open(self.filename, "a", newline="") as file:
-            file.truncate(self._kept)
+            if self.filename != os.devnull:
+                file.truncate(self._kept)
             writer = csv.writer(file, delimiter=self.sep)
             if self.keys is None:
                 self.keys = sorted(logs)

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.settings import image_data_format
-from tfkit.src.saving.atomic import atomic_write
+from tfkit.src.saving.atomic import atomic_write, is_discarding
 from tfkit.src.training.callbacks.callback import Logs
 from tfkit.src.training.callbacks.learning_rate import learning_rates
 from tfkit.src.training.callbacks.sparse_callback import SparseCallback
@@ -228,7 +228,10 @@ class TensorBoard(SparseCallback):
         """Returns the writer of a folder; it makes its file when something is written first."""
         if folder not in self._writers:
             path = os.path.join(self.log_dir, folder)
-            self._writers[folder] = tf.summary.create_file_writer(path)
+            noop = is_discarding()
+            self._writers[folder] = (
+                tf.summary.create_noop_writer() if noop else tf.summary.create_file_writer(path)
+            )
         return self._writers[folder]
 
     def _flush(self) -> None:

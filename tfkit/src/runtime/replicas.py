@@ -1,0 +1,132 @@
+"""The replica in progress of a step under a strategy of `tf.distribute`: its rows of the batch.
+
+Each replica computes means over its own rows. A mean over the batch is the sum of the replicas' means, each
+times its share of the rows. Draws for the rows of a batch are drawn for the whole batch. Each replica takes
+those of its rows, so that the numbers are those of one device.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+
+class Rows(NamedTuple):
+    """The rows of one replica; there may be none.
+
+    Attributes:
+        first: number of the first one, a scalar of int32.
+        count: how many there are.
+        total: rows of the whole batch.
+        strategy: the strategy.
+    """
+
+    first: tf.Tensor
+    count: tf.Tensor
+    total: tf.Tensor
+    strategy: tf.distribute.Strategy
+
+    def share(self, dtype: Any = "float32") -> tf.Tensor:
+        """Returns the part of the batch, from 0 to 1, as a scalar."""
+        ratio = tf.cast(self.count, "float64") / tf.cast(self.total, "float64")
+        return tf.cast(ratio, dtype)
+
+
+_rows: ContextVar[Rows | None] = ContextVar("rows of the replica in progress", default=None)
+
+
+def rows() -> Rows | None:
+    """Returns the rows of the replica in progress; `None` outside of a model's steps under a strategy."""
+    own = _rows.get()
+    if own is None or tf.distribute.get_replica_context() is None:
+        return None  # The second: while replicas wait for what is done once for all of them.
+    return own
+
+
+@contextlib.contextmanager
+def having(own: Rows) -> Iterator[None]:
+    """Context manager for the trace of a replica's step on its rows."""
+    token = _rows.set(own)
+    try:
+        yield
+    finally:
+        _rows.reset(token)
+
+
+def scope() -> contextlib.AbstractContextManager[Any]:
+    """Returns the context in which a replica makes variables, of which all replicas get copies."""
+    own = _rows.get()
+    if own is None or tf.distribute.has_strategy():
+        return contextlib.nullcontext()
+    return own.strategy.scope()
+
+
+def weighted(value: tf.Tensor) -> tf.Tensor:
+    """Returns a replica's mean times its share of the batch: 0 without rows, even for NaN.
+
+    The sum over replicas is the mean over the batch. Outside of replicas, it is `value`.
+    """
+    own = rows()
+    return value if own is None else tf.math.multiply_no_nan(value, own.share(value.dtype))
+
+
+def unweighted(value: tf.Tensor) -> tf.Tensor:
+    """Returns a value that `weighted` turns into `value`; 0 without rows."""
+    own = rows()
+    return value if own is None else tf.math.divide_no_nan(value, own.share(value.dtype))
+
+
+def total(value: tf.Tensor) -> tf.Tensor:
+    """Returns the sum over the replicas of a step, on each of them.
+
+    What a replica differentiates is a mean over its rows, and its share weighs the gradient in the end. Here,
+    where gradients of all replicas meet, theirs are weighed beforehand.
+    """
+    own = rows()
+    if own is None:
+        return value
+    reduce = tf.distribute.get_replica_context().all_reduce
+    mode = tf.distribute.ReduceOp.SUM
+    if not value.dtype.is_floating:
+        return reduce(mode, value)
+
+    @tf.custom_gradient
+    def summed(value: tf.Tensor) -> Any:
+        return reduce(mode, value), lambda upstream: unweighted(reduce(mode, weighted(upstream)))
+
+    return summed(value)
+
+
+def drawn(draw: Callable[[Any], tf.Tensor], shape: Any) -> tf.Tensor:
+    """Returns `draw(shape)`; under a strategy, the replica's rows of the draw for the whole batch.
+
+    A shape belongs to the rows of the batch if its first size is known only when the program runs. It may be
+    a multiple of the number of rows.
+    """
+    own = rows()
+    if own is None:
+        return draw(shape)
+    shape = tf.convert_to_tensor(shape, "int32")
+    known = tf.fill(shape, False).shape
+    if not known.rank or known[0] is not None:
+        return draw(shape)
+    each = shape[0] // tf.maximum(own.count, 1)
+    whole = draw(tf.concat([[each * own.total], shape[1:]], 0))
+    values = whole[each * own.first : each * (own.first + own.count)]
+    return tf.ensure_shape(values, known)
+
+
+def merged(function: Callable[..., Any], *args: Any) -> Any:
+    """Calls `function(strategy, *args)` once for all replicas, with their values of the arguments."""
+    return tf.distribute.get_replica_context().merge_call(function, args=args)
+
+
+def once(function: Callable[[], Any]) -> Any:
+    """Returns `function()`, which all replicas of a step call once together."""
+    if rows() is None:
+        return function()
+    return merged(lambda strategy: function())
