@@ -91,14 +91,18 @@ def absent_names(text):
     """The classes and modules that the lists below "Not there yet:" name."""
     lists = re.findall(r"Not there yet:\n\n((?:\*.*\n(?:  .*\n)*)+)", text)
     names = {name for each in lists for name in re.findall(r"`(?:[a-z_]+\.)*(\w+)`", each)}
-    return names - {"fit", "evaluate", "distribute"}  # Which are there, but not for all.
+    return names - {
+        "fit",
+        "evaluate",
+        "ModelParallel",
+    }  # Which are there, but not for all, or refuse.
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/scaling.md"])
 def test_what_a_page_says_is_absent_is_absent(page):
     public = (ROOT / "tests" / "public_names.txt").read_text()
     names = absent_names((ROOT / page).read_text())
-    assert len(names) > 3
+    assert len(names) > 1
     assert not [name for name in names if re.search(rf"\b{name}\b", public)]
 
 

@@ -15,7 +15,7 @@ _ADVICE = (
 
 
 class HasTitle(Protocol):
-    """What a layer is called in messages."""
+    """An object with a title for messages."""
 
     @property
     def title(self) -> str:

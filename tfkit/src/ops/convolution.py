@@ -92,6 +92,7 @@ def _over_kernel(
     kernel: Any,
     strides: Any,
     padding: str,
+    *,
     dilations: Any,
 ) -> tf.Tensor:
     """Returns `over_windows` for a kernel `(*sizes, channels, filters)`."""
@@ -101,9 +102,8 @@ def _over_kernel(
     shown = f", kernel.shape={kernel.shape}"
     always = what != "convolution"  # The gradient of a depthwise convolution.
     outputs = over_windows(what, function, images, windows, padding, shown=shown, always=always)
-    if (
-        None in outputs.shape[1:-1]
-    ):  # With dilation one unknown size makes all unknown to TensorFlow.
+    # With dilation one unknown size makes all unknown to TensorFlow.
+    if None in outputs.shape[1:-1]:
         lost = [0 if padding == "SAME" else window - 1 for window in windows]
         axes = zip(images.shape[1:-1], lost, steps, strict=True)
         known = [n and max(-(-(n - less) // step), 0) for n, less, step in axes]
@@ -182,13 +182,15 @@ def convolve(
         parts = [x] if groups == 1 else tf.split(x, groups, -1)
         kernels = [kernel] if groups == 1 else tf.split(kernel, groups, -1)
         outputs = [
-            _convolve(part, weights, strides, padding, dilations)
+            _convolve(part, weights, strides, padding, dilations=dilations)
             for part, weights in zip(parts, kernels, strict=True)
         ]
         y = outputs[0] if groups == 1 else tf.concat(outputs, -1)
         return y if bias is None else tf.nn.bias_add(y, bias)
 
-    return _over_kernel("convolution", biased, images, kernel, strides, padding, dilations)
+    return _over_kernel(
+        "convolution", biased, images, kernel, strides, padding, dilations=dilations
+    )
 
 
 def _convolve(x: Any, kernel: Any, strides: Any, padding: str, dilations: Any) -> tf.Tensor:
@@ -297,13 +299,13 @@ def depthwise_conv(
     padding = _check_padding(padding)
 
     def convolve(x: Any) -> Any:
-        return _depthwise(x, kernel, strides, padding, dilations)
+        return _depthwise(x, kernel, strides, padding, dilations=dilations)
 
     return channels_last(
         inputs,
         data_format,
         lambda x: _over_kernel(
-            "depthwise convolution", convolve, x, kernel, strides, padding, dilations
+            "depthwise convolution", convolve, x, kernel, strides, padding, dilations=dilations
         ),
     )
 
@@ -359,14 +361,20 @@ def separable_conv(
     padding = _check_padding(padding)
 
     def convolve(x: Any) -> Any:
-        x = _depthwise(x, depthwise_kernel, strides, padding, dilations)
+        x = _depthwise(x, depthwise_kernel, strides, padding, dilations=dilations)
         return _convolve(x, pointwise_kernel, 1, "VALID", 1)
 
     return channels_last(
         inputs,
         data_format,
         lambda x: _over_kernel(
-            "separable convolution", convolve, x, depthwise_kernel, strides, padding, dilations
+            "separable convolution",
+            convolve,
+            x,
+            depthwise_kernel,
+            strides,
+            padding,
+            dilations=dilations,
         ),
     )
 

@@ -145,7 +145,7 @@ def load_weights(
             as they are.
         rename: for values with another path in the file: a dict from the beginnings of paths in the file to
             those in the model, or a function of a path. Without it, an attribute that is a property of your
-            class now, and returns a layer of the model, stands for that layer.
+            class now, and returns a layer of the model, is taken for that layer.
         objects_to_skip: layers, with all that is inside them, and single weights that are not changed.
 
     Returns:

@@ -88,7 +88,7 @@ class ArrayProgram(LoopProgram):
         self, kind: str, rows: Pass, size: int, start: int, num_steps: int
     ) -> tuple[Any, Logs]:
         """Runs `num_steps` batches of `size` rows, beginning with row `start`; returns how many it ran."""
-        arrays, places = _distinct(tf.nest.flatten(rows.data.tensors))
+        arrays, places = rows.data.distinct
         form = _Form(kind, None if kind == GRAPH_LOOP else size, rows.order is not None, places)
         if form not in self._loops:
             number = tf.TensorSpec([], "int64")
@@ -200,16 +200,6 @@ class _Rows(NamedTuple):
             )
             for array in arrays
         ]
-
-
-def _distinct(tensors: list[tf.Tensor]) -> tuple[list[tf.Tensor], tuple[int, ...]]:
-    """Returns the tensors without repetitions, and the place of each in them.
-
-    `fit(x, x)` of an autoencoder takes its rows once: a tenth of a step in XLA.
-    """
-    places: dict[int, int] = {}
-    numbers = tuple(places.setdefault(id(tensor), len(places)) for tensor in tensors)
-    return [tensors[numbers.index(number)] for number in range(len(places))], numbers
 
 
 def _traced_for_xla(steps: Callable[..., Any], specs: Any, kind: str) -> Any:

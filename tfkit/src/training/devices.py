@@ -242,11 +242,11 @@ def _check(model: ModelSteps, strategy: tf.distribute.Strategy, is_of_model: boo
             )
 
 
-def strategy_of(model: Any) -> tf.distribute.Strategy | None:
+def strategy_of(model: ModelSteps) -> tf.distribute.Strategy | None:
     """Returns the strategy that has placed the model's variables, unless that is on one device."""
     variables = list(model.variables)
-    if model.compiled:
-        # A model that is not built yet has these already.
+    if model._tfkit_loss_tracker is not None:
+        # A model that is compiled and not built yet has these already.
         variables += model._tfkit_loss_tracker.variables
         variables += getattr(model.optimizer, "variables", ())
     for variable in variables:

@@ -1,4 +1,4 @@
-"""Takes the work on strings out of a step: a stage of `tf.data` does it ahead, beside the steps before.
+"""Takes the work on strings out of a step: a stage of `tf.data` does it ahead, during earlier steps.
 
 XLA has no strings, so all of a step that looks up words would run in TensorFlow's kernels, after the lookup.
 Most of the work on strings depends on the batch alone. Here the graph of a traced step is cut in two: the
