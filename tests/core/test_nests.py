@@ -13,6 +13,7 @@ import tensorflow as tf
 
 import tfkit as keras
 from tfkit.src.base import nests
+from tfkit.src.symbolic import descriptions
 
 Pair = collections.namedtuple("Pair", ["b", "a"])
 
@@ -221,3 +222,21 @@ def test_steps_take_all_of_them_and_keep_their_type(kind):
     model.fit(x, np.ones((8, 1)), verbose=0)
     assert model.predict(x, verbose=0).shape == (8, 1)
     assert set(seen) == {type(x)}
+
+
+@pytest.mark.parametrize("has_mask", [False, True])
+@pytest.mark.parametrize("kwargs", [{}, {"training": True}])
+@pytest.mark.parametrize("num_args", [0, 1, 2])
+def test_the_description_of_a_call_is_that_of_its_arguments(num_args, kwargs, has_mask):
+    x = tf.ones((2, 3))
+    if has_mask:
+        x._keras_mask = tf.ones((2,), "bool")
+    args = (x, [x, 1.5])[:num_args]
+    whole, tensors = [], []
+    description = descriptions.describe_call(args, kwargs, tensors)
+    assert description == descriptions.describe((args, kwargs), whole)
+    assert [id(tensor) for tensor in tensors] == [id(tensor) for tensor in whole]
+    assert len(tensors) == num_args * (1 + has_mask)
+    again = descriptions.rebuild(description, iter(tensors))
+    assert len(again[0]) == num_args
+    assert again[1] == kwargs

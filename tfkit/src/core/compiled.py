@@ -50,7 +50,7 @@ class DirectCalls:
         tensors: list[tf.Tensor] = []
         try:
             uses_xla = self._settings is not None and self._settings.jit_compile is True
-            description = descriptions.describe((args, kwargs), tensors)
+            description = descriptions.describe_call(args, kwargs, tensors)
             kind_key = (uses_xla, description)
         except descriptions.NotDescribed:
             return self._forward(args, kwargs)

@@ -171,7 +171,8 @@ class Layer(Copied, Stateful):
         dtype = self._cast_dtype()
         args = tuple([as_tensors(arg, dtype) for arg in args])
         if not self._allow_non_tensor_positional_args:
-            check_tensors(args, self)
+            for arg in args:
+                check_tensors(arg, self)
         return args, {name: as_tensors(value, dtype) for name, value in kwargs.items()}
 
     def _cast_dtype(self) -> str | None:

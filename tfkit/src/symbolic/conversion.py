@@ -23,7 +23,11 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
     layer casts in the trace, and whenever the model calls it.
     """
     if isinstance(value, tf.Tensor):
-        if compute_dtype is None or not value.dtype.is_floating or value.dtype == compute_dtype:
+        dtype = value.dtype
+        # By name first, as every call of a layer comes here: comparing a dtype with a name takes longer.
+        if compute_dtype is None or dtype.name == compute_dtype:
+            return value
+        if not dtype.is_floating or dtype == compute_dtype:
             return value
         cast = tf.cast(value, compute_dtype)
         masking.set_mask(cast, masking.get_mask(value))

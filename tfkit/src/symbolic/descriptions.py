@@ -11,6 +11,8 @@ from tfkit.src.base import nests
 from tfkit.src.symbolic.masking import get_mask, set_mask
 
 _PRIMITIVES = (type(None), bool, int, str, bytes)
+_ARGUMENTS = nests.Form(tuple, 2)
+_NO_KEYWORDS = (nests.Form, nests.Form(dict, ()))
 
 
 class NotDescribed(Exception):
@@ -35,8 +37,20 @@ def describe(value: Any, tensors: list[tf.Tensor]) -> Any:
     if nests.is_nested(value):
         form, items = nests.opened(value)
         if form.is_described():
-            return (nests.Form, form, *(describe(item, tensors) for item in items))
+            return (nests.Form, form, *[describe(item, tensors) for item in items])
     raise NotDescribed(f"it takes or gives a {type(value).__name__}")
+
+
+def describe_call(args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[tf.Tensor]) -> Any:
+    """Returns `describe((args, kwargs), tensors)`, in less time: each direct call needs it."""
+    items = [describe(arg, tensors) for arg in args]
+    positional = (nests.Form, nests.Form(tuple, len(args)), *items)
+    return (
+        nests.Form,
+        _ARGUMENTS,
+        positional,
+        describe(kwargs, tensors) if kwargs else _NO_KEYWORDS,
+    )
 
 
 def rebuild(description: Any, tensors: Iterator[tf.Tensor]) -> Any:

@@ -18,6 +18,9 @@ from tfkit.src.errors.frames import warn
 
 def get_mask(tensor: Any) -> Any:
     """Returns the mask of `tensor`, or `None`."""
+    # TensorFlow's `__getattr__` takes most of a microsecond to say that there is none.
+    if isinstance(tensor, tf.Tensor):
+        return vars(tensor).get("_keras_mask")
     return getattr(tensor, "_keras_mask", None)
 
 

@@ -1,11 +1,15 @@
 """`predict` of one row and of many with a small perceptron."""
 
+import functools
+
 import numpy as np
 import tensorflow as tf
 
 from benchmarks.frameworks import FRAMEWORKS
 from benchmarks.plain import dense
 from benchmarks.timing import peak_memory, repeat
+
+BATCH_SIZE = 32  # the default of `predict`
 
 
 def build_model(keras):
@@ -27,25 +31,56 @@ class Plain:
         return tf.nn.relu(tf.nn.relu(x @ w1 + b1) @ w2 + b2) @ w3 + b3
 
 
+def in_batches(compute):
+    """Returns a function that computes the rows in batches, as `predict` does, in a loop by hand."""
+
+    def run(x):
+        rows = tf.shape(x)[0]
+        num_batches = (rows + BATCH_SIZE - 1) // BATCH_SIZE
+        results = tf.TensorArray(
+            tf.float32, num_batches, infer_shape=False, element_shape=[None, 1]
+        )
+
+        def step(index, results):
+            start = index * BATCH_SIZE
+            batch = x[start : tf.minimum(start + BATCH_SIZE, rows)]
+            return index + 1, results.write(index, compute(batch))
+
+        _, results = tf.while_loop(lambda index, _: index < num_batches, step, (0, results))
+        return results.concat()
+
+    return run
+
+
 class Predict:
     def measure(self, framework, kind, quick):
-        predict = self.function(framework)
+        at_once, batched = self.functions(framework)
         one = np.random.rand(1, 64).astype("float32")
         many = np.random.rand(100 if quick else 10000, 64).astype("float32")
+        runs = [("one row", at_once, one, 200), ("10,000 rows", batched, many, 50)]
+        if framework == "plain":
+            runs.append(("10,000 rows at once", at_once, many, 50))
         measures = {}
-        for name, rows, most in (("one row", one, 200), ("10,000 rows", many, 50)):
+        for name, predict, rows, most in runs:
             predict(rows)  # traces
             measures[name] = repeat(lambda: predict(rows), quick, most)  # noqa: B023
         return measures | {"memory": peak_memory()}
 
-    def function(self, framework):
-        """Returns a function from NumPy arrays to NumPy arrays."""
+    def functions(self, framework):
+        """Returns functions from NumPy arrays to NumPy arrays: for few rows, and for many in batches."""
         if FRAMEWORKS[framework].module:
             model = build_model(FRAMEWORKS[framework].load())
-            return lambda rows: model.predict(rows, verbose=0)
-        spec = tf.TensorSpec([None, 64])
-        call = tf.function(Plain(), input_signature=[spec]).get_concrete_function()
-        return lambda rows: call(tf.constant(rows)).numpy()
+            predict = functools.partial(model.predict, verbose=0)
+            return predict, predict
+        plain = Plain()
+        return numpy_function(plain), numpy_function(in_batches(plain))
+
+
+def numpy_function(compute):
+    """Returns a compiled function from NumPy arrays to NumPy arrays."""
+    spec = tf.TensorSpec([None, 64])
+    call = tf.function(compute, input_signature=[spec], autograph=False).get_concrete_function()
+    return lambda rows: call(tf.constant(rows)).numpy()
 
 
 WORKLOAD = Predict()
