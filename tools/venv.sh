@@ -27,6 +27,19 @@ prepare_oldest() {
     echo "$version" >"$stamp"
 }
 
+# prepare_convert: makes .venv-convert, with JAX and PyTorch.
+prepare_convert() {
+  export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2} TFKIT_CACHE=${TFKIT_CACHE:-off}
+  local digest stamp=.venv-convert/installed
+  digest=$(cksum <pyproject.toml)
+  [[ -f $stamp && $(<"$stamp") == "$digest" ]] && return 0
+  echo "Installing JAX and PyTorch into .venv-convert (minutes the first time)" >&2
+  "${PYTHON:-python3}" -m venv --clear .venv-convert &&
+    .venv-convert/bin/python -m pip install -qq --disable-pip-version-check --no-input \
+      -e ".[test,jax,torch]" optax &&
+    echo "$digest" >"$stamp"
+}
+
 make_venv() {
   local interpreter=${PYTHON:-python3}
   [[ -x .venv/bin/python ]] && return 0

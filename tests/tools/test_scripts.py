@@ -37,6 +37,16 @@ def repository(tmp_path):
         'case "$*" in *pytest*) exit ${PYTEST_STATUS:-0} ;; '
         "*other_kernels*) exit ${OTHER_STATUS:-0} ;; esac ;; esac",
     )
+    with open(root / "pyproject.toml") as project:
+        summed = subprocess.run(
+            ["cksum"], stdin=project, capture_output=True, text=True, check=True
+        )
+    (root / ".venv-convert" / "bin").mkdir(parents=True)
+    (root / ".venv-convert" / "installed").write_text(summed.stdout)
+    write_program(
+        root / ".venv-convert" / "bin" / "python",
+        f'echo "convert $*" >>{root}/calls; exit ${{CONVERT_STATUS:-0}}',
+    )
     for name in ("ruff", "mypy"):
         write_program(
             root / ".venv" / "bin" / name,
@@ -68,11 +78,20 @@ ALL_CHECKS = [
 ]
 
 
-@pytest.mark.parametrize("program", ["tools/test", ".ci/run"])
-def test_runs_all_checks(repository, program):
-    done = run(repository / program)
+def test_runs_all_checks(repository):
+    done = run(repository / "tools" / "test")
     assert (done.returncode, done.stderr) == (0, "")
     assert (repository / "calls").read_text().splitlines() == ALL_CHECKS
+
+
+@pytest.mark.parametrize(
+    "environment", [{}, {"PYTEST_STATUS": "1"}, {"CONVERT_STATUS": "1"}], ids=str
+)
+def test_continuous_integration_also_converts(repository, environment):
+    done = run(repository / ".ci" / "run", **environment)
+    assert done.returncode == len(environment)
+    convert = "convert -m pytest -q -n 2 tests/convert tests/test_docs.py"
+    assert (repository / "calls").read_text().splitlines() == [*ALL_CHECKS, convert]
 
 
 @pytest.mark.parametrize(
