@@ -20,6 +20,7 @@ import tensorflow as tf
 
 from tfkit.src.base import limits
 from tfkit.src.base.quoting import quoted, shown
+from tfkit.src.runtime.arrays import aligned_empty
 from tfkit.src.saving import contents, hdf5, json_nest
 from tfkit.src.saving.errors import DamagedFileError, LoadError
 
@@ -249,7 +250,7 @@ class Reader:
         """Returns the values of an array, after a comparison of its checksum."""
         shape, dtype, checksum = self._entries[group_name][path]
         if 0 in shape:
-            return np.empty(shape, tf.as_dtype(dtype).as_numpy_dtype)
+            return aligned_empty(shape, tf.as_dtype(dtype).as_numpy_dtype)
         with self._reading:  # Several threads compare checksums.
             if group_name not in self._arrays:
                 self._arrays[group_name] = self._read(group_name)
@@ -259,7 +260,10 @@ class Reader:
                 f"Checkpoint {self.path}: `{shown(path)}` is damaged: its checksum is not the stored one. "
                 "Load another checkpoint."
             )
-        return value
+        # Orbax's memory begins anywhere, and a variable may take over what is returned here.
+        aligned = aligned_empty(shape, value.dtype)
+        aligned[...] = value
+        return aligned
 
     def _read(self, group_name: str) -> dict[str, np.ndarray]:
         """Returns the arrays of a group, whose shapes are compared with the declared ones before."""
