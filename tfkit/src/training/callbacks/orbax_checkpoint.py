@@ -124,6 +124,13 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
         """Stores the number of the epoch."""
         self._epoch = epoch
 
+    def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Does what `chunk_limit` does, which is not called where another callback needs every batch."""
+        self._check_folder()
+
+    # By this mark it asks for no single batches itself.
+    on_train_batch_begin._is_default = True  # type: ignore[attr-defined]
+
     def on_train_steps_end(
         self, last_batch_index: int, num_steps: int, logs: Logs | None = None
     ) -> None:
