@@ -70,7 +70,7 @@ class Writer:
     Args:
         folder: the folder; made if it is missing.
         max_to_keep: number of steps that are kept, the latest; `None` for all.
-        background: whether a thread writes, while the caller goes on.
+        background: whether a thread writes, while the caller continues.
     """
 
     def __init__(self, folder: Path, max_to_keep: int | None, background: bool) -> None:

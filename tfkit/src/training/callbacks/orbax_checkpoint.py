@@ -38,7 +38,7 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
         initial_value_threshold: value that the first model must beat to be saved, with
             `save_best_only`; `None` for none.
         max_to_keep: number of checkpoints that are kept, the latest; `None` for all. Default: `1`.
-        save_on_background: whether the values are copied, and written while training goes on. The end
+        save_on_background: whether the values are copied, and written while training continues. The end
             of training waits for it. Default: `True`.
         save_weights_only: whether only the weights are saved, without the configuration and the
             optimizer. Default: `False`.
