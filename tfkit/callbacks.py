@@ -12,6 +12,7 @@ from tfkit.src.training.callbacks.learning_rate import (
 )
 from tfkit.src.training.callbacks.learning_rate import ReduceLROnPlateau as ReduceLROnPlateau
 from tfkit.src.training.callbacks.model_checkpoint import ModelCheckpoint as ModelCheckpoint
+from tfkit.src.training.callbacks.orbax_checkpoint import OrbaxCheckpoint as OrbaxCheckpoint
 from tfkit.src.training.callbacks.progbar_logger import ProgbarLogger as ProgbarLogger
 from tfkit.src.training.callbacks.remote_monitor import RemoteMonitor as RemoteMonitor
 from tfkit.src.training.callbacks.sparse_callback import SparseCallback as SparseCallback

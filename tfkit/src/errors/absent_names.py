@@ -28,12 +28,6 @@ ABSENT: dict[str, dict[str, str]] = {
         ),
         "legacy": "It holds the functions of Keras 2 for files: use those of `tfkit.saving`.",
     },
-    "callbacks": {
-        "OrbaxCheckpoint": (
-            "The library Orbax needs JAX, and tfkit runs on TensorFlow alone. Use "
-            "`callbacks.ModelCheckpoint` or `callbacks.BackupAndRestore`."
-        ),
-    },
     "config": {
         "enable_unsafe_deserialization": (
             "A file of tfkit's cannot run code. Pass `custom_objects`, or register the function."

@@ -99,7 +99,8 @@ def load_model(
     """Reads a whole model. A file can name tfkit's own classes, registered ones and those passed here.
 
     Args:
-        filepath: path of a file of `model.save()`, of tfkit or of Keras.
+        filepath: path of a file of `model.save()`, of tfkit or of Keras; or a folder that
+            `callbacks.OrbaxCheckpoint` wrote.
         custom_objects: dict from names to classes and functions of yours that the file may name;
             `None` for none.
         compile: whether to compile the model like the saved one, with the optimizer's state. Default:
@@ -144,8 +145,9 @@ def load_weights(
     Args:
         model: a model; of one that is not built, the configuration and the arguments of `compile`
             are kept.
-        filepath: a file of `save_weights` or `save`, of tfkit or of Keras; or a `.safetensors` file of any
-            library, in which dots between the steps of a name count as slashes.
+        filepath: a file of `save_weights` or `save`, of tfkit or of Keras; a `.safetensors` file of any
+            library, in which dots between the steps of a name count as slashes; or a folder that
+            `callbacks.OrbaxCheckpoint` wrote.
         skip_mismatch: whether weights that do not fit are not changed. Default: `False`.
         by_name: whether weights are found by the names that users have given to layers, instead of by path:
             a weight goes to the same place below the layer of the same name. Layers of other names are left

@@ -13,7 +13,7 @@ from tfkit.src.core import tracking
 from tfkit.src.errors.frames import warn
 from tfkit.src.registry import serialization
 from tfkit.src.registry import tables as registry
-from tfkit.src.saving import contents, hdf5, matching, weights
+from tfkit.src.saving import contents, hdf5, matching, orbax, weights
 from tfkit.src.saving.atomic import atomic_write
 from tfkit.src.saving.errors import ConfigurationError, LoadError
 from tfkit.src.saving.json_nest import from_json, to_json
@@ -40,7 +40,27 @@ def save_model(
     path = Path(filepath)
     weights.check_replaceable(path, overwrite)
     weights.check_whole(model)
-    _check_no_assets(model)
+    texts, groups = parts(model, include_optimizer)
+    path.parent.mkdir(parents=True, exist_ok=True)  # As in Keras, for this kind of file alone.
+    with atomic_write(path) as temporary:
+        hdf5.write(temporary, texts, groups)
+
+
+def parts(
+    model: ModelLike, include_optimizer: bool = True, kind: str = "an `.h5` file"
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Returns the contents of a file: JSON documents by name, and groups of variables and arrays by path.
+
+    Args:
+        model: a model.
+        include_optimizer: whether the optimizer's state is kept.
+        kind: the kind of file, for messages.
+
+    Raises:
+        ValueError: for a layer with further files.
+        TypeError: for a model whose configuration cannot be made.
+    """
+    _check_no_assets(model, kind)
     with contextlib.nullcontext() if include_optimizer else serialization.without_compile():
         config = serialization.serialize_uncompiled(model)
     texts = {
@@ -56,18 +76,16 @@ def save_model(
         groups[contents.OPTIMIZER] = contents.optimizer_state(model)
     if include_optimizer and (inner := contents.inner_optimizer_states(model)):
         groups[contents.INNER_OPTIMIZERS] = inner
-    path.parent.mkdir(parents=True, exist_ok=True)  # As in Keras, for this kind of file alone.
-    with atomic_write(path) as temporary:
-        hdf5.write(temporary, texts, groups)
+    return texts, groups
 
 
-def _check_no_assets(model: ModelLike) -> None:
+def _check_no_assets(model: ModelLike, kind: str) -> None:
     for path, layer in tracking.named_layers(model):
         for method in ("save_assets", "load_assets"):
             if hasattr(layer, method) and not layer._assets_are_variables:
                 raise ValueError(
                     f"Layer '{path or layer.name}' (of type {type(layer).__name__}) defines `{method}()`, "
-                    "but an `.h5` file holds arrays and a configuration, and no further files. Store what "
+                    f"but {kind} holds arrays and a configuration, and no further files. Store what "
                     "they hold as arrays, in `save_own_variables(store)` and `load_own_variables(store)`, "
                     "or as constructor arguments, in `get_config()`."
                 )
@@ -82,7 +100,7 @@ def load_model(
     """Reads a whole model; the file may name only tfkit's own, registered and passed classes.
 
     Args:
-        filepath: a file of `model.save()`.
+        filepath: a file of `model.save()`, or a folder of `callbacks.OrbaxCheckpoint`.
         custom_objects: classes and functions of yours that the file may name, by name.
         compile: whether to compile the model like the saved one, with the optimizer's state.
         safe_mode: only True: tfkit never runs code from a file.
@@ -96,7 +114,9 @@ def load_model(
             "`safe_mode=False` is not supported: tfkit never runs code from a file. Register your classes "
             "and functions, or pass them as `custom_objects`."
         )
-    with hdf5.Reader(Path(filepath)) as reader, registry.custom_object_scope(custom_objects or {}):
+    path = Path(filepath)
+    opened = orbax.Reader(path) if orbax.is_checkpoint(path) else hdf5.Reader(path)
+    with opened as reader, registry.custom_object_scope(custom_objects or {}):
         config = reader.text(CONFIG)
         if config is None:
             raise LoadError(

@@ -18,13 +18,13 @@ from tfkit.src.base.quoting import quoted
 from tfkit.src.core.layer import Layer
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.runtime.arrays import tensor_in
-from tfkit.src.saving import contents, float_widths, hdf5, matching, safetensors, shards
+from tfkit.src.saving import contents, float_widths, hdf5, matching, orbax, safetensors, shards
 from tfkit.src.saving.atomic import atomic_write
 from tfkit.src.saving.errors import LoadError
 from tfkit.src.saving.matching import LoadReport, Match, Rename
 from tfkit.src.saving.own_loading import OwnLoading
 
-Reader = hdf5.Reader | shards.ShardReader | safetensors.Reader
+Reader = hdf5.Reader | shards.ShardReader | safetensors.Reader | orbax.Reader
 _SUFFIX = ".weights.h5"
 _THREADS = 4
 
@@ -172,7 +172,9 @@ def load_weights(
 
 
 def open_file(path: Path) -> Reader:
-    """Returns an open file of weights: a single file, or an index of several."""
+    """Returns an open file of weights: a single file, an index of several, or a folder of checkpoints."""
+    if orbax.is_checkpoint(path):
+        return orbax.Reader(path)
     if path.name.endswith(safetensors.SUFFIX):
         return safetensors.Reader(path)
     return shards.ShardReader(path) if path.name.endswith(shards.SUFFIX) else hdf5.Reader(path)
