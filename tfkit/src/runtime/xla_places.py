@@ -1,7 +1,7 @@
 """Keeps XLA from taking the place of a slice for a constant where it is the value of a variable.
 
-A step that reads `self.table[self.n]` and changes `n` would be compiled again for each value of `n`, in tenths
-of a second. Slices are changed whose result has the same size for each place: rows and elements, and
+A step that reads `self.table[self.n]` and changes `n` would be compiled again for each value of `n`: tenths
+of a second each. Slices are changed whose result has the same size for each place: rows and elements, and
 `tf.slice` of constant sizes. Slices of integers are left: they may be sizes, which XLA must know.
 """
 
