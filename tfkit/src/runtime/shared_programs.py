@@ -22,6 +22,7 @@ from tfkit.src.errors import kernel_errors
 from tfkit.src.runtime import program_cache, xla
 from tfkit.src.runtime.function_defs import functions_in, make_known
 from tfkit.src.runtime.xla_equals import equal_of
+from tfkit.src.runtime.xla_places import computed_places
 
 # Attributes of nodes and functions for readers or for gradients, which differ between equal programs.
 _LABELS = (
@@ -198,6 +199,7 @@ class _Renaming:
                 for called in functions_in(value):
                     called.name = self._inner(called.name, library, in_xla, inside)
         if in_xla:
+            self._hold_places(copy)
             self._replace_by_equals(copy)
         copy.signature.name = ""
         if any(_counts_draws(node.op) for node in copy.node_def):
@@ -221,6 +223,31 @@ class _Renaming:
                 library = _library(_replacements[name])
             self._renamed[name, in_xla] = self.rename(definition, library, in_xla, callers)
         return self._renamed[name, in_xla]
+
+    def _hold_places(self, definition: Any) -> None:
+        """Inserts loops before slices, so that XLA does not compile again for each of their places."""
+        for index, (node, place, held) in enumerate(list(computed_places(definition))):
+            node.input[place] = self._insert(held, definition, f"p{index}", node.input[place])
+
+    def _insert(self, function: Any, definition: Any, prefix: str, argument: str) -> str:
+        """Adds the nodes of a function of one argument to another one, and returns its result.
+
+        XLA's search for constants passes a call, whatever is inside.
+        """
+        inner, library = function.function_def, _library(function)
+        names = {it.name: f"{prefix}_{index}" for index, it in enumerate(inner.node_def)}
+        names[inner.signature.input_arg[0].name] = argument
+        for node in inner.node_def:
+            copy = definition.node_def.add()
+            copy.CopyFrom(node)
+            copy.name = names[node.name]
+            copy.input[:] = [_renumber(reference, names) for reference in node.input]
+            _strip(copy.attr)
+            copy.ClearField("experimental_debug_info")
+            for value in copy.attr.values():
+                for called in functions_in(value):
+                    called.name = self._inner(called.name, library, True, ())
+        return _renumber(inner.ret[inner.signature.output_arg[0].name], names)
 
     def _replace_by_equals(self, definition: Any) -> None:
         """Replaces operations by functions that XLA compiles faster."""
