@@ -134,14 +134,27 @@ def test_a_training_that_continues_takes_the_programs_of_one_that_was_not_distur
     assert kind(again) == kind(whole) == "XLA loop"
 
 
-def test_a_refusal_by_xla_after_the_change_is_no_error():
-    class OfUnknownSize(tfkit.layers.Layer):
-        def call(self, inputs):
-            size = tf.cast(tf.reduce_max(tf.abs(inputs)), "int32")
-            return inputs + tf.reduce_sum(tf.zeros([size]))
+class OfUnknownSize(tfkit.layers.Layer):
+    def call(self, inputs):
+        size = tf.cast(tf.reduce_max(tf.abs(inputs)), "int32")
+        return inputs + tf.reduce_sum(tf.zeros([size]))
 
+
+class PartOfWeight(tfkit.layers.Layer):
+    def build(self, shape):
+        self.table = self.add_weight((9, 1))
+        self.turn = self.add_weight((), "zeros", "int32", trainable=False)
+
+    def call(self, inputs):
+        rows = self.table[self.turn : self.turn + 3]
+        self.turn.assign((self.turn + 1) % 5)
+        return inputs * tf.reduce_sum(rows, 0)
+
+
+@pytest.mark.parametrize("layer", [OfUnknownSize, PartOfWeight])
+def test_a_refusal_by_xla_after_the_change_is_no_error(layer):
     model = make()
-    model.add(OfUnknownSize())
+    model.add(layer())
     model.compile("adam", "mse")
     fit(model)
     with pytest.warns(UserWarning, match="XLA cannot compile a program of this model"):

@@ -32,7 +32,15 @@ _TRACED_NODE = re.compile(r"\.? for '\{\{node ([^}]*)\}\} = (\w+)\[.*?\]\([^()]*
 _STAGE = re.compile(
     r"^Error in user-defined function passed to \S+ transformation with iterator: \S+: "
 )
-_COMPILER = ("tf2xla", "_XlaMustCompile", "XLA compilation", "Not implemented for XLA")
+# The part of XLA that refuses a size that is computed, in an operation that takes no such sizes.
+_PADDER = "dynamic_padder.cc"
+_COMPILER = (
+    "tf2xla",
+    "_XlaMustCompile",
+    "XLA compilation",
+    "Not implemented for XLA",
+    _PADDER,
+)
 # The prefix of an error that was raised while a program was traced for XLA.
 BY_XLA = "XLA compilation: "
 _LABEL = re.compile(r"Received a label value of (-?\d+) .*Label values: ((?:-?\d+ ?)+)", re.DOTALL)
@@ -67,6 +75,8 @@ def named(error: tf.errors.OpError, name_of: Callable[[str, str], Any] | None = 
     text = _FUNCTION.sub("", _PLACES.sub("", message)).strip()
     if place["is_of_compiler"]:  # The rest is about TensorFlow's files.
         text = text.partition("\n")[0].partition(" for '{{node")[0]
+        if _PADDER in text:
+            text = "The size of a slice depends on values that are computed."
     return _made(type(error), text + _position_of_label(text), place)
 
 

@@ -28,7 +28,11 @@ from tfkit.src.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP, Pl
 from tfkit.src.training.step import Step, StepTrace
 
 Logs = dict[str, Any]
-_COMPILE_ERRORS = (tf.errors.InvalidArgumentError, tf.errors.UnimplementedError)
+_COMPILE_ERRORS = (
+    tf.errors.InternalError,
+    tf.errors.InvalidArgumentError,
+    tf.errors.UnimplementedError,
+)
 
 
 class Program(Protocol):
