@@ -23,7 +23,14 @@ _SCHEMES = ("http", "https", "ftp", "file")
 _HASH_OF_LENGTH = {32: "md5", 64: "sha256"}
 
 
-def fetch(url: str, path: Path, file_hash: str | None = None, algorithm: str = "auto") -> None:
+def fetch(
+    url: str,
+    path: Path,
+    file_hash: str | None = None,
+    algorithm: str = "auto",
+    *,
+    again: bool = False,
+) -> None:
     """Downloads `url` to `path`, with a progress bar.
 
     If the connection breaks, the received part is kept next to `path`, and the next call requests the rest,
@@ -35,6 +42,7 @@ def fetch(url: str, path: Path, file_hash: str | None = None, algorithm: str = "
         path: the file to write; its folder is made where needed.
         file_hash: the expected hash of the file, in hexadecimal; `None` for no check.
         algorithm: of the hash, see `has_hash`.
+        again: whether to download a file that is there already. Default: `False`.
 
     Raises:
         OSError: when the file cannot be fetched or written.
@@ -48,7 +56,8 @@ def fetch(url: str, path: Path, file_hash: str | None = None, algorithm: str = "
     path.parent.mkdir(parents=True, exist_ok=True)
     before = _stamp(path)
     with alone(path):
-        if _stamp(path) != before and has_hash(path, file_hash, algorithm):
+        is_new = not again or _stamp(path) != before
+        if is_new and path.is_file() and has_hash(path, file_hash, algorithm):
             return  # Another process has downloaded it in the meantime.
         print_message(f"Downloading data from {url}")
         part = path.with_name(f".{path.name}.part")

@@ -148,5 +148,5 @@ def _located(
             if has_hash(path, file_hash, algorithm):
                 return path
             print_message(f"{path} does not have the hash {file_hash}: it is downloaded again.")
-    fetch(origin, folders[0] / name, file_hash, algorithm)
+    fetch(origin, folders[0] / name, file_hash, algorithm, again=again)
     return folders[0] / name
