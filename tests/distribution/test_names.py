@@ -162,6 +162,7 @@ model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
 model.compile("sgd", "mse")
 model.fit(tf.ones([9, 3]), tf.ones([9, 2]), verbose=0)
 assert "MirroredStrategy" in str(model.distribute_strategy)
+assert int(model.optimizer.iterations) == 1 and float(model.optimizer.iterations) == 1.0
 print(json.dumps([keras.distribution.list_devices(), strategy.num_replicas_in_sync, copies]))
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -112,6 +113,23 @@ class Operators:
         """Returns the value as an array. TensorFlow's method lacks `copy`, of which NumPy 2 warns."""
         value = self.numpy()
         return np.array(value, dtype) if copy else np.asarray(value, dtype)
+
+    def __int__(self) -> int:
+        """Returns a single number, without its fraction."""
+        return int(self._number("__int__"))
+
+    def __float__(self) -> float:
+        """Returns a single number."""
+        return float(self._number("__float__"))
+
+    def __index__(self) -> int:
+        """Returns a single integer."""
+        return operator.index(self._number("__index__"))
+
+    def _number(self, method: str) -> Any:
+        """Returns what TensorFlow's method gives, which variables of a strategy do not have."""
+        inherited = getattr(super(), method, None)
+        return self.numpy() if inherited is None else inherited()
 
     def __bool__(self) -> bool:
         """Whether a single number is not 0."""

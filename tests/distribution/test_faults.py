@@ -1,0 +1,77 @@
+"""Workers that are killed in the middle of a training, and started again."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+
+SCRIPT = """
+import json, os, pathlib, signal, sys
+import tensorflow as tf
+
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+import numpy as np
+import tfkit as keras
+
+folder, *kills = sys.argv[1:]
+folder = pathlib.Path(folder)
+task = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
+attempt = len(list(folder.glob("killed*")))
+
+
+class Kill(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        # In each attempt, the other worker.
+        due = attempt < len(kills) and int(self.model.optimizer.iterations) >= int(kills[attempt])
+        if due and task == attempt % 2:
+            (folder / f"killed{attempt}").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+keras.utils.set_random_seed(0)
+with strategy.scope():
+    model = keras.Sequential(
+        [
+            keras.Input((6,)),
+            keras.layers.Dense(8, "relu"),
+            keras.layers.Dropout(0.2),
+            keras.layers.Dense(1),
+        ]
+    )
+    model.compile("adam", "mse")
+x = np.random.default_rng(0).random((90, 6))
+backup = keras.callbacks.BackupAndRestore(folder / "state.h5", save_freq=5)
+model.fit(x, x.sum(1), batch_size=8, epochs=4, verbose=0, callbacks=[Kill(), backup])
+if task == 0:
+    values = [weight.numpy().tolist() for weight in model.weights]
+    (folder / "weights.json").write_text(json.dumps([int(model.optimizer.iterations), values]))
+"""
+
+
+def trained(folder, *kills):
+    """Returns the number of updates and the weights of a training whose workers are killed at these."""
+    folder.mkdir()
+    script = folder / "script.py"
+    script.write_text(SCRIPT)
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "tfkit.launch", "--workers", "2", "--grace", "2"),
+            *("--restarts", str(len(kills)), str(script), str(folder), *map(str, kills)),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("has ended with SIGKILL; all are started again") == len(kills)
+    return json.loads((folder / "weights.json").read_text())
+
+
+def test_a_training_whose_workers_are_killed_ends_with_the_undisturbed_weights(tmp_path):
+    updates, expected = trained(tmp_path / "undisturbed")
+    assert updates == 4 * 12
+    again, found = trained(tmp_path / "killed", 9, 31)
+    assert again == updates
+    for value, weight in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(value, weight)
