@@ -52,3 +52,14 @@ def test_the_strategy_of_a_model_is_that_of_its_variables_else_the_one_in_scope(
         model = make_model()
         assert alone.distribute_strategy is strategy
     assert model.distribute_strategy is strategy
+
+
+def test_a_strategy_that_keeps_one_copy_is_refused():
+    strategy = tf.distribute.experimental.CentralStorageStrategy()
+    with strategy.scope():
+        model = make_model()
+        for method in (model.fit, model.evaluate):
+            with pytest.raises(
+                ValueError, match=r"CentralStorageStrategy.* Use `tf.distribute.Mirrored"
+            ):
+                method(X, X, verbose=0)

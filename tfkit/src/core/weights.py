@@ -49,10 +49,9 @@ def add(
         ValueError: if the layer may get no weight, for a bad name, and for a size that is not known.
     """
     _check_may_add(layer, name)
-    path = layer.path
+    path, dtype = layer.path, standardize_dtype(dtype)
     what = f"weight '{name}' of layer '{path}'"
     forks.check(f"Making {what}")
-    dtype = standardize_dtype(dtype)
     if initializer is None:
         initializer = "glorot_uniform" if is_float(dtype) else "zeros"
     is_value = tf.is_tensor(initializer) or hasattr(initializer, "__array__")

@@ -165,12 +165,12 @@ class Reader:
     """
 
     def __init__(self, path: Path) -> None:
-        self._orbax = package()
         self._arrays: dict[str, dict[str, np.ndarray]] = {}
         is_step = (path / _COMPLETE).is_file()
         self.path = path.absolute() if is_step else [*steps(path.absolute()).values()][-1]
         self._reading = threading.Lock()
         document = self._document()
+        self._orbax = package()  # Not before it is known that the checkpoint is of tfkit.
         texts, arrays = document.get("texts"), document.get("arrays")
         if not isinstance(texts, dict) or not isinstance(arrays, dict):
             self._refuse(_DOCUMENT, "has no texts or no arrays")

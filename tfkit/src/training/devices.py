@@ -218,7 +218,7 @@ def devices_for(model: ModelSteps) -> Devices | None:
 def _check(model: ModelSteps, strategy: tf.distribute.Strategy, is_of_model: bool) -> None:
     """Refuses what a strategy cannot run, before anything has changed."""
     name = type(strategy).__name__
-    if not strategy.extended._in_multi_worker_mode() and "Central" in name:
+    if "CentralStorage" in name:
         raise ValueError(
             f"A model is not trained under {name}, which keeps one copy of the variables. Use "
             "`tf.distribute.MirroredStrategy`."
