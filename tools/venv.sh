@@ -27,7 +27,8 @@ prepare_oldest() {
     echo "$version" >"$stamp"
 }
 
-# prepare_convert: makes .venv-convert, with JAX and PyTorch.
+# prepare_convert: makes .venv-convert, with JAX and PyTorch. Builds of PyTorch for GPUs bring Triton, whose LLVM and
+# TensorFlow's end the process when both are imported: hence one version, which is installed for CPUs.
 prepare_convert() {
   export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2} TFKIT_CACHE=${TFKIT_CACHE:-off}
   local digest stamp=.venv-convert/installed
@@ -36,7 +37,7 @@ prepare_convert() {
   echo "Installing JAX and PyTorch into .venv-convert (minutes the first time)" >&2
   "${PYTHON:-python3}" -m venv --clear .venv-convert &&
     .venv-convert/bin/python -m pip install -qq --disable-pip-version-check --no-input \
-      -e ".[test,jax,torch]" optax &&
+      -e ".[test,jax]" optax torch==2.13.0 &&
     echo "$digest" >"$stamp"
 }
 
