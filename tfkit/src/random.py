@@ -326,13 +326,9 @@ def truncated_normal(
         >>> bool(tf.reduce_all(tf.abs(draws) <= 6.0))
         True
     """
-    int32_seed, dtype = _draw_int32_seed(seed), standardize_dtype(dtype)
-    return replicas.drawn(
-        lambda shape: tf.random.stateless_truncated_normal(
-            shape, int32_seed, mean, stddev, dtype, alg="philox"
-        ),
-        shape,
-    )
+    dtype = standardize_dtype(dtype)
+    draws = philox.truncated_normal(shape, _draw_int32_seed(seed), dtype)
+    return draws * tf.convert_to_tensor(stddev, dtype) + tf.convert_to_tensor(mean, dtype)
 
 
 def uniform(

@@ -80,7 +80,7 @@ def categorical_crossentropy(
     y_true, y_pred = as_tensors(y_true, y_pred)
     check_same_shape(y_true, y_pred)
     _warn_of_single_class(y_pred)
-    y_true = smooth_labels(y_true, label_smoothing, tf.shape(y_true)[-1])
+    y_true = smooth_labels(y_true, label_smoothing)
     y_pred, from_logits = find_logits(y_pred, from_logits, "Softmax")
     if from_logits:
         return tf.nn.softmax_cross_entropy_with_logits(y_true, y_pred, axis=axis)
@@ -127,7 +127,7 @@ def categorical_focal_crossentropy(
     _check_axis(axis)
     y_true, y_pred = as_tensors(y_true, y_pred)
     _warn_of_single_class(y_pred)
-    y_true = smooth_labels(y_true, label_smoothing, tf.shape(y_true)[-1])
+    y_true = smooth_labels(y_true, label_smoothing)
     p = tf.nn.softmax(y_pred, axis) if from_logits else y_pred
     p = clip_probabilities(p / tf.reduce_sum(p, axis, keepdims=True))
     return -tf.reduce_sum(alpha * (1.0 - p) ** gamma * y_true * tf.math.log(p), axis)
