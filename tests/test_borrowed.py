@@ -131,6 +131,8 @@ def context():
     assert running.has_function("borrowed_copy")
     tensors = [tf.constant(3.0), *concrete.captured_inputs]
     assert [float(it) for it in running.call_function(b"borrowed_copy", tensors, 1)] == [6.0]
+    running.clear_kernel_cache()
+    assert [float(it) for it in running.call_function(b"borrowed_copy", tensors, 1)] == [6.0]
     # What is there once TensorFlow has read its flags.
     assert running._physical_devices is not None
     assert private.context.Context()._physical_devices is None
