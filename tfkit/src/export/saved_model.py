@@ -58,7 +58,7 @@ def default_signature(model: ModelLike) -> dict[str, Any]:
     layer = model._tfkit.layer
     if not layer.built or (model._graph is None and not layer._tfkit.given):
         return {}
-    # The converter to LiteRT asks for debug information. Its inputs have the names of the `Input`s, also with Keras.
+    # The converter to LiteRT asks for debug information. It names inputs after the `Input`s, with Keras, too.
     converts = in_save_context() and get_save_options().save_debug_info
     try:
         return {DEFAULT_SIGNATURE: layer_endpoint(ENDPOINT, layer, numbered=not converts).signature}

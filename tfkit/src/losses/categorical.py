@@ -11,8 +11,8 @@ from tfkit.src.losses.likelihood import clip_probabilities, find_logits, smooth_
 from tfkit.src.losses.tensors import as_tensors, check_class_ids, check_same_shape
 from tfkit.src.losses.wrapper import FunctionLoss
 from tfkit.src.ops.checks import one_axis
-from tfkit.src.ops.shaping import moveaxis
 from tfkit.src.ops.losses import sparse_softmax_crossentropy
+from tfkit.src.ops.shaping import moveaxis
 from tfkit.src.symbolic.masking import set_mask
 from tfkit.src.symbolic.tensors import symbolic_op
 
