@@ -279,6 +279,12 @@ def parse_saved_model(folder=None):
 
 
 @contract
+def get_save_options():
+    with private.save_context(tf.saved_model.SaveOptions(save_debug_info=True)):
+        assert private.get_save_options().save_debug_info
+
+
+@contract
 def in_save_context():
     assert not private.in_save_context()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -144,6 +145,27 @@ def input_names(arguments: dict[str, Any]) -> list[str]:
                 paths.append(path)
                 names.append(getattr(spec, "name", None))
     return _unique([_identifier(name) for name in _labels(paths, names)])
+
+
+def numbered_specs(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Returns the specs with those of the first argument named `inputs`, `inputs_1`, ..., as Keras does.
+
+    Args:
+        arguments: a nest of specs for each argument, by its name.
+    """
+    counter = itertools.count()
+
+    def numbered(leaf: Any) -> Any:
+        if not isinstance(leaf, tf.TensorSpec):
+            return leaf
+        number = next(counter)
+        return tf.TensorSpec(leaf.shape, leaf.dtype, f"inputs_{number}" if number else "inputs")
+
+    first = next(iter(arguments), None)
+    return {
+        name: tf.nest.map_structure(numbered, specs) if name == first else specs
+        for name, specs in arguments.items()
+    }
 
 
 def output_names(outputs: Any, layer_names: Sequence[str] | None = None) -> list[str]:

@@ -160,6 +160,15 @@ def _complete(size: Any, before: Any, after: Any, target: Any, sign: int, names:
     return before, after
 
 
+def _check_inside(name: str, size: Any, before: Any, after: Any) -> None:
+    """Raises an error for croppings that are larger than the images together."""
+    if all(isinstance(each, int) for each in (size, before, after)) and before + after > size:
+        raise ValueError(
+            f"target_{name} must be >= 0. Received: target_{name}={size - before - after}, from a {name} of "
+            f"{size} and croppings of {before} and {after}"
+        )
+
+
 @symbolic_op
 def pad_images(
     images: Any,
@@ -272,6 +281,8 @@ def crop_images(
         width, left_cropping, right_cropping, target_width, -1,
         "left_cropping, right_cropping, target_width",
     )  # fmt: skip
+    _check_inside("height", height, top, bottom)
+    _check_inside("width", width, left, right)
     last = standardize_data_format(data_format) == "channels_last"
     if last:
         cropped = images[..., top : height - bottom, left : width - right, :]
