@@ -18,8 +18,8 @@ from tfkit.src.training.step import StepTrace, trace_once
 _REPEATABLE = ("LookupTableFindV2", "LookupTableSizeV2", "Assert")
 # And calls, which TensorFlow counts as stateful if they may call one that is.
 _CALLS = ("StatefulPartitionedCall", "If", "Case", "While")
-# Numbers of rows for which shapes are inferred. Where the sizes of an axis differ and are not these numbers, as
-# in `x[1:]`, in `concat([x, x], 0)`, or in `x[:4]` of one row, the size is not known.
+# Numbers of rows for which shapes are inferred. Where the sizes of an axis differ and are not these numbers,
+# as in `x[1:]`, in `concat([x, x], 0)`, or in `x[:4]` of one row, the size is not known.
 _TRIED = (7919, 7907, 1)
 # The size of an axis that has an entry for each row.
 _ROWS = "rows"
