@@ -186,7 +186,7 @@ def test_no_memory_is_taken_for_arrays_that_no_file_has(ocp, tmp_path):
     document = tmp_path / "1" / "tfkit" / "metadata"
     changed = document.read_text().replace('"units": 4', f'"units": {1 << 30}')
     document.write_text(changed.replace("[3, 4]", f"[3, {1 << 30}]"))
-    with pytest.raises(LoadError, match="lists arrays of .* bytes, but has files of"):
+    with pytest.raises(LoadError, match=r"lists arrays of .* bytes, but has files of"):
         tfkit.models.load_model(tmp_path)
 
 
