@@ -115,6 +115,18 @@ def test_bins_are_those_of_keras(size, epsilon):
         assert layer.bin_boundaries == oracle.bin_boundaries
 
 
+@pytest.mark.parametrize("values", [[0.5, 1.5, 9.0], [0, 2, 300]])
+def test_bins_of_a_dtype_of_integers_are_those_of_keras(values):
+    for mode, dtype in (("int", "int64"), ("one_hot", "uint8"), ("multi_hot", "int32")):
+        layer, oracle = (
+            module.Discretization([1.2, 2.0], output_mode=mode, dtype=dtype)
+            for module in (layers, keras.layers)
+        )
+        bins, expected = layer(np.array(values)), oracle(np.array(values))
+        np.testing.assert_array_equal(bins, expected)
+        assert bins.dtype == expected.dtype
+
+
 def test_steps_end_endless_data_which_is_refused_without():
     endless = tf.data.Dataset.from_tensors(tf.constant(["a", "b"])).repeat()
     layer = layers.StringLookup()

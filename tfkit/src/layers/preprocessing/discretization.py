@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base import settings
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.layers.checks import as_floats, is_integer
 from tfkit.src.layers.preprocessing import quantiles
@@ -97,6 +98,13 @@ class Discretization(Preprocessing):
         self.summary = np.zeros((2, 0), "float32")
 
     @property
+    def input_dtype(self) -> str:
+        """The dtype of the inputs: bins of integers too are those of numbers with fractions."""
+        return (
+            self.compute_dtype if tf.as_dtype(self.compute_dtype).is_floating else settings.floatx()
+        )
+
+    @property
     def output_dtype(self) -> str:
         """The dtype of the outputs."""
         return "int32" if self.output_mode == "int" else self.compute_dtype
@@ -168,6 +176,8 @@ class Discretization(Preprocessing):
         return encode(bins, self.output_mode, self._depth, self.compute_dtype, self.sparse)
 
     def _bins(self, values: tf.Tensor) -> tf.Tensor:
+        if values.dtype.is_integer:
+            values = tf.cast(values, self.input_dtype)
         values = as_floats(self, values)
         boundaries = tf.constant(self.bin_boundaries, values.dtype)
         flat = tf.searchsorted(boundaries, tf.reshape(values, [-1]), side="right")
