@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Self
 
 import numpy as np
@@ -89,8 +90,14 @@ class Discretization(Preprocessing):
             )
         if num_bins is None and bin_boundaries is None:
             raise ValueError("You need to set either `num_bins` or `bin_boundaries`.")
+        boundaries = [] if bin_boundaries is None else _floats(bin_boundaries)
+        if any(later < earlier for earlier, later in itertools.pairwise(boundaries)):
+            raise ValueError(
+                "`bin_boundaries` must be in increasing order. "
+                f"Received: bin_boundaries={bin_boundaries}. Pass `sorted(bin_boundaries)`."
+            )
         self.input_bin_boundaries = bin_boundaries
-        self.bin_boundaries = [] if bin_boundaries is None else _floats(bin_boundaries)
+        self.bin_boundaries = boundaries
         self.num_bins = num_bins
         self.epsilon = epsilon
         self.output_mode = output_mode
@@ -154,6 +161,11 @@ class Discretization(Preprocessing):
             self.summary = np.zeros((2, 0), "float32")
 
     def _check_may_adapt(self) -> None:
+        if self.num_bins == 0 or not self.epsilon > 0:
+            raise ValueError(
+                "`adapt()` of a Discretization layer needs at least one bin and an `epsilon` above 0. "
+                f"Received: num_bins={self.num_bins} and epsilon={self.epsilon}"
+            )
         if self.input_bin_boundaries is not None:
             raise ValueError(
                 "Cannot adapt a Discretization layer that has been initialized with `bin_boundaries`, use "
