@@ -286,6 +286,40 @@ def test_pad_takes_one_number_and_one_pair():
     np.testing.assert_array_equal(ops.pad(x, ((1, 2),)), np.pad(x, ((1, 2),)))
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_sizes_may_be_tensors_also_in_graphs(dtype):
+    x = F(2, 3)
+
+    @tf.function(input_signature=[tf.TensorSpec([2], dtype)])
+    def sized(sizes):
+        first, second = sizes[0], sizes[1]
+        return (
+            ops.tile(x, sizes),
+            ops.tile(x, (first, 1, second)),
+            ops.tile(x, second),
+            ops.pad(x, [[0, first], [second, 1]]),
+            ops.pad(x, first),
+            ops.pad(x, sizes),
+            ops.image.resize(x[:, :, None], sizes, interpolation="nearest")[..., 0],
+        )
+
+    expected = (
+        np.tile(x, (2, 3)),
+        np.tile(x, (2, 1, 3)),
+        np.tile(x, 3),
+        np.pad(x, ((0, 2), (3, 1))),
+        np.pad(x, 2),
+        np.pad(x, (2, 3)),
+        x,
+    )
+    sizes = np.array([2, 3], dtype)
+    for results in (sized(sizes), sized.python_function(tf.constant(sizes))):
+        for actual, wanted in zip(results, expected, strict=True):
+            np.testing.assert_array_equal(actual, wanted)
+    resized = ops.image.resize(x[:, :, None], sizes)[..., 0]
+    np.testing.assert_allclose(resized, x, rtol=1e-6)
+
+
 def test_searchsorted_takes_values_of_any_shape():
     places = ops.searchsorted([1.0, 2.0, 3.0], [[0.5, 2.0], [2.5, 9.0]])
     np.testing.assert_array_equal(places, [[0, 1], [2, 3]])

@@ -23,8 +23,8 @@ Path = tuple[str | int, ...]
 def call_specs(layer: Layer) -> dict[str, Any]:
     """Returns specs of the arguments of a layer's `call` by name, from its calls so far.
 
-    The inputs of a functional model have the names and sizes of its `Input`s; sizes that differed between
-    calls are free. Dtypes are those of the latest call.
+    The inputs of a functional model have the names, dtypes and sizes of its `Input`s; sizes that differed
+    between calls are free. Of other layers the dtypes are those of the latest call.
 
     Raises:
         ValueError: for a layer whose inputs are not known.
@@ -34,7 +34,7 @@ def call_specs(layer: Layer) -> dict[str, Any]:
     if graph is not None:
         seen = _given_specs(graph, (given or {}).get("inputs"))
         specs = [
-            tf.TensorSpec(_sizes(tensor, spec), spec.dtype, tensor.name)
+            tf.TensorSpec(_sizes(tensor, spec), tensor.dtype, tensor.name)
             for tensor, spec in zip(graph.flat_inputs, seen, strict=True)
         ]
         return {"inputs": tf.nest.pack_sequence_as(graph.inputs, specs)}

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.ops.promotion import as_tensor
 from tfkit.src.ops.shaping import static_or_dynamic_shape
 from tfkit.src.runtime import tensorflow_faults
+from tfkit.src.runtime.sizes import as_sizes
 from tfkit.src.symbolic.tensors import symbolic_op
 
 _RESIZE_METHODS = ("bilinear", "nearest", "lanczos3", "lanczos5", "bicubic", "area")
@@ -67,7 +69,7 @@ def resize(
     Args:
         images: one image of shape `(height, width, channels)` or a batch of shape
             `(batch, height, width, channels)`; channels before height for `"channels_first"`.
-        size: new height and width, in pixels.
+        size: new height and width, in pixels; numbers, or a tensor of both.
         interpolation: `"bilinear"`, `"nearest"`, `"bicubic"`, `"lanczos3"`, `"lanczos5"` or
             `"area"`. Default: `"bilinear"`.
         antialias: whether to smooth images before they become smaller. Default: `False`.
@@ -101,6 +103,10 @@ def resize(
             "Only one of `pad_to_aspect_ratio` & `crop_to_aspect_ratio` can be `True`. "
             "Received: both"
         )
+    if tf.is_tensor(size):
+        size = tf.unstack(as_sizes(size))
+    elif isinstance(size, (np.ndarray, tf.TensorShape)):
+        size = [int(side) for side in size]
     if not isinstance(size, (tuple, list)) or len(size) != 2:
         raise ValueError(
             f"Argument `size` must be a tuple of two elements (height, width). Received: {size}"
