@@ -75,8 +75,6 @@ def results(tmp_path_factory):
 @pytest.mark.parametrize("kind", ["mirrored2", "mirrored4", "worker0", "worker1"])
 @pytest.mark.parametrize("case", cases.CASES)
 def test_a_training_has_the_numbers_of_one_device(results, kind, case):
-    if kind.startswith("worker") and case in cases.ONE_PROCESS:
-        pytest.skip("differs in several processes, as `docs/scaling.md` states")
     one, several = results("one"), results(kind)
     names = [name for name in one.files if name.startswith(f"{case}/")]
     assert names

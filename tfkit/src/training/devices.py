@@ -19,6 +19,7 @@ from tfkit.src.base import watching
 from tfkit.src.metrics.base import Metric
 from tfkit.src.runtime import replicas
 from tfkit.src.saving.atomic import discarded
+from tfkit.src.training import placement
 from tfkit.src.training.data import DatasetData, batch_size_of
 from tfkit.src.training.running_steps import runs_eagerly
 from tfkit.src.training.step import Step
@@ -205,17 +206,16 @@ def devices_for(model: ModelSteps) -> Devices | None:
     Raises:
         ValueError: for a strategy that cannot train, and for a model that was not made under it.
     """
-    strategy = strategy_of(model)
-    is_of_model = strategy is not None
+    strategy = placement.strategy_of(model)
     if strategy is None and tf.distribute.has_strategy():
         strategy = tf.distribute.get_strategy()
     if strategy is None:
         return None
-    _check(model, strategy, is_of_model)
+    _check(model, strategy)
     return Devices(strategy)
 
 
-def _check(model: ModelSteps, strategy: tf.distribute.Strategy, is_of_model: bool) -> None:
+def _check(model: ModelSteps, strategy: tf.distribute.Strategy) -> None:
     """Refuses what a strategy cannot run, before anything has changed."""
     name = type(strategy).__name__
     if "CentralStorage" in name:
@@ -228,11 +228,7 @@ def _check(model: ModelSteps, strategy: tf.distribute.Strategy, is_of_model: boo
             f"A model is not trained under {name}. Use `tf.distribute.MultiWorkerMirroredStrategy` for "
             "several machines, or `tf.distribute.MirroredStrategy` for the devices of one."
         )
-    if not is_of_model and strategy.num_replicas_in_sync > 1 and model.variables:
-        raise ValueError(
-            f"Model '{model.name}' was not made under the {name} in whose scope it is trained. Make "
-            "and compile it inside of `strategy.scope()`, or train it outside."
-        )
+    placement.check_trained(model, strategy)
     settings = (("run_eagerly", runs_eagerly(model)), ("jit_compile", model.jit_compile is True))
     for option, is_set in settings:
         if is_set:
@@ -240,20 +236,6 @@ def _check(model: ModelSteps, strategy: tf.distribute.Strategy, is_of_model: boo
                 f"`{option}=True` does not go with {name}: the replicas exchange values in programs of "
                 f"TensorFlow's kernels. Call `compile()` without `{option}`, or train without the strategy."
             )
-
-
-def strategy_of(model: ModelSteps) -> tf.distribute.Strategy | None:
-    """Returns the strategy that has placed the model's variables, unless that is on one device."""
-    variables = list(model.variables)
-    if model._tfkit_loss_tracker is not None:
-        # A model that is compiled and not built yet has these already.
-        variables += model._tfkit_loss_tracker.variables
-        variables += getattr(model.optimizer, "variables", ())
-    for variable in variables:
-        strategy = getattr(variable, "_distribute_strategy", None)
-        if strategy is not None and not isinstance(strategy, tf.distribute.OneDeviceStrategy):
-            return strategy
-    return None
 
 
 def _place(strategy: Any) -> tuple[bool, int]:

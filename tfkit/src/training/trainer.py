@@ -30,9 +30,10 @@ from tfkit.src.training.data import (
     pack_x_y_sample_weight,
     split_validation,
 )
-from tfkit.src.training.devices import Devices, devices_for, strategy_of
+from tfkit.src.training.devices import Devices, devices_for
 from tfkit.src.training.fit import Fit
 from tfkit.src.training.older_names import OlderNames
+from tfkit.src.training.placement import strategy_of
 from tfkit.src.training.prediction import to_numpy
 from tfkit.src.training.progress import print_message
 from tfkit.src.training.running_steps import step_for
