@@ -72,6 +72,15 @@ class Devices:
         mine = tf.convert_to_tensor(values, "int64")
         return self._sum(mine if self.is_chief else tf.zeros_like(mine))
 
+    def shared(self, number: int, *flags: bool) -> tuple[int, ...]:
+        """Returns the chief's number, and for each flag whether any process has set it.
+
+        Each process calls it at the same point.
+        """
+        mine = tf.constant([number if self.is_chief else 0, *map(int, flags)], "int64")
+        number, *counts = self._sum(mine).numpy().tolist()
+        return number, *(count > 0 for count in counts)
+
     @functools.cached_property
     def _sum(self) -> Any:
         """The sum of a tensor of each process."""
