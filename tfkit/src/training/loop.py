@@ -47,6 +47,9 @@ class Steps:
     ) -> None:
         self.model = model
         self.mode = mode
+        self.devices = model._devices
+        if self.devices is not None:
+            self.devices.check_data(data)
         num_steps = limited_steps(num_steps, data.num_batches)
         self.num_steps = num_steps if num_steps is not None else data.num_batches
         self.feed = make_feed(data, goes_on=mode == "train" and num_steps is not None)
@@ -55,11 +58,8 @@ class Steps:
         self.logs: Logs = {}
         self.termination: Termination | None = None
         self.horizon = Horizon(model._programs.steps_run[mode])
-        self.devices = model._devices
-        if self.devices is not None:
-            self.devices.check_data(data)
-            if isinstance(self.feed, ArrayFeed):
-                self.feed.agreed = self.devices.agreed
+        if self.devices is not None and isinstance(self.feed, ArrayFeed):
+            self.feed.agreed = self.devices.agreed
         self._out_of = 0
         self._size = model.steps_per_execution or 1
         self._pace = Pace(model.steps_per_execution)
