@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from tests.distribution import cases
+from tests.distribution import cases, features
 
 LIMIT = 200  # seconds for all processes together
 
@@ -64,10 +64,10 @@ def results(tmp_path_factory):
             process.kill()
             process.wait()
 
-    def read(kind):
-        path = folder / f"{kind}.npz"
+    def read(kind, ending=""):
+        path = folder / f"{kind}.npz{ending}"
         assert path.exists(), (folder / f"{kind}.npz.log").read_text()[-2000:]
-        return np.load(path)
+        return json.loads(path.read_text()) if ending else np.load(path)
 
     return read
 
@@ -80,3 +80,10 @@ def test_a_training_has_the_numbers_of_one_device(results, kind, case):
     assert names
     for name in names:
         np.testing.assert_allclose(several[name], one[name], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["mirrored2", "mirrored4", "worker0", "worker1"])
+@pytest.mark.parametrize("feature", features.FEATURES)
+def test_a_feature_works_under_a_strategy(results, kind, feature):
+    failure = results(kind, ".json")[feature]
+    assert not failure, failure

@@ -243,7 +243,9 @@ def _joined(leaf: Any) -> Any:
     if not isinstance(leaf, tf.distribute.DistributedValues):
         return leaf
     parts = [as_tensor(part) for part in leaf.values]
-    return tf.sparse.concat(0, parts) if isinstance(parts[0], tf.SparseTensor) else tf.concat(parts, 0)
+    return (
+        tf.sparse.concat(0, parts) if isinstance(parts[0], tf.SparseTensor) else tf.concat(parts, 0)
+    )
 
 
 def _check_structure(first: Any, batch: Any) -> None:
