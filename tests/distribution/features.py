@@ -1,16 +1,18 @@
 """What users do with a model under a strategy; each feature runs in the processes of `cases.py`.
 
-A feature takes the strategy and a folder, which processes of a cluster share, and fails by an exception. It is
-compared with a model that the same process trains without a strategy.
+A feature takes the strategy and a folder, which processes of a cluster share, and fails by an exception. It
+is compared with a model that the same process trains without a strategy.
 """
 
 import contextlib
 import copy
 import pickle
+import re
 import time
 import traceback
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 import tfkit as keras
@@ -332,14 +334,10 @@ def parts_of_different_places_are_refused(strategy, folder):
     )
     optimizer = inside.optimizer
     for call in refused:
-        try:
-            with strategy.scope() if call is refused[-1] else PLAIN:
-                call()
-        except ValueError as error:
-            assert "belongs" in str(error), error
-            assert "inside of one `strategy.scope()`" in str(error), error
-        else:
-            raise AssertionError("not refused")
+        scope = strategy.scope() if call is refused[-1] else PLAIN
+        message = "belongs.*inside of one `strategy.scope\\(\\)`"
+        with scope, pytest.raises(ValueError, match=message):
+            call()
     assert inside.optimizer is optimizer
     fitted(inside)
 
@@ -426,7 +424,9 @@ def other_data_in_each_process_are_refused(strategy, folder):
         "in another order in each process": rows.map(lambda row: row)
         .shuffle(9, seed=task)
         .batch(3),
-        "the number of batches must be known": with_policy("OFF", rows.filter(bool).batch(3)),
+        "the number of batches must be known": with_policy(
+            "OFF", rows.filter(lambda row: row >= 0).batch(3)
+        ),
         "Pass the `tf.data.Dataset` itself": strategy.experimental_distribute_dataset(
             rows.batch(4)
         ),
@@ -436,19 +436,23 @@ def other_data_in_each_process_are_refused(strategy, folder):
         model = Counting()
     model.compile()
     for message, data in refused.items():
-        try:
+        with pytest.raises(ValueError, match=re.escape(message)):
             model.fit(data, verbose=0)
-        except ValueError as error:
-            assert message in str(error), error
-        else:
-            raise AssertionError(f"not refused: {message}")
     assert not model.seen.numpy().any()
+
+
+def names_for(num_replicas):
+    """The features that are run with a number of replicas: with four of them, those that divide rows."""
+    if num_replicas < 4:
+        return list(FEATURES)
+    return ["single_batches_and_evaluation_with_weights", "rows_are_seen_once"]
 
 
 def run_all(strategy, folder):
     """Returns a dict from each feature to the traceback of its failure, or to an empty text."""
     results = {}
-    for name, function in FEATURES.items():
+    for name in names_for(strategy.num_replicas_in_sync):
+        function = FEATURES[name]
         place = folder / f"{name}-{strategy.num_replicas_in_sync}-{place_of(strategy)[1]}"
         place.mkdir(exist_ok=True)
         started = time.perf_counter()

@@ -84,7 +84,7 @@ class Devices:
         mine = tf.convert_to_tensor(values, "int64")
         return self._sum(mine if self.is_chief else tf.zeros_like(mine))
 
-    def shared(self, number: int, *flags: bool) -> tuple[int, ...]:
+    def shared(self, number: int, *flags: bool) -> tuple[Any, ...]:
         """Returns the chief's number, and for each flag whether any process has set it.
 
         Each process calls it at the same point.
@@ -93,22 +93,9 @@ class Devices:
         number, *counts = self._sum(mine).numpy().tolist()
         return number, *(count > 0 for count in counts)
 
-    @functools.cached_property
-    def _sum(self) -> Any:
-        """The sum of a tensor of each process."""
-
-        def summed(value: tf.Tensor) -> tf.Tensor:
-            def on_replica() -> tf.Tensor:
-                context = tf.distribute.get_replica_context()
-                local = self.strategy.num_replicas_in_sync // self.num_processes
-                is_first = context.replica_id_in_sync_group % local == 0
-                mine = tf.where(is_first, value, tf.zeros_like(value))
-                return context.all_reduce(tf.distribute.ReduceOp.SUM, mine)
-
-            with self.strategy.scope():
-                return self._local(self.strategy.run(on_replica))
-
-        return tf.function(summed, autograph=False, reduce_retracing=True)
+    def _sum(self, value: tf.Tensor) -> tf.Tensor:
+        """Returns the sum of a tensor of each process; each calls it at the same point."""
+        return _sum_of(self.strategy)(value)
 
     def check_data(self, data: Any) -> None:
         """Makes data ready for a training in several processes, or refuses them."""
@@ -314,6 +301,30 @@ def _check(model: ModelSteps, strategy: tf.distribute.Strategy) -> None:
                 f"`{option}=True` does not go with {name}: the replicas exchange values in programs of "
                 f"TensorFlow's kernels. Call `compile()` without `{option}`, or train without the strategy."
             )
+
+
+@functools.cache
+def _sum_of(strategy: tf.distribute.Strategy) -> Callable[[tf.Tensor], tf.Tensor]:
+    """Returns the function that adds up a tensor of each process, which all models of a strategy share."""
+    _, process, num_processes = _place(strategy)
+    first = process * (strategy.num_replicas_in_sync // num_processes)
+
+    def summed(value: tf.Tensor) -> tf.Tensor:
+        def on_replica() -> tf.Tensor:
+            context = tf.distribute.get_replica_context()
+            is_first = context.replica_id_in_sync_group == first
+            mine = tf.where(is_first, value, tf.zeros_like(value))
+            return context.all_reduce(tf.distribute.ReduceOp.SUM, mine)
+
+        with strategy.scope():
+            found = strategy.run(on_replica)
+            return tf.identity(strategy.experimental_local_results(found)[0])
+
+    return tf.function(
+        summed,
+        autograph=False,
+        input_signature=[tf.TensorSpec([None], "int64")],
+    )
 
 
 def _place(strategy: Any) -> tuple[bool, int, int]:

@@ -47,9 +47,9 @@ def prepare(data: ArrayData | DatasetData, of_all: Callable[[int], list[int]]) -
         return
     if data.is_distributed:
         raise ValueError(
-            "A dataset of `tf.distribute` is not read in several processes. Pass the `tf.data.Dataset` itself: "
-            "each process takes its rows of each batch. One that has other rows in each process says so: "
-            + _OFF
+            "A dataset of `tf.distribute` is not read in several processes. Pass the `tf.data.Dataset` "
+            "itself: each process takes its rows of each batch. One that has other rows in each process says "
+            f"so: {_OFF}"
         )
     count = int(data.dataset.cardinality()) if data.num_batches is None else data.num_batches
     is_part = is_own_part(data.dataset)
@@ -65,8 +65,9 @@ def prepare(data: ArrayData | DatasetData, of_all: Callable[[int], list[int]]) -
     _check_equal(counts, "batches")
     if len(set(of_all(_numbers(data.dataset, "Shard", "_index")))) > 1:
         raise ValueError(
-            "This dataset is divided by `shard()`, but each process takes its rows of each batch itself: some "
-            f"would never be seen. Leave `shard()` out, or say that each process has batches of its own: {_OFF}"
+            "This dataset is divided by `shard()`, but each process takes its rows of each batch itself: "
+            "some would never be seen. Leave `shard()` out, or say that each process has batches of its own: "
+            + _OFF
         )
     seeds = _seeds(data.dataset)
     differs = int(any(not any(pair) for pair in seeds))
