@@ -1,17 +1,19 @@
 """Trainings under strategies of `tf.distribute` give the numbers of one device."""
 
+import itertools
 import json
 import os
 import socket
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 
-from tests.distribution import cases
+from tests.distribution import cases, features
 
-LIMIT = 200  # seconds for all processes together
+LIMIT = 230  # seconds for all processes together
 
 
 def start(kind, path, task=None):
@@ -49,13 +51,13 @@ def start_workers(folder):
 def results(tmp_path_factory):
     """The results of all kinds of devices; processes that do not end in time are killed."""
     folder = tmp_path_factory.mktemp("strategies")
-    processes = []
+    processes, end = [], time.monotonic() + LIMIT
     try:
         for kind in ("one", "mirrored2", "mirrored4"):
             processes.append(start(kind, folder / f"{kind}.npz"))
         processes += start_workers(folder)
         for process in processes:
-            process.wait(LIMIT)
+            process.wait(max(0, end - time.monotonic()))
     except subprocess.TimeoutExpired:
         pass  # The tests of what is missing fail, with the output of its process.
     finally:
@@ -64,10 +66,10 @@ def results(tmp_path_factory):
             process.kill()
             process.wait()
 
-    def read(kind):
-        path = folder / f"{kind}.npz"
+    def read(kind, ending=""):
+        path = folder / f"{kind}.npz{ending}"
         assert path.exists(), (folder / f"{kind}.npz.log").read_text()[-2000:]
-        return np.load(path)
+        return json.loads(path.read_text()) if ending else np.load(path)
 
     return read
 
@@ -75,10 +77,20 @@ def results(tmp_path_factory):
 @pytest.mark.parametrize("kind", ["mirrored2", "mirrored4", "worker0", "worker1"])
 @pytest.mark.parametrize("case", cases.CASES)
 def test_a_training_has_the_numbers_of_one_device(results, kind, case):
-    if kind.startswith("worker") and case in cases.ONE_PROCESS:
-        pytest.skip("differs in several processes, as `docs/scaling.md` states")
     one, several = results("one"), results(kind)
     names = [name for name in one.files if name.startswith(f"{case}/")]
     assert names
     for name in names:
         np.testing.assert_allclose(several[name], one[name], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "feature"),
+    [
+        *itertools.product(["mirrored2", "worker0", "worker1"], features.names_for(2)),
+        *itertools.product(["mirrored4"], features.names_for(4)),
+    ],
+)
+def test_a_feature_works_under_a_strategy(results, kind, feature):
+    failure = results(kind, ".json")[feature]
+    assert not failure, failure

@@ -84,7 +84,10 @@ class Model(Trainer):
         if cls is Model and (args or "inputs" in kwargs or "outputs" in kwargs):
             cls = Functional  # type: ignore[assignment]
         model = super().__new__(cls, *args, **kwargs)
-        object.__setattr__(model, "_tfkit_settings", CompileSettings())
+        settings = CompileSettings()
+        if tf.distribute.has_strategy():
+            settings.strategy = tf.distribute.get_strategy()
+        object.__setattr__(model, "_tfkit_settings", settings)
         return model
 
     @shortened

@@ -7,8 +7,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.gradients import dense, map_values
+from tfkit.src.optimizers.gradients import map_values
 from tfkit.src.runtime import replicas
+from tfkit.src.runtime.collected_rows import collected_rows
 
 
 def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
@@ -39,18 +40,16 @@ def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
 def _together(gradient: Any) -> Any:
     """Returns the rows of a table that all replicas have looked up, in the order of one device.
 
-    TensorFlow's collective operations refuse a batch with another number of rows than the first one's.
-    Several processes, which have nothing else, add up whole tables: optimizers that square single rows
-    differ there.
+    Optimizers that square single rows need them as they are, and not their sums.
     """
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient
-    strategy = tf.distribute.get_strategy()
-    if strategy.extended._in_multi_worker_mode():
-        return dense(gradient)
 
     def joined(strategy: Any, *parts: Any) -> list[tf.Tensor]:
-        return [tf.concat(strategy.experimental_local_results(part), 0) for part in parts]
+        mine = [tf.concat(strategy.experimental_local_results(part), 0) for part in parts]
+        if not strategy.extended._in_multi_worker_mode():
+            return mine
+        return list(collected_rows(strategy, mine))
 
     values, indices = replicas.merged(joined, gradient.values, gradient.indices)
     return tf.IndexedSlices(values, indices, gradient.dense_shape)

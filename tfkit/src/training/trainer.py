@@ -30,9 +30,10 @@ from tfkit.src.training.data import (
     pack_x_y_sample_weight,
     split_validation,
 )
-from tfkit.src.training.devices import Devices, devices_for, strategy_of
+from tfkit.src.training.devices import Devices, devices_for, predicting_devices
 from tfkit.src.training.fit import Fit
 from tfkit.src.training.older_names import OlderNames
+from tfkit.src.training.placement import strategy_of
 from tfkit.src.training.prediction import to_numpy
 from tfkit.src.training.progress import print_message
 from tfkit.src.training.running_steps import step_for
@@ -383,7 +384,13 @@ class Trainer(OlderNames):
     def _step_for(self, mode: str) -> Step:
         """Returns the step of a mode, as programs run it."""
         step = step_for(self, mode)
-        devices = None if mode == "predict" else self._devices
+        if mode == "predict":
+            programs = self._programs
+            if programs.predicting is None:
+                programs.predicting = (predicting_devices(self),)
+            sharing: Devices | None = programs.predicting[0]
+            return step if sharing is None else sharing.prediction(step)
+        devices = self._devices
         return step if devices is None else devices.step(self, step)
 
     def _files(self) -> contextlib.AbstractContextManager[None]:
