@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import tensorflow as tf
 from tfkit.src.base.names import auto_name
 from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.registry.serialization import resolve
+from tfkit.src.runtime import replicas
 from tfkit.src.variables.variables import make_variable
 
 
@@ -214,8 +216,10 @@ class SlotOwner(tf.Module):
         """
         name = name or "var"
         label = f"{variable_path(reference_variable).replace('/', '_')}_{name}"
-        strategy = tf.distribute.get_strategy()
-        with strategy.extended.colocate_vars_with(reference_variable):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(replicas.scope())
+            strategy = tf.distribute.get_strategy()
+            stack.enter_context(strategy.extended.colocate_vars_with(reference_variable))
             # TensorFlow keeps 30 KB permanently for each name that a variable has had: the slots of all
             # models share a few names.
             variable = self._make_variable(

@@ -10,16 +10,16 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from tfkit.src.base import watching
-from tfkit.src.metrics.base import Metric
 from tfkit.src.runtime import replicas
 from tfkit.src.saving.atomic import discarded
+from tfkit.src.training.coordinated import Coordinated, check_workers
 from tfkit.src.training.data import DatasetData, batch_size_of
+from tfkit.src.training.recorded_logs import RecordedLogs
 from tfkit.src.training.running_steps import runs_eagerly
 from tfkit.src.training.step import Step
 
@@ -114,7 +114,7 @@ class Devices:
         """Returns the results of one step of all replicas."""
         total = tf.cast(batch_size_of(batch), "int32")
         num_replicas = self.strategy.num_replicas_in_sync
-        watches, recorded = watching.thread.watches, _Recorded()
+        watches, recorded = watching.thread.watches, RecordedLogs()
         # The threads of replicas have none of the settings of this one.
         contexts = [
             contextvars.copy_context() for _ in range(len(self.strategy.extended.worker_devices))
@@ -149,57 +149,7 @@ class Devices:
         return tf.identity(self.strategy.experimental_local_results(value)[0])
 
 
-class _Recorded:
-    """The logs of a user's step that are results of metrics: these are computed for all replicas together."""
-
-    def __init__(self) -> None:
-        self._made: dict[int, tuple[Any, Metric, str | None]] = {}
-        self._logged: dict[str, tuple[Metric, str | None]] = {}
-
-    @contextlib.contextmanager
-    def metrics(self, model: ModelSteps) -> Iterator[None]:
-        """Context manager in which the results of a model's metrics are recorded."""
-        metrics = model.metrics
-        for metric in metrics:
-            # Not through `__setattr__`, which would make traces stale.
-            metric.__dict__["result"] = self._recording(metric, metric.result)
-        try:
-            yield
-        finally:
-            for metric in metrics:
-                metric.__dict__.pop("result", None)
-
-    def _recording(self, metric: Metric, result: Callable[[], Any]) -> Callable[[], Any]:
-        def recording() -> Any:
-            value = result()
-            parts = value.items() if isinstance(value, dict) else [(None, value)]
-            for key, part in parts:
-                self._made[id(part)] = (part, metric, key)
-            return value
-
-        return recording
-
-    def without_results(self, logs: Any) -> dict[str, Any]:
-        """Returns the logs of one replica without the results of metrics: means over the batch."""
-        others = {}
-        for name, value in logs.items():
-            known = self._made.get(id(value))
-            if known is not None:
-                self._logged[name] = known[1:]
-            else:
-                others[name] = _mean_log(tf.convert_to_tensor(value))
-        return others
-
-    def results(self) -> dict[str, Any]:
-        """Returns the logs that are results of metrics."""
-        found: dict[str, Any] = {}
-        for name, (metric, key) in self._logged.items():
-            value = metric.result()
-            found[name] = tf.identity(value if key is None else value[key])
-        return found
-
-
-def devices_for(model: ModelSteps) -> Devices | None:
+def devices_for(model: ModelSteps) -> Devices | Coordinated | None:
     """Returns the devices of the strategy that a model is trained with, `None` without one.
 
     Raises:
@@ -211,11 +161,16 @@ def devices_for(model: ModelSteps) -> Devices | None:
         strategy = tf.distribute.get_strategy()
     if strategy is None:
         return None
-    _check(model, strategy, is_of_model)
+    has_servers = isinstance(strategy, tf.distribute.ParameterServerStrategy)
+    _check(model, strategy, is_of_model, has_servers)
+    if has_servers:
+        return Coordinated(strategy)
     return Devices(strategy)
 
 
-def _check(model: ModelSteps, strategy: tf.distribute.Strategy, is_of_model: bool) -> None:
+def _check(
+    model: ModelSteps, strategy: tf.distribute.Strategy, is_of_model: bool, has_servers: bool
+) -> None:
     """Refuses what a strategy cannot run, before anything has changed."""
     name = type(strategy).__name__
     if "CentralStorage" in name:
@@ -223,12 +178,11 @@ def _check(model: ModelSteps, strategy: tf.distribute.Strategy, is_of_model: boo
             f"A model is not trained under {name}, which keeps one copy of the variables. Use "
             "`tf.distribute.MirroredStrategy`."
         )
-    if "ParameterServer" in name:
-        raise ValueError(
-            f"A model is not trained under {name}. Use `tf.distribute.MultiWorkerMirroredStrategy` for "
-            "several machines, or `tf.distribute.MirroredStrategy` for the devices of one."
-        )
-    if not is_of_model and strategy.num_replicas_in_sync > 1 and model.variables:
+    several = strategy.num_replicas_in_sync > 1
+    if has_servers:
+        check_workers(model, strategy)
+        several = True
+    if not is_of_model and several and model.variables:
         raise ValueError(
             f"Model '{model.name}' was not made under the {name} in whose scope it is trained. Make "
             "and compile it inside of `strategy.scope()`, or train it outside."
@@ -237,7 +191,7 @@ def _check(model: ModelSteps, strategy: tf.distribute.Strategy, is_of_model: boo
     for option, is_set in settings:
         if is_set:
             raise ValueError(
-                f"`{option}=True` does not go with {name}: the replicas exchange values in programs of "
+                f"`{option}=True` does not go with {name}: devices exchange values in programs of "
                 f"TensorFlow's kernels. Call `compile()` without `{option}`, or train without the strategy."
             )
 
@@ -287,10 +241,3 @@ def _taken(value: Any, rows: replicas.Rows) -> Any:
     if not isinstance(value, (tf.Tensor, tf.RaggedTensor)) or value.shape.rank == 0:
         return value
     return value[rows.first : rows.first + rows.count]
-
-
-def _mean_log(value: tf.Tensor) -> tf.Tensor:
-    """Returns the mean over all replicas of a log; of integers, that of one replica."""
-    if not value.dtype.is_floating:
-        return value
-    return replicas.total(replicas.weighted(value))
