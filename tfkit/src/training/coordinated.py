@@ -1,10 +1,10 @@
 """The steps of a model under `ParameterServerStrategy`: each is run by one worker of a cluster.
 
-The process with the script is the coordinator. It holds the data, and sends the rows of a few steps at a time
-to whichever worker is free. Variables are on parameter servers, for all workers. With one worker, steps run
-one after the other, as on one device. Several workers do not wait for each other: a step computes with weights
-that other steps may change meanwhile. Each step is run once. Those that a worker was running when it ended
-are run again by another.
+The process with the script is the coordinator. It holds the data, and sends the rows of a few steps at a
+time to whichever worker is free. Variables are on parameter servers, for all workers. With one worker, steps
+run one after the other, as on one device. Several workers do not wait for each other: a step computes with
+weights that other steps may change meanwhile. Each step is run once. Those that a worker was running when it
+ended are run again by another.
 """
 
 from __future__ import annotations
@@ -144,8 +144,9 @@ class Coordinated:
 
 
 _LOST = (
-    "Parameter server {} has ended, and the values of its variables are lost. Start the cluster and the script "
-    "again; with `fit(resume=folder)` or `BackupAndRestore` the training continues from its last saved state."
+    "Parameter server {} has ended, and the values of its variables are lost. Start the cluster and the "
+    "script again; with `fit(resume=folder)` or `BackupAndRestore` the training continues from its last saved "
+    "state."
 )
 
 
@@ -169,6 +170,6 @@ def check_workers(model: ModelSteps, strategy: Any) -> None:
     workers = len(_hosts("worker"))
     if workers > 1 and getattr(model.optimizer, "gradient_accumulation_steps", None):
         raise ValueError(
-            "`gradient_accumulation_steps` does not go with several workers of ParameterServerStrategy, whose "
-            f"steps mix. Use larger batches, or one worker. Received: {workers} workers"
+            "`gradient_accumulation_steps` does not go with several workers of ParameterServerStrategy, "
+            f"whose steps mix. Use larger batches, or one worker. Received: {workers} workers"
         )

@@ -25,7 +25,7 @@ class Step:
         run: function of a batch that returns a nest of tensors.
         finish: function that returns further logs after the last step. Default: there are none.
         scope: returns a context in which the step is traced. Default: none.
-        program: returns the program of a class for a trace of the step. Default: the one that the class makes.
+        program: returns the program of a class for a trace of the step. Default: what the class makes.
     """
 
     run: Callable[[Any], Any]

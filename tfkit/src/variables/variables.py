@@ -426,8 +426,8 @@ def make_variable(
         variable = variable.get()
     if not isinstance(variable, tf.Variable):
         raise ValueError(
-            f"The strategy has divided {what} by its `variable_partitioner`, and a layer needs it whole. Make "
-            "the `ParameterServerStrategy` without `variable_partitioner`."
+            f"The strategy has divided {what} by its `variable_partitioner`, and a layer needs it whole. "
+            "Make the `ParameterServerStrategy` without `variable_partitioner`."
         )
     if not isinstance(variable, Variable):
         # Its class depends on the strategy and on scopes of `tf.variable_creator_scope`.

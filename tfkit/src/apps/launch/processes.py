@@ -79,12 +79,12 @@ class Processes:
                 self._say(f"{task} has ended with {reason}; the others are stopped")
                 return status if status > 0 else 128 - status
             self._restarts -= 1
-            if task.serves:
+            if task.serves and task.job == "worker":
                 # The coordinator runs on, and connects to the new process.
                 self._say(f"{task} has ended with {reason}; it is started again")
                 self._start(task)
             else:
-                # The others wait in a collective operation for one that is gone.
+                # The others wait in a collective operation for one that is gone, or have lost variables.
                 self._say(f"{task} has ended with {reason}; all are started again")
                 self._stop(signal.SIGTERM)
                 self._start_all()
