@@ -67,6 +67,16 @@ class Values:
         return list(self._values)
 
 
+def _colocated(reference: Any) -> contextlib.AbstractContextManager[Any]:
+    """Returns a context in which variables are made on the devices of another one."""
+    strategy: Any = tf.distribute.get_strategy()
+    if isinstance(strategy, tf.distribute.ParameterServerStrategy):
+        # It refuses a variable of the coordinator, which a user's layer has made outside of its scope.
+        if getattr(reference, "_distribute_strategy", None) is not strategy:
+            return contextlib.nullcontext()
+    return strategy.extended.colocate_vars_with(reference)
+
+
 class SlotOwner(tf.Module):
     """A module that owns a flat list of variables, in the order in which they were made.
 
@@ -216,10 +226,7 @@ class SlotOwner(tf.Module):
         """
         name = name or "var"
         label = f"{variable_path(reference_variable).replace('/', '_')}_{name}"
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(replicas.scope())
-            strategy = tf.distribute.get_strategy()
-            stack.enter_context(strategy.extended.colocate_vars_with(reference_variable))
+        with replicas.scope(), _colocated(reference_variable):
             # TensorFlow keeps 30 KB permanently for each name that a variable has had: the slots of all
             # models share a few names.
             variable = self._make_variable(

@@ -54,7 +54,7 @@ class Coordinated:
     @property
     def description(self) -> str:
         """The strategy and its number of workers, for messages."""
-        return f"{type(self.strategy).__name__} with {self.num_workers} workers"
+        return f"ParameterServerStrategy with {self.num_workers} workers"
 
     def step(self, model: ModelSteps, step: Step) -> Step:
         """Returns a step of one device as one that a worker runs.
@@ -145,8 +145,7 @@ class Coordinated:
 
 _LOST = (
     "Parameter server {} has ended, and the values of its variables are lost. Start the cluster and the "
-    "script again; with `fit(resume=folder)` or `BackupAndRestore` the training continues from its last saved "
-    "state."
+    "script again: with `fit(resume=folder)` or `BackupAndRestore` it continues from its last saved state."
 )
 
 

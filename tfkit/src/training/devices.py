@@ -172,7 +172,7 @@ def _check(
     model: ModelSteps, strategy: tf.distribute.Strategy, is_of_model: bool, has_servers: bool
 ) -> None:
     """Refuses what a strategy cannot run, before anything has changed."""
-    name = type(strategy).__name__
+    name = type(strategy).__name__.removesuffix("V2")
     if "CentralStorage" in name:
         raise ValueError(
             f"A model is not trained under {name}, which keeps one copy of the variables. Use "

@@ -89,6 +89,7 @@ class AutocastVariable(_ReadInCallsDtype, BaseResourceVariable):
             constraint=constraint,
             synchronization=tf.VariableSynchronization.AUTO,
             aggregation=aggregation,
+            distribute_strategy=getattr(self._owner, "_distribute_strategy", None),
         )
 
     @property
