@@ -1,6 +1,7 @@
 """`ParameterServerStrategy` with two workers and two parameter servers, which end in the middle."""
 
 import json
+import re
 import subprocess
 
 import numpy as np
@@ -24,7 +25,7 @@ def seen(tmp_path_factory):
         task = task_of(cluster, "chief", 0)
         script = start(folder / "log", "tests.distribution.coordinator", *arguments, task=task)
         processes.append(script)
-        script.wait(LIMIT)
+        (folder / "status.json").write_text(str(script.wait(LIMIT)))
     except subprocess.TimeoutExpired:
         pass  # The tests of what is missing fail, with the output of the script.
     finally:
@@ -82,8 +83,6 @@ def test_a_saved_model_is_loaded_with_and_without_parameter_servers(seen):
     ],
 )
 def test_what_does_not_go_is_said(seen, case, message):
-    import re
-
     assert re.search(message, seen("refused")[case]), seen("refused")[case]
 
 
@@ -110,3 +109,7 @@ def test_a_parameter_server_that_ends_ends_the_training(seen):
     assert "Parameter server 0 has ended" in found["message"]
     assert "`fit(resume=folder)`" in found["message"]
     assert found["seconds"] < 30
+
+
+def test_the_script_ends_although_processes_are_gone(seen):
+    assert seen("status") == 0

@@ -70,10 +70,10 @@ class Values:
 def _colocated(reference: Any) -> contextlib.AbstractContextManager[Any]:
     """Returns a context in which variables are made on the devices of another one."""
     strategy: Any = tf.distribute.get_strategy()
-    if isinstance(strategy, tf.distribute.ParameterServerStrategy):
-        # It refuses a variable of the coordinator, which a user's layer has made outside of its scope.
-        if getattr(reference, "_distribute_strategy", None) is not strategy:
-            return contextlib.nullcontext()
+    has_servers = isinstance(strategy, tf.distribute.ParameterServerStrategy)
+    if has_servers and getattr(reference, "_distribute_strategy", None) is not strategy:
+        # A variable of the coordinator, which a user's layer has made outside of the scope: it is refused.
+        return contextlib.nullcontext()
     return strategy.extended.colocate_vars_with(reference)
 
 

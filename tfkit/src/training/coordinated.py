@@ -9,7 +9,9 @@ ended are run again by another.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import ctypes
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -50,6 +52,7 @@ class Coordinated:
         self._servers = _hosts("ps")
         # The same object for all models of the strategy.
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+        _kept.add(self._coordinator)
 
     @property
     def description(self) -> str:
@@ -141,6 +144,17 @@ class Coordinated:
             except tf.errors.OpError:
                 lost.append(index)
         return lost
+
+
+# TensorFlow's coordinators, for as long as the process lives: their destructor waits until workers that have
+# ended come back, and the process would not end before (seen in 2.21).
+_kept: set[Any] = set()
+
+
+@atexit.register
+def _never_destroy() -> None:
+    for coordinator in _kept:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(coordinator))
 
 
 _LOST = (
