@@ -135,7 +135,7 @@ class Coordinated:
             raise tf.errors.UnavailableError(None, None, _LOST.format(lost[0])) from cause
 
     def _lost_servers(self) -> list[int]:
-        """Returns the numbers of the parameter servers that do not answer, or have started anew."""
+        """Returns the numbers of the parameter servers that do not answer, or have lost their values."""
         lost = []
         for index, host in enumerate(self._servers):
             try:

@@ -135,8 +135,15 @@ class Processes:
             self._out.flush()
 
     def _stop(self, number: int) -> None:
-        """Sends a signal to all processes, and kills what runs on after the time of grace."""
-        running, self._running = list(self._running.values()), {}
+        """Sends a signal to all processes, and kills what runs on after the time of grace.
+
+        Servers get it last: until then they hold the variables that a script may save.
+        """
+        running, self._running = self._running, {}
+        for serves in (False, True):
+            self._end([it for task, it in running.items() if task.serves == serves], number)
+
+    def _end(self, running: list[subprocess.Popen[bytes]], number: int) -> None:
         for process in running:
             process.send_signal(number)
         end = time.monotonic() + self._grace
