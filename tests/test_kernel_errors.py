@@ -45,7 +45,7 @@ def test_what_other_processes_add_to_an_error_is_left_out():
         "Graph execution error:\n\nDetected at node a/b defined at (most recent call last):\n"
         "<stack traces unavailable>\nDetected at node a/b defined at (most recent call last):\n"
         "<stack traces unavailable>\ndivision by zero\n\t [[{{node a/b}}]]\n"
-        "Additional GRPC error information from remote target /job:worker/replica:0/task:0 while calling /x:\n"
+        "Additional GRPC error information from remote target /job:worker/replica:0/task:0 /x:\n"
         ':UNKNOWN:Error received from peer  {grpc_message:"division by zero"} [Op:__inference_f_1]'
     )
     error = kernel_errors.located(refused(message), layer="a")

@@ -547,5 +547,5 @@ def test_a_variable_that_a_strategy_has_divided_is_refused():
     def divided(*args, **options):
         return object()
 
-    with pytest.raises(ValueError, match="by its `variable_partitioner`.* without `variable_part"):
+    with pytest.raises(ValueError, match=r"by its `variable_partitioner`.* without `variable_part"):
         make_variable("weight 'kernel' of layer 'dense'", (2,), tf.zeros, variable_class=divided)
