@@ -199,7 +199,15 @@ def part_together(scope, folder, **_):
     with scope():
         again = keras.models.load_model(path, custom_objects=known)
     again.fit(X[:50], Y[:50], verbose=0)
-    outputs = [each.predict(X[:5], verbose=0).tolist() for each in (model, alone)]
+    outputs = [
+        [
+            each.predict(X, verbose=0).tolist(),
+            each.predict(tf.data.Dataset.from_tensor_slices(X[:70]).batch(32), verbose=0).tolist(),
+            each.predict_on_batch(X[:3]).tolist(),
+            each(X[:3]).numpy().tolist(),
+        ]
+        for each in (model, alone)
+    ]
     return {
         "history": history,
         "own": logs,
@@ -208,7 +216,7 @@ def part_together(scope, folder, **_):
         "evaluation": model.evaluate(X, Y, verbose=0, return_dict=True),
         "outputs": outputs,
         "devices": sorted({weight.device for weight in again.variables}),
-        "plan": str(model.plan["train"]),
+        "plans": [str(plan) for plan in model.plan.values()],
         "slots": all(
             slot.device == slot.slot.weight.device
             for slot in model.optimizer.variables

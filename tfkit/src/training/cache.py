@@ -50,6 +50,7 @@ class Programs:
         self.devices: tuple[Any] | None = (
             None  # Those of a strategy, or `None`, once that is known.
         )
+        self.predicting: tuple[Any] | None = None  # The same for those that predict.
         self._lock = Lock()  # Threads that need the same program do not make it twice.
 
     def find(

@@ -20,10 +20,10 @@ import tensorflow as tf
 
 from tfkit.src.runtime import replicas
 from tfkit.src.training.array_program import ArrayProgram
-from tfkit.src.training.iterator_program import IteratorProgram
+from tfkit.src.training.prediction import PredictProgram
 from tfkit.src.training.preparation import without_strings
 from tfkit.src.training.recorded_logs import RecordedLogs
-from tfkit.src.training.scheduled import ScheduledArrays, ScheduledBatches
+from tfkit.src.training.scheduled import ScheduledArrays, ScheduledBatches, ScheduledPrediction
 from tfkit.src.training.step import Step, StepTrace
 
 if TYPE_CHECKING:
@@ -79,11 +79,21 @@ class Coordinated:
 
         return Step(run, finish, program=self._program)
 
+    def prediction(self, step: Step) -> Step:
+        """Returns a step of one device that predicts as one that a worker runs."""
+
+        def run(batch: Any) -> Any:
+            with replicas.on_servers(self.strategy):
+                return step.run(batch)
+
+        return Step(run, step.finish, program=self._program)
+
     def _program(self, kind: type, trace: StepTrace) -> Any:
-        """Returns the program of a kind for the trace of a step; `None` if workers take no part in it."""
-        if kind not in (ArrayProgram, IteratorProgram):
-            return None
+        """Returns the program of a kind for the trace of a step."""
+        if kind is PredictProgram:
+            return ScheduledPrediction(trace, self)
         rest = without_strings(trace, strict=False)
+        # Batches are prepared ahead by a dataset, also those of arrays.
         is_of_rows = kind is ArrayProgram and rest is trace
         return (ScheduledArrays if is_of_rows else ScheduledBatches)(rest, self)
 
@@ -175,6 +185,13 @@ def check_workers(model: ModelSteps, strategy: Any) -> None:
     Raises:
         ValueError: with what to do instead.
     """
+    variables = model.variables
+    of_strategy = (getattr(it, "_distribute_strategy", None) is strategy for it in variables)
+    if variables and not any(of_strategy):
+        raise ValueError(
+            f"Model '{model.name}' was not made under the ParameterServerStrategy in whose scope it is "
+            "trained. Make and compile it inside of `strategy.scope()`, or train it outside."
+        )
     if strategy.num_replicas_in_sync > 1:
         raise ValueError(
             "Under ParameterServerStrategy a worker trains on one GPU. Start a worker for each, with "

@@ -161,16 +161,23 @@ def devices_for(model: ModelSteps) -> Devices | Coordinated | None:
         strategy = tf.distribute.get_strategy()
     if strategy is None:
         return None
-    has_servers = isinstance(strategy, tf.distribute.ParameterServerStrategy)
-    _check(model, strategy, is_of_model, has_servers)
-    if has_servers:
+    _check(model, strategy, is_of_model)
+    if isinstance(strategy, tf.distribute.ParameterServerStrategy):
+        check_workers(model, strategy)
         return Coordinated(strategy)
     return Devices(strategy)
 
 
-def _check(
-    model: ModelSteps, strategy: tf.distribute.Strategy, is_of_model: bool, has_servers: bool
-) -> None:
+def predicting_devices(model: ModelSteps) -> Coordinated | None:
+    """Returns the workers that predict; `None` if one device does."""
+    strategy = strategy_of(model)
+    if not isinstance(strategy, tf.distribute.ParameterServerStrategy):
+        return None
+    _check(model, strategy, is_of_model=True)
+    return Coordinated(strategy)
+
+
+def _check(model: ModelSteps, strategy: tf.distribute.Strategy, is_of_model: bool) -> None:
     """Refuses what a strategy cannot run, before anything has changed."""
     name = type(strategy).__name__.removesuffix("V2")
     if "CentralStorage" in name:
@@ -178,11 +185,7 @@ def _check(
             f"A model is not trained under {name}, which keeps one copy of the variables. Use "
             "`tf.distribute.MirroredStrategy`."
         )
-    several = strategy.num_replicas_in_sync > 1
-    if has_servers:
-        check_workers(model, strategy)
-        several = True
-    if not is_of_model and several and model.variables:
+    if not is_of_model and strategy.num_replicas_in_sync > 1 and model.variables:
         raise ValueError(
             f"Model '{model.name}' was not made under the {name} in whose scope it is trained. Make "
             "and compile it inside of `strategy.scope()`, or train it outside."

@@ -7,6 +7,7 @@ steps, on the next worker that is free.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -15,12 +16,14 @@ import tensorflow as tf
 from tfkit.src.errors import kernel_errors
 from tfkit.src.training.data import Pass, batch_size_of, take_rows
 from tfkit.src.training.planner import GRAPH_LOOP, Plan
+from tfkit.src.training.prediction import PredictProgram
 from tfkit.src.training.preparation import Batches, Prepared
 from tfkit.src.training.programs import Logs
 from tfkit.src.training.step import StepTrace, trace_once, traced
 
 # While a worker runs one part, the rows of another are made.
 _PARTS_A_WORKER = 2
+_PLAN = Plan(GRAPH_LOOP, "workers and parameter servers exchange values")
 
 
 class Workers(Protocol):
@@ -38,6 +41,11 @@ class Workers(Protocol):
         """Waits some seconds for what was scheduled, so that nothing of it runs after an error."""
 
 
+def _size_of_part(num_steps: int, workers: Workers) -> int:
+    """Returns the number of steps of each part of a program."""
+    return -(-num_steps // (_PARTS_A_WORKER * workers.num_workers))
+
+
 class _Scheduled:
     """The common part of programs over rows of arrays and over batches.
 
@@ -46,7 +54,7 @@ class _Scheduled:
         workers: the workers.
     """
 
-    plan = Plan(GRAPH_LOOP, "workers and parameter servers exchange values")
+    plan = _PLAN
 
     def __init__(self, trace: StepTrace, workers: Workers) -> None:
         self.trace = trace
@@ -56,10 +64,6 @@ class _Scheduled:
 
     def expect(self, num_steps: int, batch_size: int | None) -> None:
         """Does nothing: see `LoopProgram.expect`."""
-
-    def _size_of_part(self, num_steps: int) -> int:
-        """Returns the number of steps of each part of a program."""
-        return -(-num_steps // (_PARTS_A_WORKER * self._workers.num_workers))
 
     def _schedule(
         self, arrays: list[Any], places: tuple[int, ...], size: Any, num_steps: int
@@ -120,7 +124,7 @@ class ScheduledArrays(_Scheduled):
         """Runs steps `first_step` to `first_step + num_steps`; returns the last logs."""
         data, last = rows.data, None
         arrays, places = data.distinct
-        end, part = first_step + num_steps, self._size_of_part(num_steps)
+        end, part = first_step + num_steps, _size_of_part(num_steps, self._workers)
         try:
             for first in range(first_step, end, part):
                 count = min(part, end - first)
@@ -156,7 +160,7 @@ class ScheduledBatches(_Scheduled):
         """Runs at most `num_steps` steps; returns how many batches there were, and the last logs."""
         iterator = batches.iterator(self.trace.preparation)
         is_ready = batches.prepared_by is self.trace.preparation
-        limit = self._size_of_part(num_steps) if self._can_be_joined else 1
+        limit = _size_of_part(num_steps, self._workers) if self._can_be_joined else 1
         done, part, last = 0, _Part(), None
         try:
             while done + len(part) < num_steps:
@@ -196,6 +200,51 @@ class ScheduledBatches(_Scheduled):
         if None not in self._loops:
             self._loops[None] = trace_once(lambda *batch: self.trace(*batch), self.trace.specs)
         return self._workers.schedule(self._loops[None], *part.batches[0])
+
+
+class ScheduledPrediction(PredictProgram):
+    """Predicts for rows of arrays, of which each worker takes some batches, or for one batch.
+
+    Args:
+        trace: the step.
+        workers: the workers.
+    """
+
+    def __init__(self, trace: StepTrace, workers: Workers) -> None:
+        super().__init__(trace, jit_compile=False)
+        self.plan = _PLAN
+        self._workers = workers
+        self._run_batch, self._loop = self._on_worker, self._on_workers
+
+    @functools.cached_property
+    def _on_batch(self) -> Any:
+        return trace_once(self._step, self.trace.specs)
+
+    @functools.cached_property
+    def _on_rows(self) -> Any:
+        number = tf.TensorSpec([], "int64")
+        return trace_once(self._steps, [self.trace.specs, number, number, number])
+
+    def _on_worker(self, *tensors: Any) -> Any:
+        """Returns the outputs for one batch."""
+        sent = self._workers.schedule(self._on_batch, *tensors)
+        self._workers.join()
+        return sent.get()
+
+    def _on_workers(
+        self, arrays: list[Any], size: tf.Tensor, start: tf.Tensor, num_steps: tf.Tensor
+    ) -> list[tf.Tensor]:
+        """Returns the leaves of the outputs of steps of `size` rows, from row `start` on."""
+        steps, part, sent = int(num_steps), _size_of_part(int(num_steps), self._workers), []
+        for first in range(0, steps, part):
+            count = min(part, steps - first)
+            begin = int(start) + first * int(size)
+            rows = [array[begin : begin + count * int(size)] for array in arrays]
+            numbers = size, tf.zeros_like(start), tf.constant(count, "int64")
+            sent.append(self._workers.schedule(self._on_rows, rows, *numbers))
+        self._workers.join()
+        leaves = zip(*(each.get() for each in sent), strict=True)
+        return [tf.concat(parts, 0) for parts in leaves]
 
 
 class _Part:

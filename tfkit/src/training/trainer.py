@@ -31,7 +31,7 @@ from tfkit.src.training.data import (
     pack_x_y_sample_weight,
     split_validation,
 )
-from tfkit.src.training.devices import Devices, devices_for, strategy_of
+from tfkit.src.training.devices import Devices, devices_for, predicting_devices, strategy_of
 from tfkit.src.training.fit import Fit
 from tfkit.src.training.older_names import OlderNames
 from tfkit.src.training.prediction import to_numpy
@@ -384,7 +384,13 @@ class Trainer(OlderNames):
     def _step_for(self, mode: str) -> Step:
         """Returns the step of a mode, as programs run it."""
         step = step_for(self, mode)
-        devices = None if mode == "predict" else self._devices
+        if mode == "predict":
+            programs = self._programs
+            if programs.predicting is None:
+                programs.predicting = (predicting_devices(self),)
+            sharing: Coordinated | None = programs.predicting[0]
+            return step if sharing is None else sharing.prediction(step)
+        devices = self._devices
         return step if devices is None else devices.step(self, step)
 
     def _files(self) -> contextlib.AbstractContextManager[None]:
