@@ -325,6 +325,19 @@ def default_variable_creator_v2():
 
 
 @contract
+def AggregatingVariable():
+    variable = tf.Variable(3.0)
+    around = private.AggregatingVariable(None, variable, tf.VariableAggregation.NONE)
+    assert around.get() is variable
+
+
+@contract
+def CachingVariable():
+    variable = tf.Variable(3.0)
+    assert private.CachingVariable(variable).get() is variable
+
+
+@contract
 def write_object_proto_for_resource_variable():
     proto = private.SavedModel().meta_graphs.add().object_graph_def.nodes.add()
     variable = tf.Variable(tf.zeros((2, 3)), name="weight")

@@ -171,6 +171,57 @@ print(task["type"], total.numpy(), total.device)
     assert any("chief 10.0 /job:ps" in line for line in lines), lines
 
 
+SERVED = """
+import pathlib
+import tensorflow as tf
+
+resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+strategy = tf.distribute.ParameterServerStrategy(resolver)
+with strategy.scope():
+    value = tf.Variable(3.0)
+"""
+
+
+def test_after_a_signal_servers_stay_until_the_chief_has_saved(launch):
+    script = """
+print("ready")
+try:
+    time.sleep(300)
+except KeyboardInterrupt:
+    time.sleep(1)
+    print("saved", value.numpy())
+"""
+    process = launch(SERVED + script, "--workers", "1", "--ps", "1", "--grace", "30")
+    while "[chief 0] ready" not in (line := process.stdout.readline()):
+        assert line, process.stderr.read()
+    process.send_signal(signal.SIGINT)
+    code, lines = finish(process)
+    assert code == 128 + signal.SIGINT
+    assert "[chief 0] saved 3.0" in lines
+
+
+def test_after_a_parameter_server_all_are_started_again(launch, tmp_path):
+    script = f"""
+mark = pathlib.Path({str(tmp_path / "mark")!r})
+print("attempt", 1 + mark.exists(), value.numpy())
+if not mark.exists():
+    mark.touch()
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((entry / "stat").read_text().split()[3])
+            served = (entry / "environ").read_text()
+        except OSError:
+            continue
+        if parent == os.getppid() and '"type": "ps"' in served:
+            os.kill(int(entry.name), signal.SIGKILL)
+    time.sleep(300)
+"""
+    code, lines = finish(launch(SERVED + script, "--workers", "1", "--ps", "1", "--restarts", "1"))
+    assert code == 0, lines
+    assert "[launch] ps 0 has ended with SIGKILL; all are started again" in lines
+    assert "[chief 0] attempt 2 3.0" in lines
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -28,6 +28,10 @@ from tensorflow.python.autograph.core import ag_ctx as ag_ctx
 from tensorflow.python.autograph.core import config
 from tensorflow.python.autograph.impl import api
 
+# What `ParameterServerStrategy` puts around its variables.
+from tensorflow.python.distribute.ps_values import AggregatingVariable as AggregatingVariable
+from tensorflow.python.distribute.ps_values import CachingVariable as CachingVariable
+
 # Functions by name: calls of programs, and registration of a `FunctionDef`.
 from tensorflow.python.eager import context as context
 from tensorflow.python.eager import tape as tape

@@ -18,7 +18,7 @@ def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
     In the steps of a model, gradients are those of a mean over the replica's rows: its share of the batch
     weighs them.
     """
-    if not tf.distribute.has_strategy():
+    if not replicas.is_one_of_several():
         return list(gradients)
     if tf.distribute.in_cross_replica_context():
         raise ValueError(
@@ -57,7 +57,7 @@ def _together(gradient: Any) -> Any:
 
 def merge(function: Callable[..., None], *args: Any) -> None:
     """Calls `function(*args)` once for all replicas, where every copy can be updated."""
-    if tf.distribute.has_strategy():
+    if replicas.is_one_of_several():
         tf.distribute.get_replica_context().merge_call(
             lambda strategy, *merged: function(*merged), args=args
         )
@@ -66,24 +66,31 @@ def merge(function: Callable[..., None], *args: Any) -> None:
 
 
 def update(variable: tf.Variable, function: Callable[..., None], *args: Any) -> None:
-    """Calls `function(copy, *args)` for each copy of `variable`, on the device of the copy."""
-    if tf.distribute.has_strategy():
+    """Calls `function(copy, *args)` for each copy of `variable`, on the device of the copy.
+
+    On a parameter server, it is between reading and writing that updates of other workers are lost: there it
+    takes a small part of the time that it would take on the worker.
+    """
+    if replicas.is_one_of_several():
         strategy = tf.distribute.get_strategy()
         strategy.extended.update(variable, function, args=args, group=False)
+    elif replicas.are_on_servers():
+        with tf.device(variable.device):
+            function(variable, *args)
     else:
         function(variable, *args)
 
 
 def local_value(value: Any) -> Any:
     """Returns one replica's value of a tensor that is the same on all replicas."""
-    if tf.distribute.has_strategy():
+    if replicas.is_one_of_several():
         return tf.distribute.get_strategy().experimental_local_results(value)[0]
     return value
 
 
 def whole_variable(variable: Any) -> Any:
     """Returns the variable of which `variable` is one replica's copy; otherwise `variable` itself."""
-    if isinstance(variable, tf.distribute.DistributedValues) or not tf.distribute.has_strategy():
+    if isinstance(variable, tf.distribute.DistributedValues) or not replicas.is_one_of_several():
         return variable
     # TensorFlow notes it in one place or the other, by the class of the variable.
     container = getattr(variable.handle, "_distributed_container", None)

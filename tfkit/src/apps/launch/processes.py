@@ -90,12 +90,12 @@ class Processes:
                 self._say(f"{task} has ended with {reason}; the others are stopped")
                 return status if status > 0 else 128 - status
             self._restarts -= 1
-            if task.serves:
+            if task.serves and task.job == "worker":
                 # The coordinator runs on, and connects to the new process.
                 self._say(f"{task} has ended with {reason}; it is started again")
                 self._start(task)
             else:
-                # The others wait in a collective operation for one that is gone.
+                # The others wait in a collective operation for one that is gone, or have lost variables.
                 self._say(f"{task} has ended with {reason}; all are started again")
                 self._stop(signal.SIGTERM)
                 self._start_all()
@@ -159,8 +159,15 @@ class Processes:
                 self._events.put(error)
 
     def _stop(self, number: int) -> None:
-        """Sends a signal to all processes, and kills what runs on after the time of grace."""
-        running, self._running = list(self._running.values()), {}
+        """Sends a signal to all processes, and kills what runs on after the time of grace.
+
+        Servers get it last: until then they hold the variables that a script may save.
+        """
+        running, self._running = self._running, {}
+        for serves in (False, True):
+            self._end([it for task, it in running.items() if task.serves == serves], number)
+
+    def _end(self, running: list[subprocess.Popen[bytes]], number: int) -> None:
         for process in running:
             process.send_signal(number)
         end = time.monotonic() + self._grace
