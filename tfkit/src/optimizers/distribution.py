@@ -27,13 +27,33 @@ def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
     context = tf.distribute.get_replica_context()
     if context.num_replicas_in_sync == 1:
         return list(gradients)
-    gradients = [map_values(replicas.weighted, gradient) for gradient in gradients]
-    if replicas.rows() is not None:
-        gradients = [_together(gradient) for gradient in gradients]
-        sums = [g for g in gradients if not isinstance(g, tf.IndexedSlices)]
-        reduced = iter(context.all_reduce(tf.distribute.ReduceOp.SUM, sums) if sums else ())
-        return [g if isinstance(g, tf.IndexedSlices) else next(reduced) for g in gradients]
-    return list(context.all_reduce(tf.distribute.ReduceOp.SUM, gradients))
+    if replicas.rows() is None:
+        return list(context.all_reduce(tf.distribute.ReduceOp.SUM, gradients))
+    return _weighted_sums(gradients)
+
+
+def _weighted_sums(gradients: Sequence[Any]) -> list[Any]:
+    """Returns the sums over the replicas of gradients, each times its replica's share of the batch."""
+    sums = [
+        _together(map_values(replicas.weighted, gradient))
+        if isinstance(gradient, tf.IndexedSlices)
+        else None
+        for gradient in gradients
+    ]
+    by_dtype: dict[tf.DType, list[int]] = {}
+    for index, gradient in enumerate(gradients):
+        if not isinstance(gradient, tf.IndexedSlices):
+            by_dtype.setdefault(gradient.dtype, []).append(index)
+    for indices in by_dtype.values():
+        # As one tensor: TensorFlow would concatenate them too, and each would be weighted by itself.
+        flat = tf.concat([tf.reshape(gradients[index], [-1]) for index in indices], 0)
+        flat = replicas.weighted(flat)
+        context = tf.distribute.get_replica_context()
+        flat = context.all_reduce(tf.distribute.ReduceOp.SUM, flat)
+        parts = tf.split(flat, [tf.size(gradients[index]) for index in indices])
+        for index, part in zip(indices, parts, strict=True):
+            sums[index] = tf.reshape(part, tf.shape(gradients[index]))
+    return sums
 
 
 def _together(gradient: Any) -> Any:
