@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.gradients import dense, map_values
+from tfkit.src.optimizers.gradients import dense
 from tfkit.src.runtime import replicas
 
 
@@ -34,34 +34,41 @@ def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
 
 def _weighted_sums(gradients: Sequence[Any]) -> list[Any]:
     """Returns the sums over the replicas of gradients, each times its replica's share of the batch."""
-    sums = [
-        _together(map_values(replicas.weighted, gradient))
-        if isinstance(gradient, tf.IndexedSlices)
-        else None
-        for gradient in gradients
-    ]
+    # Rows of a table may become dense here.
+    sums = [_together(gradient) for gradient in gradients]
     by_dtype: dict[tf.DType, list[int]] = {}
-    for index, gradient in enumerate(gradients):
+    for index, gradient in enumerate(sums):
         if not isinstance(gradient, tf.IndexedSlices):
             by_dtype.setdefault(gradient.dtype, []).append(index)
     for indices in by_dtype.values():
-        # As one tensor: TensorFlow would concatenate them too, and each would be weighted by itself.
-        flat = tf.concat([tf.reshape(gradients[index], [-1]) for index in indices], 0)
-        flat = replicas.weighted(flat)
-        context = tf.distribute.get_replica_context()
-        flat = context.all_reduce(tf.distribute.ReduceOp.SUM, flat)
-        parts = tf.split(flat, [tf.size(gradients[index]) for index in indices])
-        for index, part in zip(indices, parts, strict=True):
-            sums[index] = tf.reshape(part, tf.shape(gradients[index]))
+        reduced = _all_reduced([sums[index] for index in indices])
+        for index, value in zip(indices, reduced, strict=True):
+            sums[index] = value
     return sums
 
 
+def _all_reduced(gradients: list[tf.Tensor]) -> list[tf.Tensor]:
+    """Returns the weighted sums of tensors of one dtype over the replicas."""
+    context = tf.distribute.get_replica_context()
+    options = getattr(tf.distribute.get_strategy().extended, "_communication_options", None)
+    if options is not None and options.bytes_per_pack:
+        # The user's sizes of the tensors that are exchanged.
+        weighted = [replicas.weighted(gradient) for gradient in gradients]
+        return list(context.all_reduce(tf.distribute.ReduceOp.SUM, weighted))
+    # As one tensor: TensorFlow would concatenate them too, and each would be weighted by itself.
+    flat = tf.concat([tf.reshape(gradient, [-1]) for gradient in gradients], 0)
+    flat = context.all_reduce(tf.distribute.ReduceOp.SUM, replicas.weighted(flat))
+    parts = tf.split(flat, [tf.size(gradient) for gradient in gradients])
+    shapes = [tf.shape(gradient) for gradient in gradients]
+    return [tf.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
 def _together(gradient: Any) -> Any:
-    """Returns the rows of a table that all replicas have looked up, in the order of one device.
+    """Returns the rows of a table that all replicas have looked up, weighted, in the order of one device.
 
     TensorFlow's collective operations refuse a batch with another number of rows than the first one's.
-    Several processes, which have nothing else, add up whole tables: optimizers that square single rows
-    differ there.
+    Several processes have nothing else: there, the result is the replica's own gradient of the whole table,
+    to be added up as others are. Optimizers that square single rows differ there.
     """
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient
@@ -72,7 +79,7 @@ def _together(gradient: Any) -> Any:
     def joined(strategy: Any, *parts: Any) -> list[tf.Tensor]:
         return [tf.concat(strategy.experimental_local_results(part), 0) for part in parts]
 
-    values, indices = replicas.merged(joined, gradient.values, gradient.indices)
+    values, indices = replicas.merged(joined, replicas.weighted(gradient.values), gradient.indices)
     return tf.IndexedSlices(values, indices, gradient.dense_shape)
 
 
