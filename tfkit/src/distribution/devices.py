@@ -100,6 +100,8 @@ def initialize(
         task_type="worker",
         task_id=process_id,
         rpc_layer="grpc",
+        # Without them, the strategy uses the CPU.
+        num_accelerators={"GPU": len(tf.config.list_physical_devices("GPU"))},
     )
     _of_processes.append(_strategy(cluster_resolver=resolver))
 
