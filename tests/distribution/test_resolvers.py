@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "scaling.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "scaling.md"
 IMPORTS = "import numpy as np\nimport tensorflow as tf\nimport tfkit as keras\n"
 VARIABLES = ("TF_CONFIG", "SLURM_PROCID", "WORKER_ADDRESSES", "CUDA_VISIBLE_DEVICES")
 
@@ -30,6 +31,9 @@ def run(tmp_path):
         for index, (script, variables) in enumerate(scripts):
             environment = {k: v for k, v in os.environ.items() if k not in VARIABLES}
             environment |= {"STATE": str(tmp_path / "state"), "TFKIT_CACHE": "off", **variables}
+            environment["PYTHONPATH"] = os.pathsep.join(
+                [str(ROOT), os.environ.get("PYTHONPATH", "")]
+            )
             file = tmp_path / f"train{index}.py"
             file.write_text(IMPORTS + script)
             processes.append(
