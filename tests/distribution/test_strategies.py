@@ -3,6 +3,7 @@
 import itertools
 import json
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -76,3 +77,35 @@ def test_a_training_has_the_numbers_of_one_device(results, kind, case):
 def test_a_feature_works_under_a_strategy(results, kind, feature):
     failure = results(kind, ".json")[feature]
     assert not failure, failure
+
+
+PACKS = """
+import numpy as np, tensorflow as tf
+cpus = [tf.config.LogicalDeviceConfiguration()] * 2
+tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], cpus)
+import tfkit as keras
+
+strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+found, exchanges = [], []
+for size in (0, 100):
+    strategy.extended._communication_options = tf.distribute.experimental.CommunicationOptions(
+        bytes_per_pack=size
+    )
+    keras.utils.set_random_seed(0)
+    with strategy.scope():
+        model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(16), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+    x = np.random.RandomState(0).randn(15, 8)
+    model.fit(x, x[:, :1], batch_size=6, verbose=0)
+    found.append(model.get_weights())
+    step = model._programs._latest["train"].trace.definition
+    exchanges.append(sum(node.op == "CollectiveReduceV2" for node in step.node))
+for one, other in zip(*found, strict=True):
+    np.testing.assert_allclose(one, other, rtol=1e-6)
+assert exchanges[0] == 2 < exchanges[1], exchanges  # One of each replica.
+"""
+
+
+def test_gradients_are_exchanged_as_one_tensor_unless_a_size_is_given():
+    done = subprocess.run([sys.executable, "-c", PACKS], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
