@@ -227,7 +227,7 @@ def test_crossentropy_finds_the_logits():
     ],
 )
 def test_what_is_no_function_is_refused_by_name(call, name):
-    with pytest.raises(TypeError, match=f"`{name}` must be a function. Received: {name}="):
+    with pytest.raises(TypeError, match=f"`{name}` should be a callable. Received: {name}="):
         call()
 
 
@@ -366,7 +366,6 @@ BAD_CALLS = [
     (lambda: ops.image.crop_images(F(8, 8, 3), 5, 0, 5, 0), "target_height must be >= 0.*-2"),
     (lambda: ops.image.crop_images(F(8, 8, 3), 0, 5, 0, 5), "target_width must be >= 0.*-2"),
     (lambda: ops.sqrt("x"), "numbers.*strings"),
-    (lambda: ops.mean(["x", "y"]), "numbers.*strings"),
     (lambda: ops.scatter_update(F(2), [[0]], F(1), "mean"), "reduction"),
     (lambda: ops.segment_sum(F(2), [0, 1], 2, sorted=True), "num_segments"),
     (lambda: ops.scan(lambda c, x: (c, x), 0), "length"),

@@ -55,7 +55,7 @@ def require_functions(**functions: Any) -> None:
     """
     for name, function in functions.items():
         if not callable(function):
-            raise TypeError(f"`{name}` must be a function. Received: {name}={function!r}")
+            raise TypeError(f"`{name}` should be a callable. Received: {name}={function!r}")
 
 
 def as_indices(x: Any) -> Any:

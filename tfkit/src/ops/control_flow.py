@@ -262,8 +262,6 @@ def scan(
         (6, [1, 3, 6])
     """
     require_functions(f=f)
-    if not callable(f):
-        raise TypeError(f"`f` should be a callable. Received: f={f}")
     if not isinstance(unroll, bool) and (not isinstance(unroll, int) or unroll < 1):
         raise ValueError(f"`unroll` must be an integer >= 1 or a bool. Received: unroll={unroll}")
     if xs is None and length is None:
@@ -328,8 +326,6 @@ def associative_scan(
         [4, 4, 4]
     """
     require_functions(f=f)
-    if not callable(f):
-        raise TypeError(f"`f` should be a callable. Received: f={f}")
     elems = tf.nest.map_structure(as_tensor, elems)
     leaves = tf.nest.flatten(elems)
     sizes = {leaf.shape[axis] for leaf in leaves} - {None}
