@@ -103,6 +103,21 @@ def _refuse_missing(layer: Layer, values: Any) -> None:
             )
 
 
+def refuse_texts(layer: Layer, batch: Any) -> None:
+    """Raises an error for texts in the data of a layer that takes numbers, even for those of numbers.
+
+    Raises:
+        ValueError: that names the layer and a text.
+    """
+    flat = batch.numpy().ravel() if isinstance(batch, tf.Tensor) else np.ravel(batch)
+    if flat.size and isinstance(flat[0], (str, bytes)):
+        raise ValueError(
+            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes numbers. "
+            f"Received: texts, such as {str(flat[0])!r}. Turn them into numbers, in NumPy with "
+            "`.astype('float32')`, or use `StringLookup`."
+        )
+
+
 def _iterable(layer: Layer, data: Any) -> Iterable[Any]:
     if hasattr(data, "num_batches") and hasattr(data, "__getitem__"):
         count = data.num_batches
