@@ -90,6 +90,8 @@ def _checked(layer: Layer, array: Any) -> Any:
 
 def _refuse_missing(layer: Layer, values: Any) -> None:
     """Raises an error for `None`, and for numbers between texts, in a list or a list of lists."""
+    if set(map(type, values)) <= {str, bytes}:  # A column of a table may have millions.
+        return
     flat = list(
         itertools.chain.from_iterable(v if isinstance(v, (list, tuple)) else [v] for v in values)
     )
