@@ -492,6 +492,7 @@ def test_inputs_that_are_refused():
         ("StringLookup", np.array(["a", np.nan], object), "Received: nan among texts"),
         ("TextVectorization", [np.array(["a", 1], object)], "Received: 1 among texts"),
         ("Normalization", [1.0, None], "Received: None among numbers"),
+        ("Normalization", np.array(["1", "2"]), "takes numbers. Received: texts, such as"),
         ("Normalization", [[1.0, 2.0], [3.0]], "rows of one length and type"),
         ("Normalization", {"a": [1.0], "b": [2.0]}, "takes one feature. Received: a dict of 2"),
     ],
@@ -503,6 +504,8 @@ def test_data_that_adapt_refuses(name, data, message):
 
 
 def test_bins_that_adapt_refuses():
+    with pytest.raises(ValueError, match=r"takes numbers\. Received: texts, such as"):
+        layers.Discretization(num_bins=2).adapt(["1", "2"])
     for arguments in ({"num_bins": 0}, {"num_bins": 2, "epsilon": 0}):
         with pytest.raises(ValueError, match="needs at least one bin and an `epsilon` above 0"):
             layers.Discretization(**arguments).adapt([1.0, 2.0])

@@ -109,7 +109,9 @@ def test_every_kind_gives_the_same_weights(build, kind, reason, form):
         np.testing.assert_allclose(history["loss"], other_history["loss"], rtol=1e-5)
 
 
-def test_functions_that_tensorflow_calls_by_name_are_found_in_programs():
+@pytest.mark.filterwarnings("ignore:.*XLA drops the check of the operation GatherV2")
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_functions_that_tensorflow_calls_by_name_are_found_in_programs(jit_compile):
     # The operations of `tf.nn.ctc_loss` are functions: their results have the names of the functions' own.
     losses = []
     for module in (oracle, keras):
@@ -121,7 +123,7 @@ def test_functions_that_tensorflow_calls_by_name_are_found_in_programs():
             one, three = ops.ones(1, "int32"), 3 * ops.ones(1, "int32")
             return ops.ctc_loss(labels, outputs, one, three)
 
-        model.compile("adam", loss)
+        model.compile("adam", loss, jit_compile=jit_compile)
         labels = np.ones((4, 1), "int32")
         history = model.fit(X[:4].reshape(4, 3, 2), labels, batch_size=1, shuffle=False, verbose=0)
         losses.append(history.history["loss"])

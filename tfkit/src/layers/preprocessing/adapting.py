@@ -90,6 +90,8 @@ def _checked(layer: Layer, array: Any) -> Any:
 
 def _refuse_missing(layer: Layer, values: Any) -> None:
     """Raises an error for `None`, and for numbers between texts, in a list or a list of lists."""
+    if set(map(type, values)) <= {str, bytes}:  # A column of a table may have millions.
+        return
     flat = list(
         itertools.chain.from_iterable(v if isinstance(v, (list, tuple)) else [v] for v in values)
     )
@@ -101,6 +103,21 @@ def _refuse_missing(layer: Layer, values: Any) -> None:
                 f"numbers. Received: {value!r} among {'texts' if texts else 'numbers'}. Fill missing "
                 "values first, in a table with `fillna`, and turn numbers among texts into texts."
             )
+
+
+def refuse_texts(layer: Layer, batch: Any) -> None:
+    """Raises an error for texts in the data of a layer that takes numbers, even for those of numbers.
+
+    Raises:
+        ValueError: that names the layer and a text.
+    """
+    flat = batch.numpy().ravel() if isinstance(batch, tf.Tensor) else np.ravel(batch)
+    if flat.size and isinstance(flat[0], (str, bytes)):
+        raise ValueError(
+            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes numbers. "
+            f"Received: texts, such as {str(flat[0])!r}. Turn them into numbers, in NumPy with "
+            "`.astype('float32')`, or use `StringLookup`."
+        )
 
 
 def _iterable(layer: Layer, data: Any) -> Iterable[Any]:

@@ -12,7 +12,7 @@ from tfkit.src.base import settings
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.layers.checks import as_floats, is_integer
 from tfkit.src.layers.preprocessing import quantiles
-from tfkit.src.layers.preprocessing.adapting import batches
+from tfkit.src.layers.preprocessing.adapting import batches, refuse_texts
 from tfkit.src.layers.preprocessing.base import Preprocessing, check_mode
 from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
 from tfkit.src.layers.preprocessing.entries import on_entries
@@ -146,6 +146,7 @@ class Discretization(Preprocessing):
         self._check_may_adapt()
         if isinstance(data, (tf.RaggedTensor, tf.SparseTensor)):
             data = data.flat_values if isinstance(data, tf.RaggedTensor) else data.values
+        refuse_texts(self, data)
         new = quantiles.summary_of(np.asarray(data, "float32"), self.epsilon)
         self.summary = quantiles.joined(self.summary, new, self.epsilon)
 
