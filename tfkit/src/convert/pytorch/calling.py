@@ -200,7 +200,9 @@ class HostCall:
         tensors = [it for it in flat if torch.is_tensor(it)]
         if self._precision:
             tensors = [it.to(dtype) if it.is_floating_point() else it for it in tensors]
-        return tensors, [state[name].detach() for name in self._names[len(self._names) - self._num_buffers :]]
+        return tensors, [
+            state[name].detach() for name in self._names[len(self._names) - self._num_buffers :]
+        ]
 
     # --- In a program ------------------------------------------------------------------------------------
 
