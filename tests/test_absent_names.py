@@ -86,9 +86,9 @@ def test_the_table_names_public_names_of_keras():
 
 def test_an_import_says_what_to_use():
     with pytest.raises(
-        ImportError, match=r"`layers\.TorchModuleWrapper`. tfkit runs on TensorFlow"
+        ImportError, match=r"`dtype_policies\.DTypePolicyMap`. It describes quantized"
     ):
-        from tfkit.layers import TorchModuleWrapper  # noqa: F401
+        from tfkit.dtype_policies import DTypePolicyMap  # noqa: F401
     with pytest.raises(
         ImportError, match=r"Keras's `applications`. Load a model that Keras has saved"
     ):

@@ -23,10 +23,12 @@ from tfkit.src.export.signatures import (
 )
 from tfkit.src.runtime.autograph import convert
 from tfkit.src.runtime.tensorflow_faults import assume_onednn
+from tfkit.src.runtime.xla import operations
 from tfkit.src.symbolic.conversion import as_tensors
 
 PREDICT = "tensorflow/serving/predict"
 _MARK = "_tfkit_endpoint"
+_PYTHON = ("EagerPyFunc", "PyFunc", "PyFuncStateless")
 
 
 class Endpoint:
@@ -117,6 +119,7 @@ def traced_endpoint(
 ) -> Endpoint:
     """Returns an endpoint for a function of tensors, traced for the specs of its arguments."""
     function, trace = _traced(call, specs, jit_compile and not freeze)
+    _check_whole(name, trace)
     if freeze:
         function, trace = _traced(frozen(name, trace), specs, jit_compile)
     return Endpoint(
@@ -144,6 +147,22 @@ def _traced(call: Callable[..., Any], specs: dict[str, Any], jit_compile: bool) 
     context = nullcontext() if in_save_context() else save_context(tf.saved_model.SaveOptions())
     with context, assume_onednn(True):
         return function, function.get_concrete_function()
+
+
+def _check_whole(name: str, trace: Any) -> None:
+    """Raises an error for a trace that calls Python, of which a file would hold the number of a function.
+
+    Raises:
+        ValueError: for such an operation, with its name.
+    """
+    for kind, operation in operations(trace.graph.as_graph_def()):
+        if kind in _PYTHON:
+            raise ValueError(
+                f"Endpoint '{name}' cannot be exported: operation '{operation}' ({kind}) calls a function of "
+                "this Python process, as `TorchModuleWrapper`, `tf.py_function` and `tf.numpy_function` do, "
+                "and a file for other processes cannot hold it. Compute this part by operations of "
+                "TensorFlow, or export the part of the model before it and the part after it."
+            )
 
 
 def _is_spec(leaf: Any) -> bool:
