@@ -43,6 +43,21 @@ def strided_slice(
     shrink_axis_mask: int,
 ) -> Any:
     """Returns `x[...]` of a `StridedSlice`, for arrays of any framework that index as NumPy does."""
+    masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    return x[index_of(begin, end, strides, *masks)]
+
+
+def index_of(
+    begin: list[int],
+    end: list[int],
+    strides: list[int],
+    begin_mask: int,
+    end_mask: int,
+    ellipsis_mask: int,
+    new_axis_mask: int,
+    shrink_axis_mask: int,
+) -> tuple[Any, ...]:
+    """Returns the index of NumPy that a `StridedSlice` is; bits of the masks say what its entries are."""
     key: list[Any] = []
     for place in range(len(begin)):
         bit = 1 << place
@@ -56,7 +71,7 @@ def strided_slice(
             first = None if begin_mask & bit else begin[place]
             last = None if end_mask & bit else end[place]
             key.append(slice(first, last, strides[place]))
-    return x[tuple(key)]
+    return tuple(key)
 
 
 def _cast(x: np.ndarray, *, DstT: str) -> Any:
