@@ -130,6 +130,7 @@ def _divided(x: np.ndarray, y: np.ndarray) -> Any:
 # Inputs are NumPy arrays, keyword arguments are attributes of the node. `NotImplemented` leaves a case to the
 # framework. A condition on a symbol that may be true or false raises an error, which does the same.
 FORMULAS: dict[str, Callable[..., Any]] = {
+    "Abs": lambda x: np.abs(x),
     "AddV2": lambda x, y: x + y,
     "All": _reduce(np.all),
     "BroadcastArgs": lambda a, b: np.array(np.broadcast_shapes(tuple(a), tuple(b)), a.dtype),
@@ -137,6 +138,10 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "ConcatV2": lambda values, axis: np.concatenate(values, int(axis)),
     "Const": lambda *, value: value,
     "EnsureShape": lambda x: x,
+    # Constants in 64 bits may be out of the range of 32, which is all that JAX has at first.
+    "Exp": lambda x: np.exp(x),
+    "Log": lambda x: np.log(x),
+    "Sqrt": lambda x: np.sqrt(x),
     "Equal": lambda x, y: np.asarray(x == y, bool),
     "ExpandDims": lambda x, axis: np.expand_dims(x, int(axis)),
     "Fill": _fill,

@@ -5,7 +5,7 @@
 | `MatMul+BiasAdd` | `x @ kernel + bias` | `x`, `kernel`, `bias` |
 | `MatMul+Reshape+BiasAdd` | `reshape(x @ kernel, shape) + bias` | `x`, `kernel`, `shape`, `bias` |
 | `Conv2D+BiasAdd` | a convolution with a bias | `x`, `kernel`, `bias` |
-| `Gelu` | `x * Phi(x)`, or its approximation by `tanh` | `x` |
+| `Gelu` | `x * Phi(x)` or its approximation | `x` |
 | `Normalization` | `(x - mean) / sqrt(variance + epsilon)` along axes | `x`, `axis` |
 | `ScaledNormalization` | that, times `gamma`, plus `beta`, along the last axis | `x`, `axis`, `gamma`, `beta` |
 
@@ -119,7 +119,8 @@ def _linear(values: _Values, node: Node) -> Found | None:
     if node.type == "AddV2":
         for place in (0, 1):
             product = values.inner(node.inputs[place], "MatMul")
-            found = found or (product and (product, node.inputs[1 - place]))
+            if product:
+                found = product, node.inputs[1 - place]
     if not found or not _is_plain(found[0]):
         return None
     product, bias = found
@@ -172,13 +173,13 @@ def _is_one_plus_tanh(values: _Values, node: Node, x: Any) -> bool:
     if not found or not values.is_number(found[1], 1.0):
         return False
     scaled = values.of(found[0].inputs[0], "Mul")
-    found = scaled and values.split(scaled, "AddV2")
+    found = values.split(scaled, "AddV2") if scaled else None
     if not found or not values.is_number(found[1], math.sqrt(2 / math.pi)):
         return False
     if x not in found[0].inputs:
         return False
     cubic = values.of(values.other(found[0], x), "Mul")
-    found = cubic and values.split(cubic, "Pow")
+    found = values.split(cubic, "Pow") if cubic else None
     if not found or not values.is_number(found[1], 0.044715):
         return False
     return found[0].inputs[0] == x and values.is_number(found[0].inputs[1], 3.0)
@@ -199,10 +200,10 @@ def _normalization(values: _Values, node: Node) -> Found | None:
     squares = values.of(variance.inputs[0], "SquaredDifference")
     if mean is None or squares is None or epsilon is None or epsilon.ndim:
         return None
-    axes = [values.constant(it.inputs[1]) for it in (mean, variance)]
+    one, other = (values.constant(it.inputs[1]) for it in (mean, variance))
     stopped = values.of(squares.inputs[1], "StopGradient")
     middle = stopped.inputs[0] if stopped else squares.inputs[1]
-    equal = axes[0] is not None and axes[1] is not None and np.array_equal(*axes)
+    equal = one is not None and other is not None and np.array_equal(one, other)
     if not equal or squares.inputs[0] != x or mean.inputs[0] != x or middle not in mean.outputs:
         return None
     if not (mean.attributes["keep_dims"] and variance.attributes["keep_dims"]):

@@ -22,7 +22,7 @@ def with_diagonal(matrix: Any, values: Any, k: Diagonals, *, align: str) -> Any:
     """Returns the matrices with other diagonals."""
     low, high = bounds(k)
     values = values[..., None, :] if low == high and values.ndim == matrix.ndim - 1 else values
-    for place, start, rows, columns in places(*matrix.shape[-2:], k, align):
+    for place, start, rows, columns in places(*_sizes(matrix), k, align):
         one = values[..., place, start : start + len(rows)]
         matrix = matrix.at[..., rows, columns].set(one)
     return matrix
@@ -31,10 +31,14 @@ def with_diagonal(matrix: Any, values: Any, k: Diagonals, *, align: str) -> Any:
 def diagonal_part(matrix: Any, k: Diagonals, padding: Any, *, align: str) -> Any:
     """Returns diagonals of the matrices, with `padding` next to the shorter ones."""
     low, high = bounds(k)
-    found = list(places(*matrix.shape[-2:], k, align))
+    found = list(places(*_sizes(matrix), k, align))
     size = max(len(rows) for *_, rows, _ in found)
     result = jnp.full((*matrix.shape[:-2], high - low + 1, size), padding, matrix.dtype)
     for place, start, rows, columns in found:
         one = matrix[..., rows, columns]
         result = result.at[..., place, start : start + len(rows)].set(one)
     return result[..., 0, :] if low == high else result
+
+
+def _sizes(matrix: Any) -> tuple[int, int]:
+    return matrix.shape[-2], matrix.shape[-1]

@@ -13,9 +13,12 @@ def einsum(values: list[Tensor], *, equation: str) -> Tensor:
     """Returns the sum of products that an equation such as `"abc,cde->abde"` says."""
     inputs, _, output = equation.replace(" ", "").partition("->")
     names = inputs.split(",")
-    if len(names) != 2 or not _is_product(*names, output):
+    if len(names) != 2 or not _is_product(names[0], names[1], output):
         return torch.einsum(equation, *values)
     left, right = names
+    kept = [it for it in output if (it in left) != (it in right)]
+    if kept and kept[0] in right:  # The product in the order of its result needs no copy of that.
+        left, right, values = right, left, values[::-1]
     both = [it for it in left if it in right]
     batch, summed = [it for it in both if it in output], [it for it in both if it not in output]
     rows, columns = [it for it in left if it not in right], [it for it in right if it not in left]
@@ -25,7 +28,8 @@ def einsum(values: list[Tensor], *, equation: str) -> Tensor:
     x = _matrices(values[0], left, sizes, [batch, rows, summed])
     y = _matrices(values[1], right, sizes, [batch, summed, columns])
     order = [*batch, *rows, *columns]
-    result = (x @ y).reshape([sizes[it] for it in order])
+    product = torch.bmm(x, y) if batch else torch.mm(x, y)
+    result = product.reshape([sizes[it] for it in order])
     return _permuted(result, [order.index(it) for it in output])
 
 

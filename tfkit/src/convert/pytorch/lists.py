@@ -59,4 +59,4 @@ def stack(items: TensorList, shape: Any) -> Tensor:
         sizes = [len(items), *(shape if isinstance(shape, list) else [])]
         return torch.zeros(sizes, dtype=dtype_of(items.dtype))
     empty = None if len(given) == len(items) else torch.zeros_like(given[0])
-    return torch.stack([empty if item is None else item for item in items.items])  # type: ignore[misc]
+    return torch.stack([empty if item is None else item for item in items.items])

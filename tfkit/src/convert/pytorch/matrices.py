@@ -22,7 +22,7 @@ def with_diagonal(matrix: Tensor, values: Tensor, k: Diagonals, *, align: str) -
     """Returns the matrices with other diagonals."""
     low, high = bounds(k)
     values = values[..., None, :] if low == high and values.ndim == matrix.ndim - 1 else values
-    for place, start, rows, _ in places(*matrix.shape[-2:], k, align):
+    for place, start, rows, _ in places(*_sizes(matrix), k, align):
         one = values[..., place, start : start + len(rows)]
         matrix = matrix.diagonal_scatter(one, high - place, -2, -1)
     return matrix
@@ -33,7 +33,7 @@ def diagonal_part(matrix: Tensor, k: Diagonals, padding: Tensor, *, align: str) 
     low, high = bounds(k)
     if low == high:
         return matrix.diagonal(low, -2, -1)
-    found = list(places(*matrix.shape[-2:], k, align))
+    found = list(places(*_sizes(matrix), k, align))
     size = max(len(rows) for *_, rows, _ in found)
     lines = []
     for place, start, rows, _ in found:
@@ -42,3 +42,7 @@ def diagonal_part(matrix: Tensor, k: Diagonals, padding: Tensor, *, align: str) 
         sides = [padding.expand(*one.shape[:-1], width) for width in widths]
         lines.append(torch.cat([sides[0], one, sides[1]], -1))
     return torch.stack(lines, -2)
+
+
+def _sizes(matrix: Tensor) -> tuple[int, int]:
+    return matrix.shape[-2], matrix.shape[-1]

@@ -72,7 +72,7 @@ def _changes(node: Node) -> bool:
 
 
 def _unbound(graph: Graph) -> None:
-    """Takes many elements of one tensor at once: the gradient of each alone would be as large as the tensor."""
+    """Takes many elements of one tensor at once: the gradient of one alone is as large as the tensor."""
     taken: dict[Any, list[Node]] = collections.defaultdict(list)
     for node in graph.nodes:
         if node.target is _ATEN.select.int:
