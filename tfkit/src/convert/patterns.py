@@ -5,7 +5,7 @@
 | `MatMul+BiasAdd` | `x @ kernel + bias` | `x`, `kernel`, `bias` |
 | `MatMul+Reshape+BiasAdd` | `reshape(x @ kernel, shape) + bias` | `x`, `kernel`, `shape`, `bias` |
 | `Conv2D+BiasAdd` | a convolution with a bias | `x`, `kernel`, `bias` |
-| `Gelu` | `x * Phi(x)` or its approximation | `x` |
+| `Gelu` | `x * Phi(x)` | `x` |
 | `Normalization` | `(x - mean) / sqrt(variance + epsilon)` along axes | `x`, `axis` |
 | `ScaledNormalization` | that, times `gamma`, plus `beta`, along the last axis | `x`, `axis`, `gamma`, `beta` |
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nn import functional as F
 
 from tfkit.src.convert.host import index_of
@@ -177,6 +178,59 @@ def _segment_sum(x: Tensor, segments: Tensor, num_segments: Any) -> Tensor:
     return empty.index_add(0, places.clamp(min=0), masked)
 
 
+def _segments(method: str, first: Callable[[Any], Any]) -> Callable[..., Tensor]:
+    def formula(x: Tensor, segments: Tensor, num_segments: Any) -> Tensor:
+        """Returns one row for each segment; the last one, of negative segments, is left out."""
+        flat = x.reshape(segments.numel(), *x.shape[segments.ndim :])
+        places = segments.reshape(-1).to(torch.int64)
+        places = torch.where(places < 0, num_segments, places)
+        rows = places.reshape(-1, *[1] * (flat.ndim - 1)).expand(flat.shape)
+        empty = x.new_full([num_segments + 1, *flat.shape[1:]], first(x.dtype))
+        return empty.scatter_reduce(0, rows, flat, method)[:-1]
+
+    return formula
+
+
+def _limits(dtype: torch.dtype) -> Any:
+    return torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
+
+
+def _bin_count(x: Tensor, size: Any, weights: Tensor, *, binary_output: bool) -> Tensor:
+    """Returns how often each integer below `size` is in each row, or the sums of its weights."""
+    given = weights if weights.numel() else torch.ones(x.shape, dtype=weights.dtype)
+    inside = (x >= 0) & (x < size)
+    given = torch.where(inside, given.to(weights.dtype), 0).to(weights.dtype)
+    places = torch.where(inside, x, 0).to(torch.int64)
+    zeros = torch.zeros([*x.shape[:-1], size], dtype=weights.dtype, device=x.device)
+    counts = zeros.scatter_add(-1, places, given)
+    return (counts != 0).to(weights.dtype) if binary_output else counts
+
+
+def _where(x: Tensor) -> Tensor:
+    """Returns the places of what is not zero: their number depends on values, so no graph has them."""
+    if get_proxy_mode() is not None:
+        raise RuntimeError("how many elements are not zero depends on values")
+    return x.nonzero()
+
+
+def _triangular_solve(x: Tensor, y: Tensor, *, lower: bool, adjoint: bool) -> Tensor:
+    x = x.mH if adjoint else x
+    return torch.linalg.solve_triangular(x, y, upper=lower == adjoint)
+
+
+def _svd(x: Tensor, *, compute_uv: bool, full_matrices: bool) -> list[Tensor]:
+    if not compute_uv:
+        return [torch.linalg.svdvals(x), x.new_zeros(0), x.new_zeros(0)]
+    u, values, v = torch.linalg.svd(x, full_matrices)
+    return [values, u, v.mH]
+
+
+def _eigen(x: Tensor, *, compute_v: bool) -> list[Tensor]:
+    if not compute_v:
+        return [torch.linalg.eigvalsh(x), x.new_zeros(0)]
+    return list(torch.linalg.eigh(x))
+
+
 def _one_hot(indices: Tensor, depth: Any, on: Tensor, off: Tensor, *, axis: int) -> Tensor:
     numbers = torch.arange(depth, device=indices.device)
     hot = torch.where(indices[..., None] == numbers, on, off)
@@ -295,10 +349,18 @@ def _uniform_integers(
 
 
 def _uniform(shape: Any, key: Tensor, counter: Tensor, alg: Any, *, dtype: str) -> Tensor:
-    if dtype != "float32":
-        raise ValueError(f"uniform random numbers of {dtype} have no entry")
-    words = philox.bits(math.prod(shape), key, counter) & 0x7FFFFF
-    return (words.to(torch.float32) * 2.0**-23).reshape(shape)
+    return philox.unit(math.prod(shape), key, counter, dtype_of(dtype)).reshape(shape)
+
+
+def _normal(shape: Any, key: Tensor, counter: Tensor, alg: Any, *, dtype: str) -> Tensor:
+    """Returns floats with mean 0 and deviation 1, by the method of Box and Muller."""
+    count = math.prod(shape)
+    drawn = torch.float64 if dtype == "float64" else torch.float32
+    pairs = philox.unit((count + 1) // 2 * 2, key, counter, drawn).reshape(-1, 2)
+    radius = torch.sqrt(-2.0 * torch.log(pairs[:, 0].clamp(min=1e-7)))
+    angle = 2.0 * math.pi * pairs[:, 1]
+    both = torch.stack([radius * torch.sin(angle), radius * torch.cos(angle)], 1)
+    return both.reshape(-1)[:count].reshape(shape).to(dtype_of(dtype))
 
 
 def _random_bits(shape: Any, key: Tensor, counter: Tensor, alg: Any, *, dtype: str) -> Tensor:
@@ -377,11 +439,17 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Slice": _slice,
     "GatherV2": _gather,
     "GatherNd": _gather_nd,
+    "Where": _where,
     "ScatterNd": _scatter_nd,
     "TensorScatterUpdate": lambda x, indices, y: x.index_put(_places(indices), y),
     "TensorScatterAdd": lambda x, indices, y: x.index_put(_places(indices), y, accumulate=True),
     "TensorScatterSub": lambda x, indices, y: x.index_put(_places(indices), -y, accumulate=True),
     "UnsortedSegmentSum": _segment_sum,
+    "UnsortedSegmentMax": _segments("amax", lambda dtype: _limits(dtype).min),
+    "UnsortedSegmentMin": _segments("amin", lambda dtype: _limits(dtype).max),
+    "UnsortedSegmentProd": _segments("prod", lambda dtype: 1),
+    "InvertPermutation": lambda x: x.argsort().to(x.dtype),
+    "DenseBincount": _bin_count,
     "ReverseV2": lambda x, axis: x.flip(_axes(axis, x)),
     "Roll": lambda x, size, axis: x.roll(_listed(size), _listed(axis)),
     "Pad": _padded,
@@ -500,11 +568,26 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "MatMul": _matmul,
     "BatchMatMulV2": _batch_matmul,
     "Einsum": einsum.einsum,
+    "Cholesky": lambda x: torch.linalg.cholesky(x),
+    "Cross": lambda x, y: torch.linalg.cross(x, y),
+    "LogMatrixDeterminant": lambda x: list(torch.linalg.slogdet(x)),
+    "MatrixDeterminant": lambda x: torch.linalg.det(x),
+    "MatrixInverse": lambda x, *, adjoint: torch.linalg.inv(x.mH if adjoint else x),
     "MatrixSolve": _solve,
+    "MatrixTriangularSolve": _triangular_solve,
+    "Qr": lambda x, *, full_matrices: list(
+        torch.linalg.qr(x, "complete" if full_matrices else "reduced")
+    ),
+    "SelfAdjointEigV2": _eigen,
+    "Svd": _svd,
     "MatrixSetDiagV3": matrices.with_diagonal,
     "MatrixDiagPartV3": matrices.diagonal_part,
     "MatrixDiagV3": matrices.diagonal,
     "MatrixBandPart": _band,
+    "FFT": lambda x: torch.fft.fft(x),
+    "FFT2D": lambda x: torch.fft.fft2(x),
+    "IFFT": lambda x: torch.fft.ifft(x),
+    "IFFT2D": lambda x: torch.fft.ifft2(x),
     "RFFT": lambda x, shape: torch.fft.rfft(x, _listed(shape)[0]),
     "IRFFT": lambda x, shape: torch.fft.irfft(x, _listed(shape)[0]),
     # Activations and losses
@@ -539,6 +622,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "RGBToHSV": lambda x: images.to_hsv(x),
     "HSVToRGB": lambda x: images.to_rgb(x),
     # Random numbers
+    "StatelessRandomNormalV2": _normal,
     "StatelessRandomGetKeyCounter": lambda seed: list(philox.key_and_counter(seed)),
     "StatelessRandomUniformFullIntV2": _random_bits,
     "StatelessRandomUniformIntV2": _uniform_integers,
