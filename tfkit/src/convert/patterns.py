@@ -6,8 +6,8 @@
 | `MatMul+Reshape+BiasAdd` | `reshape(x @ kernel, shape) + bias` | `x`, `kernel`, `shape`, `bias` |
 | `Conv2D+BiasAdd` | a convolution with a bias | `x`, `kernel`, `bias` |
 | `Gelu` | `x * Phi(x)` | `x` |
-| `Normalization` | `(x - mean) / sqrt(variance + epsilon)` along axes | `x`, `axis` |
-| `ScaledNormalization` | that, times `gamma`, plus `beta`, along the last axis | `x`, `axis`, `gamma`, `beta` |
+| `Normalization` | `(x - mean) / sqrt(variance + epsilon)` | `x`, `axis` |
+| `ScaledNormalization` | that, times `gamma`, plus `beta`, by the last axis | `x`, `axis`, `gamma`, `beta` |
 
 A node takes the place of the last operation that it stands for. The others are left out unless something else
 needs their results.
