@@ -394,11 +394,12 @@ class Model(Trainer):
 
         Args:
             filepath: folder of the SavedModel, or file of the other formats.
-            format: `"tf_saved_model"`, `"stablehlo"`, `"litert"`, `"onnx"` or `"torch"`.
+            format: `"tf_saved_model"`, `"stablehlo"`, `"litert"`, `"onnx"`, `"openvino"` or `"torch"`.
             verbose: whether to print a summary of the export; `None` is True.
             input_signature: specs to use instead of those of earlier calls.
             **kwargs: options of the format: `jit_compile` and `freeze` of a SavedModel, attributes of
-                `tf.lite.TFLiteConverter` of LiteRT, `opset_version` of ONNX.
+                `tf.lite.TFLiteConverter` of LiteRT, `opset_version` of ONNX, `verify` of `"openvino"`
+                and `"torch"`.
         """
         export(self, filepath, format, verbose, input_signature, **kwargs)
 
