@@ -7,8 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.gradients import dense
 from tfkit.src.runtime import replicas
+from tfkit.src.runtime.collected_rows import collected_rows
 
 
 def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
@@ -17,7 +17,7 @@ def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
     In the steps of a model, gradients are those of a mean over the replica's rows: its share of the batch
     weighs them.
     """
-    if not tf.distribute.has_strategy():
+    if not replicas.is_one_of_several():
         return list(gradients)
     if tf.distribute.in_cross_replica_context():
         raise ValueError(
@@ -34,7 +34,6 @@ def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
 
 def _weighted_sums(gradients: Sequence[Any]) -> list[Any]:
     """Returns the sums over the replicas of gradients, each times its replica's share of the batch."""
-    # Rows of a table may become dense here.
     sums = [_together(gradient) for gradient in gradients]
     by_dtype: dict[tf.DType, list[int]] = {}
     for index, gradient in enumerate(sums):
@@ -66,18 +65,16 @@ def _all_reduced(gradients: list[tf.Tensor]) -> list[tf.Tensor]:
 def _together(gradient: Any) -> Any:
     """Returns the rows of a table that all replicas have looked up, weighted, in the order of one device.
 
-    TensorFlow's collective operations refuse a batch with another number of rows than the first one's.
-    Several processes have nothing else: there, the result is the replica's own gradient of the whole table,
-    to be added up as others are. Optimizers that square single rows differ there.
+    Optimizers that square single rows need them as they are, and not their sums.
     """
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient
-    strategy = tf.distribute.get_strategy()
-    if strategy.extended._in_multi_worker_mode():
-        return dense(gradient)
 
     def joined(strategy: Any, *parts: Any) -> list[tf.Tensor]:
-        return [tf.concat(strategy.experimental_local_results(part), 0) for part in parts]
+        mine = [tf.concat(strategy.experimental_local_results(part), 0) for part in parts]
+        if not strategy.extended._in_multi_worker_mode():
+            return mine
+        return list(collected_rows(strategy, mine))
 
     values, indices = replicas.merged(joined, replicas.weighted(gradient.values), gradient.indices)
     return tf.IndexedSlices(values, indices, gradient.dense_shape)
@@ -85,7 +82,7 @@ def _together(gradient: Any) -> Any:
 
 def merge(function: Callable[..., None], *args: Any) -> None:
     """Calls `function(*args)` once for all replicas, where every copy can be updated."""
-    if tf.distribute.has_strategy():
+    if replicas.is_one_of_several():
         tf.distribute.get_replica_context().merge_call(
             lambda strategy, *merged: function(*merged), args=args
         )
@@ -94,24 +91,31 @@ def merge(function: Callable[..., None], *args: Any) -> None:
 
 
 def update(variable: tf.Variable, function: Callable[..., None], *args: Any) -> None:
-    """Calls `function(copy, *args)` for each copy of `variable`, on the device of the copy."""
-    if tf.distribute.has_strategy():
+    """Calls `function(copy, *args)` for each copy of `variable`, on the device of the copy.
+
+    On a parameter server, it is between reading and writing that updates of other workers are lost: there it
+    takes a small part of the time that it would take on the worker.
+    """
+    if replicas.is_one_of_several():
         strategy = tf.distribute.get_strategy()
         strategy.extended.update(variable, function, args=args, group=False)
+    elif replicas.are_on_servers():
+        with tf.device(variable.device):
+            function(variable, *args)
     else:
         function(variable, *args)
 
 
 def local_value(value: Any) -> Any:
     """Returns one replica's value of a tensor that is the same on all replicas."""
-    if tf.distribute.has_strategy():
+    if replicas.is_one_of_several():
         return tf.distribute.get_strategy().experimental_local_results(value)[0]
     return value
 
 
 def whole_variable(variable: Any) -> Any:
     """Returns the variable of which `variable` is one replica's copy; otherwise `variable` itself."""
-    if isinstance(variable, tf.distribute.DistributedValues) or not tf.distribute.has_strategy():
+    if isinstance(variable, tf.distribute.DistributedValues) or not replicas.is_one_of_several():
         return variable
     # TensorFlow notes it in one place or the other, by the class of the variable.
     container = getattr(variable.handle, "_distributed_container", None)

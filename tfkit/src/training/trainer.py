@@ -17,6 +17,7 @@ from tfkit.src.training import copies, loop, predict_loop
 from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.callbacks.callback_list import make_callback_list, with_backup
 from tfkit.src.training.callbacks.history import History
+from tfkit.src.training.coordinated import Coordinated
 from tfkit.src.training.counts import (
     check_counts,
     check_positive,
@@ -30,9 +31,10 @@ from tfkit.src.training.data import (
     pack_x_y_sample_weight,
     split_validation,
 )
-from tfkit.src.training.devices import Devices, devices_for, strategy_of
+from tfkit.src.training.devices import Devices, devices_for, predicting_devices
 from tfkit.src.training.fit import Fit
 from tfkit.src.training.older_names import OlderNames
+from tfkit.src.training.placement import strategy_of
 from tfkit.src.training.prediction import to_numpy
 from tfkit.src.training.progress import print_message
 from tfkit.src.training.running_steps import step_for
@@ -383,7 +385,13 @@ class Trainer(OlderNames):
     def _step_for(self, mode: str) -> Step:
         """Returns the step of a mode, as programs run it."""
         step = step_for(self, mode)
-        devices = None if mode == "predict" else self._devices
+        if mode == "predict":
+            programs = self._programs
+            if programs.predicting is None:
+                programs.predicting = (predicting_devices(self),)
+            sharing: Devices | Coordinated | None = programs.predicting[0]
+            return step if sharing is None else sharing.prediction(step)
+        devices = self._devices
         return step if devices is None else devices.step(self, step)
 
     def _files(self) -> contextlib.AbstractContextManager[None]:
@@ -391,12 +399,12 @@ class Trainer(OlderNames):
         return contextlib.nullcontext() if self._devices is None else self._devices.files()
 
     @property
-    def _devices(self) -> Devices | None:
+    def _devices(self) -> Devices | Coordinated | None:
         """The devices of the strategy that the model is trained with; `None` without one."""
         programs = self._programs
         if programs.devices is None:
             programs.devices = (devices_for(self),)
-        found: Devices | None = programs.devices[0]
+        found: Devices | Coordinated | None = programs.devices[0]
         return found
 
     @shortened
