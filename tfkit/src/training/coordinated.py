@@ -123,6 +123,10 @@ class Coordinated:
         """Returns the number and the flags on which all processes that run the script agree: there is one."""
         return number, *flags
 
+    def agreed(self, values: Any) -> Any:
+        """Returns values on which all processes that run the script agree: those of the only one."""
+        return values
+
     def check_data(self, data: Any) -> None:
         """Accepts all data: one process reads them."""
 
