@@ -34,7 +34,6 @@ def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
 
 def _weighted_sums(gradients: Sequence[Any]) -> list[Any]:
     """Returns the sums over the replicas of gradients, each times its replica's share of the batch."""
-    # Rows of a table may become dense here.
     sums = [_together(gradient) for gradient in gradients]
     by_dtype: dict[tf.DType, list[int]] = {}
     for index, gradient in enumerate(sums):
