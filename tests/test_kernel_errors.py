@@ -44,7 +44,8 @@ def test_what_other_processes_add_to_an_error_is_left_out():
     message = (
         "Graph execution error:\n\nDetected at node a/b defined at (most recent call last):\n"
         "<stack traces unavailable>\nDetected at node a/b defined at (most recent call last):\n"
-        "<stack traces unavailable>\ndivision by zero\n\t [[{{node a/b}}]]\n"
+        "<stack traces unavailable>\n2 root error(s) found.\n  (0) INVALID_ARGUMENT:   division by zero\n"
+        "\t [[{{node a/b}}]]\n  (1) CANCELLED:  Function was cancelled\n"
         "Additional GRPC error information from remote target /job:worker/replica:0/task:0 /x:\n"
         ':UNKNOWN:Error received from peer  {grpc_message:"division by zero"} [Op:__inference_f_1]'
     )

@@ -27,6 +27,10 @@ _TRACED = re.compile(
 )
 # What each process adds through which the error of another one has come.
 _REMOTE = re.compile(r"\s*Additional GRPC error information from remote target .*", re.DOTALL)
+# The first of several errors of a program that runs on several devices.
+_FIRST = re.compile(
+    r"^\d+ root error\(s\) found\.\s+\(0\) [A-Z_]+:\s*(.*?)(?:\s+\(1\) .*)?$", re.DOTALL
+)
 # TensorFlow's addition to the message of an operation outside of any program.
 _EAGER = re.compile(r"\s*\[Op:(\w+)\](?: name: ?\S*)?\s*$")
 # TensorFlow's description of a node that it cannot add to a graph.
@@ -75,7 +79,7 @@ def named(error: tf.errors.OpError, name_of: Callable[[str, str], Any] | None = 
                 break
         else:
             place["nodes"] = tuple(_NODE.findall(message))
-    text = _FUNCTION.sub("", _PLACES.sub("", message)).strip()
+    text = _FUNCTION.sub("", _PLACES.sub("", _FIRST.sub(r"\1", message))).strip()
     if place["is_of_compiler"]:  # The rest is about TensorFlow's files.
         text = text.partition("\n")[0].partition(" for '{{node")[0]
         if _PADDER in text:

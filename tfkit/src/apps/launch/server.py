@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 
@@ -31,7 +32,8 @@ def serve() -> None:
         protocol=resolver.rpc_layer or "grpc",
     )
     launcher = os.environ.get(LAUNCHER)
-    if launcher is None:
-        server.join()  # It never returns.
-    while launcher is not None and os.getppid() == int(launcher):
-        time.sleep(0.5)
+    with contextlib.suppress(KeyboardInterrupt):
+        if launcher is None:
+            server.join()  # It never returns.
+        while launcher is not None and os.getppid() == int(launcher):
+            time.sleep(0.5)
